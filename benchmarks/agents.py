@@ -21,7 +21,7 @@ from typing import Any
 
 import common
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 LISTENERS = 200
 IDLE_S = 5.0

@@ -16,8 +16,8 @@ from typing import Any
 
 import common
 
-from ragmem.domain.code import EdgeKind, ParsedFile, SymbolKind
-from ragmem.domain.python_code import link_python, parse_python
+from ragmem.domain.code.code import EdgeKind, ParsedFile, SymbolKind
+from ragmem.domain.python.code import link_python, parse_python
 
 sys.path.append(str(common.REPOSITORY / "tests" / "support"))
 

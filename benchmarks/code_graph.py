@@ -19,8 +19,8 @@ from typing import Any
 
 import common
 
-from ragmem.memory import Ragmem
-from ragmem.services.code_report import CodeReport
+from ragmem.api.memory import Ragmem
+from ragmem.services.code.report import CodeReport
 
 FILES = 1_000
 QUICK = 100

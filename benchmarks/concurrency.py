@@ -189,9 +189,9 @@ def roles(
 
 def check(environ: dict[str, str], acknowledged: list[str], *, deep: bool) -> dict[str, Any]:
     """Return what was lost, and what is not in order."""
+    from ragmem.api.memory import Ragmem
     from ragmem.domain.model import State
-    from ragmem.memory import Ragmem
-    from ragmem.services.invariants import violations
+    from ragmem.services.doctor.invariants import violations
 
     with Ragmem.open(environ=environ) as memory:
         indexed = memory.catalog.memories.ids(states=[State.INDEXED])

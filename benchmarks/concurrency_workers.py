@@ -61,7 +61,7 @@ def question(number: int) -> str:
 
 def fill(size: int) -> None:
     """Ingest the notes that are there before."""
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
 
     with Ragmem.open() as memory:
         for first in range(0, size, 100):
@@ -70,7 +70,7 @@ def fill(size: int) -> None:
 
 
 def ingest(memory: Any, texts: list[str]) -> list[str]:
-    from ragmem.services.hand_in import HandIn
+    from ragmem.services.ingestion.drafts import HandIn
 
     drafts = []
     for text in texts:
@@ -81,8 +81,8 @@ def ingest(memory: Any, texts: list[str]) -> list[str]:
 
 def write(writer: int) -> None:
     """Ingest one note after another until standard input ends; say each id, how long it took and waited."""
-    from ragmem.catalog import sqlite
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
+    from ragmem.storage.sql import sqlite
 
     waited = 0.0
     turn = sqlite.turn
@@ -114,9 +114,9 @@ def write(writer: int) -> None:
 def read(first: int) -> None:
     """Open the home anew for each question until standard input ends; the models alone are kept."""
     from ragmem import backends
-    from ragmem.catalog.catalog import Catalog
-    from ragmem.memory import Ragmem, now
-    from ragmem.services.query import Question, ask
+    from ragmem.api.memory import Ragmem, now
+    from ragmem.services.retrieval.query import Question, ask
+    from ragmem.storage.home.catalog import Catalog
 
     stop = told_to_stop()
     with Ragmem.open() as kept:

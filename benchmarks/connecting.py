@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 from vector_cache import VectorCache
 
 from ragmem import backends
-from ragmem.backends.lightrag.segments import quantise
-from ragmem.catalog.batches import batches
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.rows import MEMORY_COLUMNS, memory_values
-from ragmem.domain.connections import CONNECTED
-from ragmem.domain.identifiers import identifiers
+from ragmem.backends.lightrag.vectors.segments import quantise
+from ragmem.domain.lifecycle.connections import CONNECTED
 from ragmem.domain.model import Memory, Scope, State, content_hash
-from ragmem.services.comparison import CANDIDATES, Comparison
-from ragmem.services.connecting import connect
+from ragmem.domain.text.identifiers import identifiers
+from ragmem.services.connections.comparison import CANDIDATES, Comparison
+from ragmem.services.connections.connecting import connect
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.batches import batches
+from ragmem.storage.sql.rows import MEMORY_COLUMNS, memory_values
 
 SIZES = (1_500, 15_000, 100_000)
 QUICK_SIZES = (1_500,)

@@ -21,9 +21,9 @@ from retrieval import POOLED, Variant, build
 from retrieval_sets import DEPTH, Query, RetrievalSet, metrics_of, moment, read_lines
 from vector_cache import CachedModels, VectorCache
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.memory import Ragmem
-from ragmem.services.query import Policy, Question, ask
+from ragmem.services.retrieval.query import Policy, Question, ask
 
 SETS = ("lme_session", "locomo_session", "codesess_commit")
 BOUNDS = (0.05, 0.1, 0.2, 0.3, 0.5)

@@ -19,12 +19,12 @@ from typing import Any
 
 import common
 
-from ragmem.domain.document_place import place_metadata
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Match
-from ragmem.memory import Ragmem
+from ragmem.domain.model.document_place import place_metadata
 from ragmem.readers.documents.converting import Converter
 from ragmem.readers.documents.suffixes import FORMATS
-from ragmem.services.hand_in import HandIn
+from ragmem.services.ingestion.drafts import HandIn
 
 SAMPLES = common.REPOSITORY / "tests" / "readers" / "documents"
 RANK = 3

@@ -30,8 +30,8 @@ from retrieval_sets import DEPTH, RetrievalSet
 from ragmem.backends.minilm.embedder import FOLDER
 from ragmem.backends.minilm.weights import WINDOW
 from ragmem.backends.minilm.wordpiece import WordPiece, read_vocabulary
-from ragmem.domain.chunking import chunk
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.text.chunking import chunk
 
 ENGINES = ("numpy", "onnx", "mlx", *PEERS)
 

@@ -17,21 +17,21 @@ from typing import Any
 import common
 import extraction_baselines as baselines
 
+from ragmem.api.memory import Ragmem
 from ragmem.config import ChunkingSettings
-from ragmem.domain.chunking import chunk
-from ragmem.domain.code_spans import classify_code
-from ragmem.domain.entities import canonical_key
-from ragmem.domain.extraction import extract
-from ragmem.domain.extraction_answer import Answer, read_answer
-from ragmem.domain.extraction_prompt import SCHEMA, SYSTEM, prompt
-from ragmem.domain.extraction_union import unite
-from ragmem.domain.forms import classify_token
+from ragmem.domain.entities.entities import canonical_key
+from ragmem.domain.entities.extraction import extract
+from ragmem.domain.entities.extraction_answer import Answer, read_answer
+from ragmem.domain.entities.extraction_prompt import SCHEMA, SYSTEM, prompt
+from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.model import Chunk, Extraction
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.word_shapes import shape_of
-from ragmem.memory import Ragmem
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.text.chunking import chunk
+from ragmem.domain.text.code_spans import classify_code
+from ragmem.domain.text.token_types import classify_token
+from ragmem.domain.text.word_shapes import shape_of
 from ragmem.ports import LanguageModel
-from ragmem.services.completions import Request, complete_all
+from ragmem.services.entities.completions import Request, complete_all
 
 SIZES = ChunkingSettings()
 ROUNDS = 5

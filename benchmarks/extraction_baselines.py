@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from ragmem.domain.blocks import units
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation
+from ragmem.domain.text.blocks import units
 
 PHRASES = 20
 """Key phrases taken of a passage: as many as annotators find names in one."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_ALL = re.compile(r"\bsubprocess\b|\bmultiprocessing\b|ragmem\.memory|ragmem\.opening|common\.environment")
+_ALL = re.compile(r"\bsubprocess\b|\bmultiprocessing\b|ragmem\.api|common\.environment")
 _LENGTH = 12
 
 

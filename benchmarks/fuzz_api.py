@@ -32,14 +32,14 @@ from schemathesis.core.errors import SchemathesisError
 from schemathesis.core.failures import FailureGroup
 from schemathesis.specs.openapi import checks as openapi_checks
 
+from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.backends.fake.language_model import FakeLanguageModel
 from ragmem.config import load
-from ragmem.memory import Ragmem
-from ragmem.serve.app import create_app
-from ragmem.serve.listen import bind
-from ragmem.serve.origin import Names
-from ragmem.services.hand_in import HandIn
+from ragmem.server.app import create_app
+from ragmem.server.security.origin import Names
+from ragmem.server.uvicorn_server import bind
+from ragmem.services.ingestion.drafts import HandIn
 
 CASES = 2_200
 QUICK = 180

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from retrieval import put_texts
 
+from ragmem.api.memory import Ragmem, now
 from ragmem.backends.minilm.blas import import_numpy
-from ragmem.catalog.batches import batches
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem, now
-from ragmem.services.connecting import connect
-from ragmem.services.judge import judge
-from ragmem.services.side_by_side import cores
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.connections.connecting import connect
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.processes.worker_pool import cores
+from ragmem.storage.sql.batches import batches
 
 # One BLAS thread, as with the bundled model: also in the processes that are started, which read this file.
 import_numpy()

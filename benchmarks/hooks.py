@@ -29,8 +29,8 @@ import real_vectors
 import startup
 
 from ragmem import client
+from ragmem.api.memory import Ragmem
 from ragmem.hooks import spool
-from ragmem.memory import Ragmem
 
 MEMORIES = 15_000
 WRITES_WITHIN, WARM_WITHIN, COLD_WITHIN = 0.060, 0.150, 1.0

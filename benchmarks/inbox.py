@@ -18,11 +18,11 @@ import common
 import startup
 
 from ragmem import inbox
+from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import Scope, content_hash, memory_id
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem, now
-from ragmem.services.hand_in import plain_draft
-from ragmem.services.judge import chunks_of, judge
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.ingestion.classify import chunks_of, judge
+from ragmem.services.ingestion.drafts import plain_draft
 
 BASELINE = startup.BASELINE
 GOAL = 0.05
@@ -35,7 +35,7 @@ FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 # Holds the write transaction until its standard input ends.
 HOLDER = """
 import sys
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 with Ragmem.open() as memory, memory.catalog.database.write():
     print("holding", flush=True)
     sys.stdin.read()

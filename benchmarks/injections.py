@@ -17,12 +17,12 @@ from retrieval import foreign_questions, put_texts
 from retrieval_sets import Query, RetrievalSet, folders_of_sets
 from vector_cache import CachedModels, VectorCache
 
-from ragmem.catalog.batches import batches
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem
-from ragmem.services.index import BATCH
-from ragmem.services.judge import judge
-from ragmem.services.topics import says_too_little
+from ragmem.api.memory import Ragmem
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.context.topics import says_too_little
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.index import BATCH
+from ragmem.storage.sql.batches import batches
 
 SETS = ("questions", "codesess_commit")
 EVENTS = ("prompt", "research")

@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 from retrieval import put_texts
 
 from ragmem import backends
-from ragmem.catalog import fulltext
-from ragmem.catalog.batches import batches
-from ragmem.catalog.memories import Memories
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import USER, Draft, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem
-from ragmem.services import query
-from ragmem.services.index import BATCH, index_pending
-from ragmem.services.judge import judge
-from ragmem.services.query import Question, ask
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.index import BATCH, index_pending
+from ragmem.services.retrieval import query
+from ragmem.services.retrieval.query import Question, ask
+from ragmem.storage.fulltext import fulltext
+from ragmem.storage.memories.memories import Memories
+from ragmem.storage.sql.batches import batches
 
 SIZES = (15_000, 100_000)
 QUICK_SIZES = (1_000,)

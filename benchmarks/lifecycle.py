@@ -18,8 +18,8 @@ from typing import Any
 
 import common
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.memory import Ragmem
 
 WAVES = 5
 """How often notes come in that make everything older: the first check, three reprieves, and what follows."""

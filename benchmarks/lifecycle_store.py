@@ -21,12 +21,12 @@ from retrieval_sets import DEPTH, RetrievalSet
 from transcript_texts import Said, said_in
 from vector_cache import CachedModels, VectorCache
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem
-from ragmem.services.index import index_pending
-from ragmem.services.judge import judge
-from ragmem.services.query import Question
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.index import index_pending
+from ragmem.services.retrieval.query import Question
 
 MEMORIES = 4_000
 MEASURED = ("recall@5", "recall@10", "mrr")

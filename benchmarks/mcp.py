@@ -28,7 +28,7 @@ SDK_SERVER = """
 import anyio, sys
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from ragmem.tools.definitions import INSTRUCTIONS, tools_of
+from ragmem.mcp.definitions import INSTRUCTIONS, tools_of
 async def listed(context, params):
     return {"tools": [tool.listed() for tool in tools_of("default")]}
 server = Server("ragmem", instructions=INSTRUCTIONS, on_list_tools=listed)

@@ -9,8 +9,8 @@ from typing import Any
 import common
 import numpy as np
 
-from ragmem.catalog.lexicon import read_segment
-from ragmem.catalog.segments import merged
+from ragmem.storage.fulltext.lexicon import read_segment
+from ragmem.storage.fulltext.segments import merged
 
 SEPARATOR = "<SEP>"
 """LightRAG's separator of the parts of a merged field."""

@@ -23,15 +23,15 @@ from retrieval import build
 from retrieval_sets import DEPTH, Query, RetrievalSet, means, metrics_of
 from vector_cache import CachedModels, VectorCache
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.entity_spellings import entities_of
-from ragmem.domain.keywords import levels
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.memory import Ragmem
+from ragmem.domain.text.keywords import levels
 from ragmem.ports import Mode, Models, Store
-from ragmem.services.assistance import Assistance
-from ragmem.services.calibration import calibrate, due, known
-from ragmem.services.query import Policy, Question, ask
+from ragmem.services.retrieval.calibration import calibrate, due, known
+from ragmem.services.retrieval.helpers import Assistance
+from ragmem.services.retrieval.query import Policy, Question, ask
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.names.spellings import entities_of
 
 ASKED = Path(__file__).with_suffix(".toml")
 EXAMPLE = common.REPOSITORY / "examples" / "home"

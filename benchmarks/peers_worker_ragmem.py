@@ -4,9 +4,9 @@ from pathlib import Path
 
 from peers_protocol import serve
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft
-from ragmem.memory import Ragmem
-from ragmem.services.query import Question
+from ragmem.services.retrieval.query import Question
 
 
 class Ours:

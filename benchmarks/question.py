@@ -14,8 +14,8 @@ from typing import Any
 import common
 from retrieval_sets import Query, RetrievalSet, folders_of_sets
 
-from ragmem.domain.question import Asked, parse, time_match
-from ragmem.domain.spans import Span
+from ragmem.domain.retrieval.question import Asked, parse, time_match
+from ragmem.domain.text.spans import Span
 
 FEATURES = (
     "times",

@@ -19,11 +19,11 @@ from retrieval import build
 from retrieval_sets import RetrievalSet, folders_of_sets
 from vector_cache import CachedModels, VectorCache
 
+from ragmem.api.memory import Ragmem
 from ragmem.config.settings import QuerySettings
-from ragmem.domain import question as reading
-from ragmem.domain.scoring import CODE_SHIFT, FITTED, Weights, code_share
-from ragmem.memory import Ragmem
-from ragmem.services.candidates import Gathering
+from ragmem.domain.retrieval import question as reading
+from ragmem.domain.retrieval.scoring import CODE_SHIFT, FITTED, Weights, code_share
+from ragmem.services.retrieval.candidates import Gathering
 
 EVIDENCE = tuple(item.name for item in fields(Weights))
 WORDS = frozenset({"text", "coverage", "whole_text", "whole_coverage"})

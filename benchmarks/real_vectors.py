@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from retrieval_sets import read_lines
 from vector_cache import VectorCache
 
-from ragmem.domain.chunking import chunk
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.text.chunking import chunk
 
 Vectors = NDArray[np.float32]
 

@@ -30,7 +30,7 @@ from typing import Any
 import common
 import redaction_planted
 
-from ragmem.domain.redaction import find_secrets
+from ragmem.domain.secrets.redaction import find_secrets
 
 MIN_FORM = 8
 MIN_WORD = 16

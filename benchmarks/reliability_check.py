@@ -13,15 +13,15 @@ import orjson
 from reliability_world import Place, sha
 from reliability_writer import mend, open_world
 
+from ragmem.api.memory import Ragmem
 from ragmem.config.places import Places
 from ragmem.domain.model import State
 from ragmem.errors import RagmemError
-from ragmem.memory import Ragmem
-from ragmem.services.backup import SUFFIX, backups
-from ragmem.services.backup_file import read_archive
-from ragmem.services.export_reading import ExportReader
-from ragmem.services.gc_items import UPKEEP
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.lifecycle.items import UPKEEP
+from ragmem.services.transfer.backup import SUFFIX, backups
+from ragmem.services.transfer.backup_file import read_archive
+from ragmem.services.transfer.export_reading import ExportReader
 
 PATIENCE = 5.0
 """Seconds after which a lock that a killed process left behind counts as one that blocks."""

@@ -29,10 +29,10 @@ from reliability_plan import KINDS, SENTENCE, World, plan
 from reliability_world import GRADUAL, LIVING, Expected, Place, Step, between, conserved
 
 import ragmem.backends.lightrag
-import ragmem.catalog
 import ragmem.domain
 import ragmem.readers
 import ragmem.services
+import ragmem.storage
 
 LIFE = 20
 """Rounds after which a world is replaced by a new one, unless it has become too small or too large before."""
@@ -344,7 +344,7 @@ class Driver:
 def _preload() -> None:
     """Import what the forked processes need: each starts in milliseconds, and all run the same code."""
     importlib.import_module("lightrag.operate")
-    for package in (ragmem.catalog, ragmem.domain, ragmem.readers, ragmem.services, ragmem.backends.lightrag):
+    for package in (ragmem.storage, ragmem.domain, ragmem.readers, ragmem.services, ragmem.backends.lightrag):
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     # What is shared with the forked processes stays shared.

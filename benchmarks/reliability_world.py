@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ragmem.domain.classification.signal import MIN_CHARS
 from ragmem.domain.model import USER, Draft, Scope, memory_id
-from ragmem.domain.signal import MIN_CHARS
 
 SOURCE = "notes"
 """The one configured source: files in the notes folder of a world."""

@@ -16,16 +16,16 @@ from typing import Any
 
 from reliability_world import Place, Step, sha
 
-from ragmem.memory import Ragmem, now
-from ragmem.services.backup import back_up
-from ragmem.services.doctor_repair import plan as plan_repair
-from ragmem.services.export_reading import ExportReader
-from ragmem.services.exporting import export_file
-from ragmem.services.gc_items import UPKEEP
-from ragmem.services.gc_undo import undoable
-from ragmem.services.importing import import_export
-from ragmem.services.progress import Silent
-from ragmem.services.restore import restore
+from ragmem.api.memory import Ragmem, now
+from ragmem.services.doctor.repair import plan as plan_repair
+from ragmem.services.lifecycle.items import UPKEEP
+from ragmem.services.lifecycle.undo import undoable
+from ragmem.services.processes.progress import Silent
+from ragmem.services.transfer.backup import back_up
+from ragmem.services.transfer.export_reading import ExportReader
+from ragmem.services.transfer.exporting import export_file
+from ragmem.services.transfer.importing import import_export
+from ragmem.services.transfer.restore import restore
 
 LIFE_AFTER = 3
 """Newer memories after which one is looked at: the worlds are small."""

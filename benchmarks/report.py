@@ -14,11 +14,11 @@ from typing import Any
 
 import common
 
-from ragmem.catalog.injections import Injection
-from ragmem.catalog.lives import Recall
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.memory import Ragmem
 from ragmem.services.reporting.table import PLOTS
+from ragmem.storage.activity.injections import Injection
+from ragmem.storage.lifecycle.lifecycle_state import Recall
 
 SIZE, QUICK_SIZE = 15_000, 500
 AT_ONCE = 500

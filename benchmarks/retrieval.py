@@ -23,17 +23,17 @@ from retrieval_sets import DEPTH, METRICS, Query, RetrievalSet, folders_of_sets,
 from vector_cache import CachedModels, VectorCache
 
 from ragmem import backends
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.fulltext import search as search_text
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Record, State
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.ports import Embedder, Models, Store
-from ragmem.services.assistance import Assistance
-from ragmem.services.calibration import calibrate, due, known
-from ragmem.services.index import BATCH, index_pending
-from ragmem.services.judge import Judged, judge
-from ragmem.services.query import Policy, Question, ask
+from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.index import BATCH, index_pending
+from ragmem.services.retrieval.calibration import calibrate, due, known
+from ragmem.services.retrieval.helpers import Assistance
+from ragmem.services.retrieval.query import Policy, Question, ask
+from ragmem.storage.fulltext.fulltext import search as search_text
+from ragmem.storage.home.catalog import Catalog
 
 QUICK_SETS = ("coding_life", "devbench", "locomo_session")
 QUICK_QUERIES = 200

@@ -12,7 +12,7 @@ from typing import Any
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.readers import markdown
 from ragmem.readers.fields import as_fields
 from ragmem.readers.files import read_text

@@ -12,8 +12,8 @@ from typing import Any
 
 import common
 
-from ragmem.domain.routing import route
-from ragmem.domain.routing_cues import Route
+from ragmem.domain.retrieval.routing import route
+from ragmem.domain.retrieval.routing_cues import Route
 
 NAMED = {
     Route.EPISODE: ("last", "when", "before", "tried", "session", "who", "yesterday", "did"),

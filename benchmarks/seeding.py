@@ -140,7 +140,7 @@ def measure(place: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 def count_tokens(home: Path) -> dict[str, Any]:
     """Return the tokens of all chunks as the embedder reads them; None where it does not count any."""
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
 
     with Ragmem.open(environ={**common.environment(home), "HOME": str(home)}, home=home, cwd=home) as memory:
         memory.require()

@@ -48,7 +48,7 @@ def work(options: argparse.Namespace) -> dict[str, Any]:
     from store_default import Default
     from store_systems import Ours, Postgres, fingerprint
 
-    from ragmem.backends.lightrag.registration import import_lightrag
+    from ragmem.backends.lightrag.storages.registration import import_lightrag
 
     import_lightrag(options.folder)
     make: Any = {"ours": Ours, "postgres": Postgres, "default": Default}[options.system]

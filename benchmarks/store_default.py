@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from store_systems import PROJECT, Document, documents
 
 from ragmem.backends.fake import FakeEmbedder
-from ragmem.backends.lightrag.registration import import_lightrag
-from ragmem.backends.lightrag.tokens import PieceTokenizer
-from ragmem.catalog.batches import batches
+from ragmem.backends.lightrag.rows.tokens import PieceTokenizer
+from ragmem.backends.lightrag.storages.registration import import_lightrag
+from ragmem.storage.sql.batches import batches
 
 
 class Default:

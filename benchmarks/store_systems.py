@@ -10,14 +10,14 @@ from typing import Protocol
 
 import common
 
-from ragmem.catalog.batches import batches
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope, State
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.ports import Mode
-from ragmem.services.index import BATCH
-from ragmem.services.judge import Judged, judge
-from ragmem.services.query import Question
+from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.index import BATCH
+from ragmem.services.retrieval.query import Question
+from ragmem.storage.sql.batches import batches
 
 PROJECT = "bench"
 HUBS = 60

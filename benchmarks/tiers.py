@@ -13,8 +13,8 @@ from typing import Any
 
 import common
 
-from ragmem.domain.kinds import detect_category, detect_kind, is_protected
-from ragmem.domain.signal import Rule, classify
+from ragmem.domain.classification.kinds import detect_category, detect_kind, is_protected
+from ragmem.domain.classification.signal import Rule, classify
 
 RULES: tuple[Rule, ...] = ("classic", "graded")
 LOST_COST = 3

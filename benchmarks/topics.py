@@ -16,8 +16,8 @@ import common
 import numpy as np
 from vector_cache import VectorCache
 
-from ragmem.memory import Ragmem
-from ragmem.services.topics import THRESHOLD, Topic, calibrated, said, says_too_little, watch
+from ragmem.api.memory import Ragmem
+from ragmem.services.context.topics import THRESHOLD, Topic, calibrated, said, says_too_little, watch
 
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 MAX_PROMPTS = 25

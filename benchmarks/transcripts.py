@@ -111,7 +111,7 @@ def stored(home: Path) -> dict[str, Any]:
 
 def ask(home: Path, person: Path, *, questions: int) -> dict[str, Any]:
     """Ask what was asked in some exchanges, and look where each comes: right after full text, no vectors."""
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
 
     with Ragmem.open(environ=common.environment(home), home=person, cwd=person) as memory:
         memory.require()

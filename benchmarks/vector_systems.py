@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag import schema
-from ragmem.backends.lightrag.segments import quantise
-from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.rows import schema
+from ragmem.backends.lightrag.vectors.segments import quantise
+from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 MODEL = "benchmark"
 NAMESPACE = "chunks"

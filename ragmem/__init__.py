@@ -7,14 +7,14 @@ TYPE_CHECKING = False
 """Type checkers take it as true; the one of `typing` would cost every start the import of that module."""
 
 if TYPE_CHECKING:
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
 else:
 
     def __getattr__(name: str) -> object:
         """Import the API when it is asked for, so that `import ragmem` stays cheap."""
         if name != "Ragmem":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from ragmem.memory import Ragmem  # noqa: PLC0415 - loaded on first use
+        from ragmem.api.memory import Ragmem  # noqa: PLC0415 - loaded on first use
 
         return Ragmem
 

@@ -114,13 +114,13 @@ def _dispatch(arguments: "Sequence[str]") -> int:
 
             return complete(rest)
         case ["ingest", *rest] if "--buffer" in rest:
-            from ragmem.buffer import accept, request_of
+            from ragmem.inbox.buffer import accept, request_of
 
             # What it does not know, and what is wrong, is the whole command line's to tell.
             if request := request_of(rest):
                 return accept(request, environ=os.environ, home=_home(), cwd=os.getcwd())  # noqa: PTH109
         case ["mcp", *rest]:
-            from ragmem.tools import stdio
+            from ragmem.mcp import stdio
 
             # An assistant waits for the handshake.
             if options := stdio.options_of(rest):
@@ -155,7 +155,7 @@ def _complain(message: str, hint: str) -> None:
 
 
 def _say_beside(text: str) -> None:
-    from ragmem.domain.widths import without_controls
+    from ragmem.charts.widths import without_controls
 
     encoding = sys.stderr.encoding or "utf-8"
     try:
@@ -188,7 +188,7 @@ def _report_bug(error: Exception) -> int:
     import tempfile
     import traceback
 
-    from ragmem.domain.redaction import DEFAULT
+    from ragmem.domain.secrets.redaction import DEFAULT
 
     with tempfile.NamedTemporaryFile(
         "w", prefix="ragmem-bug-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"

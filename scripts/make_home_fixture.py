@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ragmem import Ragmem
-from ragmem.catalog.fulltext import search as search_text
+from ragmem.storage.fulltext.fulltext import search as search_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRATCH = Path("/tmp/ragmem-fixture")

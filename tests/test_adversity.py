@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.memory import Ragmem
-from ragmem.services.hand_in import HandIn
-from ragmem.services.invariants import violations
+from ragmem.api.memory import Ragmem
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.ingestion.drafts import HandIn
 
 # The real store, and models that cost nothing.
 BACKENDS = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "lightrag"}
@@ -30,8 +30,8 @@ NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HOLDER = """
 import sys
 from pathlib import Path
-from ragmem.memory import Ragmem
-from ragmem.services.hand_in import HandIn
+from ragmem.api.memory import Ragmem
+from ragmem.services.ingestion.drafts import HandIn
 
 with Ragmem.open() as memory:
     handed = memory.hand_in([Path(sys.argv[1])], HandIn())
@@ -46,7 +46,7 @@ with Ragmem.open() as memory:
 RESTORER = """
 import sys
 from pathlib import Path
-from ragmem.catalog.queue import turn
+from ragmem.storage.sql.fair_lock import turn
 
 backup, database = Path(sys.argv[1]), Path(sys.argv[2])
 with turn(database.with_name("write.lock"), timeout=30):
@@ -305,7 +305,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], None]:
     """Set the time that the package reads."""
 
     def set_to(moment: datetime) -> None:
-        monkeypatch.setattr("ragmem.memory.now", lambda: moment)
+        monkeypatch.setattr("ragmem.api.memory.now", lambda: moment)
 
     return set_to
 

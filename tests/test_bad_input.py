@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.schema import CATALOG
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
+from ragmem.storage.home.schema import CATALOG
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 REAL = {"RAGMEM_MODELS_BACKEND": "minilm", "RAGMEM_STORE_BACKEND": "lightrag"}

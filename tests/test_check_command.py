@@ -12,7 +12,7 @@ from claude_sessions import Session
 from hook_calls import Hooks
 from quick_commands import COMMANDS
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 RULES = "- **no-apologies**: never say `sorry`\n- Never claim what was not run.\n"
 SECRET = "sk-ant-" + "api03-" + "q7Rt2LmX9vKp4WzN8bYc3HdJ6sFgUe1a"

@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 from interactive_shells import NEEDS, SHELLS, Shell, environment
 
-from ragmem.catalog import project_joins
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.operational.file import OPERATIONAL_NAME
 from ragmem.cli.app import COMMANDS, load_command
 from ragmem.complete import FINDERS, complete, memories, names
 from ragmem.complete.names import GC_RULES
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.services.gc_items import RULES
+from ragmem.services.lifecycle.items import RULES
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories import project_joins
+from ragmem.storage.operational.file import OPERATIONAL_NAME
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPLETIONS = ROOT / "completions"

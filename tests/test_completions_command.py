@@ -7,8 +7,8 @@ import pytest
 from interactive_shells import SHELLS, Shell
 
 from ragmem.errors import UsageError
-from ragmem.services import shell_completion
-from ragmem.services.shell_completion import BEGIN, END, installation, shell_in_use
+from ragmem.services.wiring import shell_completion
+from ragmem.services.wiring.shell_completion import BEGIN, END, installation, shell_in_use
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = {

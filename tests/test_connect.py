@@ -20,7 +20,7 @@ from ragmem.assistants.places import Surroundings
 from ragmem.assistants.table import ASSISTANTS, NAMES, assistant_named
 from ragmem.cli.connections import Name
 from ragmem.errors import StorageError
-from ragmem.services import wiring
+from ragmem.services.wiring import wiring
 
 FILES = {
     "claude-code": ".claude/settings.json",

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.invariants import violations
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State
-from ragmem.memory import Ragmem
+from ragmem.storage.maintenance.invariants import violations
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.hooks.contracts import CLAUDE_CODE
+from ragmem.hooks.adapters import CLAUDE_CODE
 
 FOLDER = Path(__file__).resolve().parents[1] / "hooks"
 SCRIPTS = sorted(FOLDER.glob("*.sh"))

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ragmem import buffer, inbox
+from ragmem import inbox
 from ragmem.__main__ import run
 from ragmem.errors import StorageError, UsageError
-from ragmem.inbox import reading
+from ragmem.inbox import buffer, reading
 from ragmem.readers.roots import marked_root
 
 SAID = "We decided to pin the driver at 2.9."
@@ -269,7 +269,7 @@ def test_the_quick_way_accepts_exactly_what_the_whole_command_line_does(capfd, m
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'"a line"\n')))
             with pytest.MonkeyPatch.context() as patch:
                 if name == "whole":
-                    patch.setattr("ragmem.buffer.request_of", lambda _: None)
+                    patch.setattr("ragmem.inbox.buffer.request_of", lambda _: None)
                 code = run(["ingest", "--buffer", *words])
             writes = held(f"{folder}/{name}/data") if Path(name).exists() else []
             for write in writes:

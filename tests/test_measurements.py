@@ -12,9 +12,9 @@ from fingerprint import fingerprint  # noqa: E402
 from generating.measurements import marked, pages, tables  # noqa: E402
 from peers_corpus import NAMED, PLAIN  # noqa: E402
 
-from ragmem.domain.chunking import chunk  # noqa: E402
-from ragmem.domain.extraction import extract  # noqa: E402
-from ragmem.domain.redaction import DEFAULT  # noqa: E402
+from ragmem.domain.entities.extraction import extract  # noqa: E402
+from ragmem.domain.secrets.redaction import DEFAULT  # noqa: E402
+from ragmem.domain.text.chunking import chunk  # noqa: E402
 
 
 def test_every_table_of_a_benchmark_names_its_script_and_the_code_that_it_measured():
@@ -50,14 +50,14 @@ def test_a_fingerprint_changes_with_what_the_code_does_and_not_with_what_it_says
             ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.bin", "static", "__pycache__")
         )
     before = fingerprint("routing", tmp_path)
-    read = tmp_path / "ragmem/domain/routing_cues.py"
+    read = tmp_path / "ragmem/domain/retrieval/routing_cues.py"
     other = tmp_path / "ragmem/readers/dates.py"
     other.write_text(other.read_text() + "\nOTHER = 1\n")
     assert fingerprint("routing", tmp_path) == before
     copy = tmp_path / "copy"
     shutil.copytree(tmp_path / "benchmarks", copy / "benchmarks")
     shutil.copytree(tmp_path / "ragmem", copy / "ragmem")
-    said = copy / "ragmem/domain/routing_cues.py"
+    said = copy / "ragmem/domain/retrieval/routing_cues.py"
     said.write_text("# a comment\n" + said.read_text())
     assert fingerprint("routing", copy) == before
     said.write_text(said.read_text() + "\nMORE = 1\n")

@@ -19,11 +19,11 @@ import pytest
 from provider_servers import serving
 
 from ragmem.__main__ import run
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft
-from ragmem.memory import Ragmem
-from ragmem.services.models_background import stop
-from ragmem.services.models_trial import PAIRS
-from ragmem.services.reembed import LOCK_NAME, at_work
+from ragmem.services.models.background import stop
+from ragmem.services.models.reembed import LOCK_NAME, at_work
+from ragmem.services.models.trial import PAIRS
 
 NOTES = 12
 BUNDLED = "all-MiniLM-L6-v2-int8-1"
@@ -563,9 +563,10 @@ def test_doctor_tells_of_a_model_that_is_too_large_for_a_processor(home, monkeyp
     (folder / "config.json").write_text('{"model_type": "qwen3", "quantization": {"bits": 4}}')
     home.config.parent.mkdir(parents=True)
     home.config.write_text('[models]\nbackend = "mlx"\nmodel = "team/large-embedding"\n')
-    from ragmem.services import doctor_models, models_hardware
+    from ragmem.services.doctor import models as doctor_models
+    from ragmem.services.models import hardware
 
-    monkeypatch.setattr(doctor_models, "this_machine", lambda: models_hardware.Machine("", 2_000_000_000))
+    monkeypatch.setattr(doctor_models, "this_machine", lambda: hardware.Machine("", 2_000_000_000))
     details = [check["detail"] for check in _checks(home, "hardware")]
     assert details == [
         "team/large-embedding takes 2.4 GB of memory; there are 2.0",
@@ -574,5 +575,5 @@ def test_doctor_tells_of_a_model_that_is_too_large_for_a_processor(home, monkeyp
             " a processor makes about 83 tokens a second of it"
         ),
     ]
-    monkeypatch.setattr(doctor_models, "this_machine", lambda: models_hardware.Machine("Metal", 16 * 10**9))
+    monkeypatch.setattr(doctor_models, "this_machine", lambda: hardware.Machine("Metal", 16 * 10**9))
     assert _checks(home, "hardware") == []

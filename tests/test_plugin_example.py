@@ -10,7 +10,7 @@ import pytest
 
 from ragmem import testing
 from ragmem.backends import fake
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "plugin"

@@ -55,7 +55,7 @@ def test_twenty_kills_lose_nothing_and_leave_nothing_half_done(tmp_path):
 
 def test_the_driver_tells_of_a_memory_that_was_acknowledged_and_not_stored(tmp_path):
     broken = """
-    from ragmem.catalog.memories import Memories
+    from ragmem.storage.memories.memories import Memories
     accept = Memories.accept
     Memories.accept = lambda self, items: accept(self, list(items)[1:])
     """
@@ -70,7 +70,7 @@ def test_the_driver_tells_of_a_write_that_was_torn_in_two(tmp_path):
     broken = """
     import time
     from ragmem.domain.model import State
-    from ragmem.services import index, ingest
+    from ragmem.services.ingestion import index, ingest
     def torn(catalog, store, records, *, finish=None):
         catalog.memories.mark([record.memory.id for record in records], State.INDEXED)
         time.sleep(0.4)

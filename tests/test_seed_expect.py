@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragmem.config.expectations import Asked, Count
-from ragmem.services.expecting import Outcome, Verdict, _pattern
-from ragmem.services.outcome_reports import annotations, junit, summary
+from ragmem.services.seeding.expecting import Outcome, Verdict, _pattern
+from ragmem.services.seeding.outcome_reports import annotations, junit, summary
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL = {"RAGMEM_MODELS_BACKEND": "minilm", "RAGMEM_STORE_BACKEND": "lightrag"}

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from ragmem.backends.lightrag import invariants as of_the_store
-from ragmem.catalog import invariants as of_the_catalog
+from ragmem.storage.maintenance import invariants as of_the_catalog
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text()
 FINDINGS = set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL)))
 GAP = "…"
 
-SERVICES = ROOT / "ragmem" / "services"
-MODULES = [*sorted(SERVICES.glob("doctor*.py")), SERVICES / "warm_process.py"]
+MODULES = sorted((ROOT / "ragmem" / "services" / "doctor").glob("*.py"))
 
 
 def shapes(node, names):

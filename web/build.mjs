@@ -1,4 +1,4 @@
-// Bundle the page into ragmem/serve/web/static/, with the digest of these sources beside it.
+// Bundle the page into ragmem/server/web/static/, with the digest of these sources beside it.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";

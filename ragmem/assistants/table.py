@@ -2,8 +2,8 @@
 
 from ragmem.assistants.model import Assistant, Wire
 from ragmem.errors import UsageError
-from ragmem.hooks import contracts
-from ragmem.hooks.contracts import Contract
+from ragmem.hooks import adapters
+from ragmem.hooks.adapters import Contract
 
 
 def wires_of(contract: Contract, *, without: tuple[str, ...] = ()) -> tuple[Wire, ...]:
@@ -11,15 +11,15 @@ def wires_of(contract: Contract, *, without: tuple[str, ...] = ()) -> tuple[Wire
     return tuple(
         Wire(event, _matcher(contract, what, form))
         for event, (what, form) in contract.events.items()
-        if what != contracts.NOTHING and event not in without
+        if what != adapters.NOTHING and event not in without
     )
 
 
 def _matcher(contract: Contract, what: str, form: str) -> str:
     tools: list[str] = []
-    if what == contracts.BEFORE_TOOL or (what == contracts.AFTER_TOOL and form != contracts.SILENT):
+    if what == adapters.BEFORE_TOOL or (what == adapters.AFTER_TOOL and form != adapters.SILENT):
         tools += contract.questions
-    if what == contracts.AFTER_TOOL:
+    if what == adapters.AFTER_TOOL:
         tools += contract.edits
     return "|".join(tool for tool in tools if tool)
 
@@ -29,14 +29,14 @@ ASSISTANTS: tuple[Assistant, ...] = (
         name="claude-code",
         title="Claude Code",
         shape="groups",
-        wires=wires_of(contracts.CLAUDE_CODE),
+        wires=wires_of(adapters.CLAUDE_CODE),
         programs=("claude",),
     ),
     Assistant(
         name="codex",
         title="Codex",
         shape="groups",
-        wires=wires_of(contracts.CODEX),
+        wires=wires_of(adapters.CODEX),
         programs=("codex",),
         after="Codex runs a new or changed hook once you trust it: open /hooks in Codex",
     ),
@@ -44,7 +44,7 @@ ASSISTANTS: tuple[Assistant, ...] = (
         name="cursor",
         title="Cursor",
         shape="flat",
-        wires=wires_of(contracts.CURSOR),
+        wires=wires_of(adapters.CURSOR),
         programs=("cursor", "cursor-agent"),
         version=1,
         after="Cursor takes no text with a prompt, and 3.x drops what sessionStart is answered: "
@@ -54,7 +54,7 @@ ASSISTANTS: tuple[Assistant, ...] = (
         name="gemini",
         title="Gemini CLI",
         shape="groups",
-        wires=wires_of(contracts.GEMINI),
+        wires=wires_of(adapters.GEMINI),
         programs=("gemini",),
         per_second=1000,
         named=True,
@@ -65,7 +65,7 @@ ASSISTANTS: tuple[Assistant, ...] = (
         shape="plugin",
         # Its sessions lie in a database of its own, which nothing here reads.
         wires=wires_of(
-            contracts.OPENCODE,
+            adapters.OPENCODE,
             without=("PreCompact", "SubagentStop", "Stop", "SessionEnd"),
         ),
         programs=("opencode",),

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, cast
 
-from ragmem.catalog.database import Database
 from ragmem.errors import BackendError
 from ragmem.ports import Models, Store
+from ragmem.storage.sql.database import Database
 
 ENTRY_POINTS = "ragmem.backends"
 

@@ -9,7 +9,7 @@ from typing import Any
 from ragmem import backends
 from ragmem.config import LanguageModelSettings, ModelSettings
 from ragmem.config.models import RerankerSettings
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError, ConfigError
 from ragmem.ports import Call, Embedder, HasReranker, LanguageModel, Meter, Models, Purpose, Reranker
 

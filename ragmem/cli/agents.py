@@ -19,7 +19,7 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.domain.agents import Agent, Event, Letter
+    from ragmem.domain.sessions.agents import Agent, Event, Letter
 
 EPILOG = """\b
 Examples:

@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "feedback": Entry("ragmem.cli.feedback", "Say whether a memory was of use."),
         "pin": Entry("ragmem.cli.pin", "Let a memory never expire nor be merged."),
         "inspect": Entry(
-            "ragmem.cli.inspect", "Look into the memory: numbers, memories, entities, settings."
+            "ragmem.cli.inspect.inspect", "Look into the memory: numbers, memories, entities, settings."
         ),
         "projects": Entry(
             "ragmem.cli.projects", "List projects, join two that are one, split, rename, move."
@@ -61,7 +61,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         ),
     },
     "Models": {
-        "models": Entry("ragmem.cli.models", "Show the models, choose, fetch and try them."),
+        "models": Entry("ragmem.cli.models.models", "Show the models, choose, fetch and try them."),
     },
     "Serve": {
         "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),

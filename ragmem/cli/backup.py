@@ -22,7 +22,7 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.backup import Backup
+    from ragmem.services.transfer.backup import Backup
 
 STDOUT = Path("-")
 
@@ -61,9 +61,9 @@ def backup(
     quiet: QuietOption = False,
 ) -> int:
     """Write the whole home into one file and read it back."""
-    from ragmem.catalog.contents import Contents
-    from ragmem.memory import now
-    from ragmem.services.backup import back_up, backups, folder_of, prune
+    from ragmem.api.memory import now
+    from ragmem.services.transfer.backup import back_up, backups, folder_of, prune
+    from ragmem.storage.maintenance.catalog_export import Contents
 
     if listing and (file or keep or force or dry_run):
         raise UsageError("--list goes alone", hint="ragmem backup --list")

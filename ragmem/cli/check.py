@@ -24,10 +24,10 @@ from ragmem.errors import EXIT_NO, EXIT_OK, NotFoundError, RagmemError, UsageErr
 from ragmem.hooks.log import Log
 
 if TYPE_CHECKING:
-    from ragmem.catalog.violations import Broken
-    from ragmem.domain.methodology import Rule
-    from ragmem.memory import Ragmem
-    from ragmem.services.checker import Checked
+    from ragmem.api.memory import Ragmem
+    from ragmem.domain.sessions.rules import Rule
+    from ragmem.services.context.checker import Checked
+    from ragmem.storage.activity.violations import Broken
 
 MAX_BYTES = 1024 * 1024
 """Of what an assistant said; no answer is longer."""

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Self
 import orjson
 import typer
 
+from ragmem.api.memory import Ragmem
 from ragmem.config.variables import SESSION_VARIABLE
 from ragmem.errors import EXIT_OK, UsageError
-from ragmem.memory import Ragmem
 
 SCHEMA = 1
 """Number of the JSON documents' shape: raised when a field changes its meaning, not when one is added."""
@@ -95,7 +95,7 @@ _STYLES = re.compile(f"{_STYLE}([0-9;]*)m")
 
 
 def _shown(text: str) -> str:
-    from ragmem.domain.widths import without_controls
+    from ragmem.charts.widths import without_controls
 
     return _STYLES.sub("\x1b[\\1m", without_controls(text))
 
@@ -135,7 +135,7 @@ def standard_input(limit: int) -> bytes:
 
 def say_json(value: Any, *, lines: bool = False) -> None:
     """Write a JSON document (indented) or one JSON line to stdout, UTF-8 whatever the locale."""
-    from ragmem.domain.widths import escaped_controls
+    from ragmem.charts.widths import escaped_controls
 
     options = orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
     if not lines:

@@ -23,7 +23,7 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.shell_completion import Installation
+    from ragmem.services.wiring.shell_completion import Installation
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -64,7 +64,7 @@ def completions(context: typer.Context, as_json: JsonOption = False) -> int:
 @app.command()
 def show(shell: ShellArgument = None) -> int:
     """Print the completion script of a shell."""
-    from ragmem.services.shell_completion import script_of
+    from ragmem.services.wiring.shell_completion import script_of
 
     sys.stdout.flush()
     sys.stdout.buffer.write(script_of(_shell(shell)))
@@ -86,7 +86,7 @@ def install(
 
     Your start-up files are left alone: the lines that one may need are shown, or written with --edit-rc.
     """
-    from ragmem.services.shell_completion import carry_out, installation, removal
+    from ragmem.services.wiring.shell_completion import carry_out, installation, removal
 
     plan_for = removal if remove else installation
     plan = plan_for(_shell(shell), os.environ, home=Path.home(), edit=edit_rc)
@@ -102,7 +102,7 @@ def install(
 
 
 def _state(*, as_json: bool) -> int:
-    from ragmem.services.shell_completion import installation
+    from ragmem.services.wiring.shell_completion import installation
 
     found = []
     for shell in ShellName:
@@ -126,7 +126,7 @@ def _state(*, as_json: bool) -> int:
 
 
 def _shell(given: ShellName | None) -> Any:
-    from ragmem.services.shell_completion import shell_in_use
+    from ragmem.services.wiring.shell_completion import shell_in_use
 
     return given.value if given else shell_in_use(_parent(), os.environ)
 

@@ -60,7 +60,7 @@ def connect(
     from ragmem.assistants.places import SERVER_FORMS, found_here
     from ragmem.assistants.table import ASSISTANTS, assistant_named
     from ragmem.cli.connections import desk_here, each, scope_of
-    from ragmem.services.wiring import Outcome, connect
+    from ragmem.services.wiring.wiring import Outcome, connect
 
     if not assistants and not every:
         return _show(as_json=as_json)
@@ -111,7 +111,7 @@ def _show(*, as_json: bool) -> int:
     from ragmem.assistants.places import found_here
     from ragmem.assistants.table import ASSISTANTS
     from ragmem.cli.connections import desk_here
-    from ragmem.services.wiring import standings
+    from ragmem.services.wiring.wiring import standings
 
     desk = desk_here()
     rows = [(one, found_here(one, desk.around), standings(desk, one)) for one in ASSISTANTS]

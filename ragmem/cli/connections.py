@@ -15,7 +15,7 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, RagmemError
 if TYPE_CHECKING:
     from ragmem.assistants.model import Assistant
     from ragmem.assistants.places import Scope
-    from ragmem.services.wiring import Desk, FileChange, Outcome
+    from ragmem.services.wiring.wiring import Desk, FileChange, Outcome
 
 
 class Name(StrEnum):
@@ -45,11 +45,11 @@ Act = tuple["Assistant", Callable[[], "Outcome"]]
 
 def desk_here() -> "Desk":
     """Return what this process says of places, home and program."""
+    from ragmem.api.memory import now
     from ragmem.assistants.command import this_program
     from ragmem.assistants.places import Surroundings
     from ragmem.config.places import find_places
-    from ragmem.memory import now
-    from ragmem.services.wiring import Desk
+    from ragmem.services.wiring.wiring import Desk
 
     home, cwd = Path.home(), Path.cwd()
     return Desk(
@@ -108,7 +108,7 @@ def each(
 
 def shown_diff(change: "FileChange") -> list[str]:
     """Return a change as a unified diff; secrets that stand in the settings are not shown."""
-    from ragmem.domain.redaction import DEFAULT
+    from ragmem.domain.secrets.redaction import DEFAULT
 
     return [printable(DEFAULT.redact(line)[0]) for line in change.diff()]
 

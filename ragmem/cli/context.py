@@ -16,12 +16,12 @@ from ragmem.cli.common import (
     standard_input,
     tell,
 )
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.memory import Ragmem
-    from ragmem.services.context import Context
+    from ragmem.api.memory import Ragmem
+    from ragmem.services.context.context import Context
 
 MAX_PROMPT = 1024 * 1024
 """Bytes of a prompt on standard input; what is further behind says nothing of its topic."""
@@ -135,7 +135,7 @@ def context(
 
 def _session_context(memory: "Ragmem", task: str, *, own: bool, **wanted: Any) -> "Context":
     """Return what a session should know, from a process that has the models loaded where there is one."""
-    from ragmem.services.over_socket import session_context
+    from ragmem.services.context.daemon_answers import session_context
 
     found = None if own else session_context(str(memory.settings.places.data), task, **wanted)
     return found or memory.session_context(task, **wanted)
@@ -172,7 +172,7 @@ def _told(answer: dict[str, Any], *, quiet: bool) -> int:
 def _document(
     block: "Context", task: str, projects: Sequence[str] | None, redactor: Redactor
 ) -> dict[str, Any]:
-    from ragmem.services.shapes import memory_shape
+    from ragmem.services.retrieval.shapes import memory_shape
 
     return {
         "schema": 1,

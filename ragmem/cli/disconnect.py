@@ -41,7 +41,7 @@ def disconnect(
     """
     from ragmem.assistants.table import assistant_named
     from ragmem.cli.connections import desk_here, each, scope_of
-    from ragmem.services.wiring import Outcome, disconnect, everything
+    from ragmem.services.wiring.wiring import Outcome, disconnect, everything
 
     if assistants and every:
         raise UsageError("--all and a name exclude each other", hint="ragmem disconnect --all")

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.common import (
     DryRunOption,
     JsonOption,
@@ -19,9 +20,8 @@ from ragmem.cli.common import (
     tell,
 )
 from ragmem.errors import EXIT_NO, ConfigError, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.doctor_repair import Step, plan
-from ragmem.services.doctor_report import Check, Report
+from ragmem.services.doctor.repair import Step, plan
+from ragmem.services.doctor.report import Check, Report
 
 ROUNDS = 3
 """Repairs of one run at most: what a damage hid is seen when that is mended."""

@@ -61,13 +61,13 @@ def export(
     quiet: QuietOption = False,
 ) -> int:
     """Write the memory out as JSON Lines, whole and verbatim."""
-    from ragmem.catalog.contents import Contents, Selection
-    from ragmem.memory import now
-    from ragmem.services.exporting import export as export_lines
-    from ragmem.services.exporting import export_file
-    from ragmem.services.new_file import place_for
-    from ragmem.services.scope import known_sources
-    from ragmem.services.when import parse_moment
+    from ragmem.api.memory import now
+    from ragmem.services.ingestion.scope import known_sources
+    from ragmem.services.processes.atomic_write import place_for
+    from ragmem.services.processes.dates import parse_moment
+    from ragmem.services.transfer.exporting import export as export_lines
+    from ragmem.services.transfer.exporting import export_file
+    from ragmem.storage.maintenance.catalog_export import Contents, Selection
 
     if file == STDOUT and as_json and not dry_run:
         raise UsageError("--json and standard output exclude each other", hint="name a file")
@@ -109,6 +109,6 @@ def export(
 
 def _write(lines: bytes) -> object:
     """Write lines to standard output; to a terminal with escapes for what would drive it."""
-    from ragmem.domain.widths import escaped_controls
+    from ragmem.charts.widths import escaped_controls
 
     return sys.stdout.buffer.write(escaped_controls(lines) if sys.stdout.isatty() else lines)

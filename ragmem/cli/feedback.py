@@ -37,7 +37,7 @@ def feedback(
         memory = opened.feedback(identifier, verdict, session=session)
         standing = opened.standing(memory.id)
     if as_json:
-        from ragmem.services.living import life_shape
+        from ragmem.services.lifecycle.feedback import life_shape
 
         say_json({"schema": 1, "id": memory.id, "verdict": verdict, "life": life_shape(standing)})
         return EXIT_OK

@@ -23,7 +23,7 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.forget import Forgotten, Going, Plan
+    from ragmem.services.scrub.forget import Forgotten, Going, Plan
 
 SHOWN = 20
 """Memories that are listed; --json has all of them."""
@@ -116,7 +116,7 @@ def forget(
 
 
 def _refuse(planned: "Plan", *, allow_large: bool) -> None:
-    from ragmem.services.forget import refuse_large
+    from ragmem.services.scrub.forget import refuse_large
 
     refuse_large(planned, allow_large=allow_large)
 

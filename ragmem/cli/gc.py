@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.common import (
     Bar,
     DryRunOption,
@@ -24,11 +25,10 @@ from ragmem.cli.common import (
     table,
     tell,
 )
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.gc_items import Item, Plan
-from ragmem.services.gc_outcome import Outcome
+from ragmem.services.lifecycle.items import Item, Plan
+from ragmem.services.lifecycle.outcome import Outcome
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 

@@ -60,9 +60,9 @@ def import_(
     quiet: QuietOption = False,
 ) -> int:
     """Bring in what an export holds, twice as well as once."""
-    from ragmem.memory import now
-    from ragmem.services.export_reading import ExportReader
-    from ragmem.services.importing import import_export
+    from ragmem.api.memory import now
+    from ragmem.services.transfer.export_reading import ExportReader
+    from ragmem.services.transfer.importing import import_export
 
     if file == STDIN and sys.stdin.isatty():
         tell("reading from the terminal; end with ^D")

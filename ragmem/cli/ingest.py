@@ -25,15 +25,15 @@ from ragmem.cli.common import (
     table,
     tell,
 )
-from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import Kind
+from ragmem.domain.model.lifecycle import EntryType
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.memory import Ragmem
-    from ragmem.services.folder_survey import Survey
-    from ragmem.services.hand_in import Handed, HandIn
-    from ragmem.services.refusals import Refusal
+    from ragmem.api.memory import Ragmem
+    from ragmem.services.ingestion.drafts import Handed, HandIn
+    from ragmem.services.ingestion.folder_survey import Survey
+    from ragmem.services.processes.refusals import Refusal
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -109,12 +109,12 @@ def ingest(
     quiet: QuietOption = False,
 ) -> int:
     """Store files, folders or standard input."""
-    from ragmem.memory import now
-    from ragmem.services.hand_in import HandIn
-    from ragmem.services.ingest import rule_for
-    from ragmem.services.judge import judge
-    from ragmem.services.shapes import memory_shape
-    from ragmem.services.when import parse_moment
+    from ragmem.api.memory import now
+    from ragmem.services.ingestion.classify import judge
+    from ragmem.services.ingestion.drafts import HandIn
+    from ragmem.services.ingestion.ingest import rule_for
+    from ragmem.services.processes.dates import parse_moment
+    from ragmem.services.retrieval.shapes import memory_shape
 
     paths = _checked(paths or [], explain=explain, dry_run=dry_run)
     if drain:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.cli.common import Bar, open_memory, plural, say, say_json, tell
-from ragmem.domain.lifecycle import EntryType
 from ragmem.domain.model import SHORT_ID_LENGTH, Kind
+from ragmem.domain.model.lifecycle import EntryType
 from ragmem.errors import EXIT_FAILED, EXIT_OK, NotFoundError, UsageError
-from ragmem.hooks.draining import let_go
+from ragmem.hooks.drain import let_go
 
 if TYPE_CHECKING:
-    from ragmem.services.refusals import Refusal
+    from ragmem.services.processes.refusals import Refusal
 
 
 def buffer(
@@ -31,7 +31,7 @@ def buffer(
     **said: str,
 ) -> int:
     """Accept texts, files and standard input, whatever of it the quick way in did not understand."""
-    from ragmem.buffer import STDIN, Request, accept
+    from ragmem.inbox.buffer import STDIN, Request, accept
 
     if not texts and not paths:
         raise UsageError(

@@ -8,7 +8,7 @@ from ragmem.cli.common import Bar, open_memory, plural, say, say_json, table, te
 from ragmem.errors import EXIT_FAILED, EXIT_OK
 
 if TYPE_CHECKING:
-    from ragmem.services.code_report import CodeReport
+    from ragmem.services.code.report import CodeReport
 
 NAMED = 3
 """Files that failed for the same reason, of which it tells the paths."""

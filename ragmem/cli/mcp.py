@@ -53,7 +53,7 @@ def mcp(
     ] = False,
 ) -> int:
     """Answer an assistant over MCP, on standard input and output."""
-    from ragmem.tools import stdio
+    from ragmem.mcp import stdio
 
     if sys.stdin.isatty():
         tell("an assistant starts this and talks to it in JSON, see `ragmem connect`; end with ^D")

@@ -33,7 +33,7 @@ def pin(
         memory = opened.pin(identifier, pinned=not off)
         standing = opened.standing(memory.id)
     if as_json:
-        from ragmem.services.living import life_shape
+        from ragmem.services.lifecycle.feedback import life_shape
 
         say_json({"schema": 1, "id": memory.id, "life": life_shape(standing)})
         return EXIT_OK

@@ -23,7 +23,7 @@ from ragmem.domain.model import UNASSIGNED
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.projects import Change
+    from ragmem.services.projects.projects import Change
 
 EPILOG = """\b
 Examples:
@@ -63,7 +63,7 @@ def projects(context: typer.Context, as_json: JsonOption = False) -> int:
 @app.command("list")
 def show(as_json: JsonOption = False) -> int:
     """List the projects, with what leads to them and how much they hold."""
-    from ragmem.services.projects import listed
+    from ragmem.services.projects.projects import listed
 
     with open_memory() as memory:
         memory.require()
@@ -109,7 +109,7 @@ def join(
 
     The former id goes on leading there. `ragmem projects split INTO ID`, with the former id, takes it back.
     """
-    from ragmem.services.projects import join as join_projects
+    from ragmem.services.projects.projects import join as join_projects
 
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         done = join_projects(memory.changing_projects(dry_run=dry_run, progress=bar), project, into)
@@ -132,7 +132,7 @@ def split(
 
     The folder leads to the new project from then on, though its first commit is the other's.
     """
-    from ragmem.services.projects import split as split_project
+    from ragmem.services.projects.projects import split as split_project
 
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         done = split_project(
@@ -149,7 +149,7 @@ def rename(
     as_json: JsonOption = False,
 ) -> int:
     """Give a project another name; its id and its memories stay as they are."""
-    from ragmem.services.projects import rename as rename_project
+    from ragmem.services.projects.projects import rename as rename_project
 
     with open_memory(quiet=as_json) as memory:
         done = rename_project(memory.changing_projects(dry_run=dry_run), project, called)
@@ -164,7 +164,7 @@ def move(
     as_json: JsonOption = False,
 ) -> int:
     """Tell that a folder without git was moved: its memories are found in the new place."""
-    from ragmem.services.projects import move as move_folder
+    from ragmem.services.projects.projects import move as move_folder
 
     with open_memory(quiet=as_json) as memory:
         done = move_folder(memory.changing_projects(dry_run=dry_run), old, new)
@@ -187,8 +187,8 @@ def assign(
     quiet: QuietOption = False,
 ) -> int:
     """Give memories to a project, where they stay whatever their texts name."""
-    from ragmem.services.projects import assign as assign_memories
-    from ragmem.services.projects import assign_named
+    from ragmem.services.projects.projects import assign as assign_memories
+    from ragmem.services.projects.projects import assign_named
 
     if named == bool(identifiers or project) or bool(identifiers) != bool(project):
         raise UsageError(

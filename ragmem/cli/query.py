@@ -27,16 +27,16 @@ from ragmem.cli.common import (
     tell,
 )
 from ragmem.domain.model import Category, Kind, Match
-from ragmem.domain.record_types import RecordType
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.records.record_types import RecordType
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ragmem.memory import Ragmem
-    from ragmem.services.query import Question
-    from ragmem.services.routes import RoutedAnswer
+    from ragmem.api.memory import Ragmem
+    from ragmem.services.retrieval.query import Question
+    from ragmem.services.retrieval.routes import RoutedAnswer
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -153,13 +153,13 @@ def query(
     sources_file: SourcesFileOption = None,
 ) -> int:
     """Find the memories that answer a question."""
+    from ragmem.api.memory import now
     from ragmem.cli.query_answer import answerer_of, say_answer
-    from ragmem.memory import now
-    from ragmem.services.query import Question
-    from ragmem.services.routes import ask_by_route, route_shape
-    from ragmem.services.scope import known_sources
-    from ragmem.services.shapes import match_shape
-    from ragmem.services.when import parse_moment
+    from ragmem.services.ingestion.scope import known_sources
+    from ragmem.services.processes.dates import parse_moment
+    from ragmem.services.retrieval.query import Question
+    from ragmem.services.retrieval.routes import ask_by_route, route_shape
+    from ragmem.services.retrieval.shapes import match_shape
 
     if sum((as_json, as_lines, as_ids, as_context)) > 1:
         raise UsageError("--json, --jsonl, --ids and --context exclude each other", hint="give one of them")
@@ -234,7 +234,7 @@ def query(
         for match in answer.matches:
             say(match.memory.short_id)
     elif as_context:
-        from ragmem.services.context import context
+        from ragmem.services.context.context import context
 
         block = context(
             answer, tokens=budget, max_chars=max_chars, home=str(memory.home), redactor=memory.redactor
@@ -265,7 +265,7 @@ def _from_warm(
     memory: "Ragmem", question: "Question", route: str | None, moment: "datetime"
 ) -> "RoutedAnswer | None":
     """Return the answer of a process that has the models loaded; None where there is none like this one."""
-    from ragmem.services.over_socket import routed_answer
+    from ragmem.services.context.daemon_answers import routed_answer
 
     routed = routed_answer(str(memory.settings.places.data), question, route, now=moment)
     note = memory.inbox_note
@@ -316,7 +316,7 @@ def _say_routed(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) ->
 
 def explained(match: Match, redactor: Redactor) -> list[str]:
     """Return why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
-    from ragmem.services.superseding import told_former
+    from ragmem.services.retrieval.superseding import told_former
 
     ranks = {
         name.removesuffix("_rank"): value for name, value in match.terms.items() if name.endswith("_rank")
@@ -333,10 +333,10 @@ def explained(match: Match, redactor: Redactor) -> list[str]:
 
 
 def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor) -> None:
-    from ragmem.domain.document_place import document_place
-    from ragmem.services.session_line import session_line
-    from ragmem.services.shapes import told_elsewhere
-    from ragmem.services.superseding import told_superseded
+    from ragmem.domain.model.document_place import document_place
+    from ragmem.services.context.session_line import session_line
+    from ragmem.services.retrieval.shapes import told_elsewhere
+    from ragmem.services.retrieval.superseding import told_superseded
 
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
     for number, match in enumerate(matches, start=1):
@@ -370,7 +370,7 @@ def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor)
 
 def _snippet(match: Match, redactor: Redactor) -> str:
     """Return the beginning of the chunk in one line, without the headings that the line above has named."""
-    from ragmem.services.shapes import found_text
+    from ragmem.services.retrieval.shapes import found_text
 
     lines = found_text(match, redactor=redactor).strip().splitlines()
     while len(lines) > 1 and (not lines[0].strip() or lines[0].startswith("#")):

@@ -4,13 +4,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from ragmem.cli.common import dim, printable, say, say_json, tell
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, BackendError
 
 if TYPE_CHECKING:
-    from ragmem.memory import Ragmem
-    from ragmem.services.answering import Answerer
-    from ragmem.services.query import Answer
+    from ragmem.api.memory import Ragmem
+    from ragmem.services.retrieval.answering import Answerer
+    from ragmem.services.retrieval.query import Answer
 
 
 def answerer_of(memory: "Ragmem") -> "Answerer":
@@ -35,9 +35,9 @@ def say_answer(
     redactor: Redactor,
 ) -> int:
     """Print the answer as it comes and then what it cites; 1 where nothing was found to answer from."""
-    from ragmem.domain.document_place import in_place
-    from ragmem.services.answering import Wanted, cited
-    from ragmem.services.context import context
+    from ragmem.domain.model.document_place import in_place
+    from ragmem.services.context.context import context
+    from ragmem.services.retrieval.answering import Wanted, cited
 
     for note in () if quiet else answer.notes:
         tell(f"note: {note}")

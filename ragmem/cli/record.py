@@ -16,11 +16,11 @@ from ragmem.cli.common import (
     standard_input,
     tell,
 )
-from ragmem.domain.record_types import SHAPES, Form, RecordType
+from ragmem.domain.records.record_types import SHAPES, Form, RecordType
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.domain.records import TypedRecord
+    from ragmem.domain.records.records import TypedRecord
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -66,10 +66,10 @@ def record(
 
     A type's fields are in docs/records.md, and in the error for one that it does not have.
     """
-    from ragmem.memory import now
-    from ragmem.services.hand_in import HandIn
-    from ragmem.services.records import add, record_shape, shown_only
-    from ragmem.services.when import parse_moment
+    from ragmem.api.memory import now
+    from ragmem.services.ingestion.drafts import HandIn
+    from ragmem.services.processes.dates import parse_moment
+    from ragmem.services.records.records import add, record_shape, shown_only
 
     if text == "-" and field:
         raise UsageError("- and --field exclude each other", hint="put the field into the JSON document")
@@ -104,7 +104,7 @@ def record(
 
 def _given(kind: RecordType, text: str, options: Sequence[str]) -> "TypedRecord":
     """Return the record of a text and NAME=VALUE options; raises UsageError."""
-    from ragmem.domain.records import record as checked
+    from ragmem.domain.records.records import record as checked
 
     shape = SHAPES[kind]
     given = [(shape.main, text)] if text else []
@@ -138,7 +138,7 @@ def _given(kind: RecordType, text: str, options: Sequence[str]) -> "TypedRecord"
 
 def _read(kind: RecordType, limit: int) -> "list[TypedRecord]":
     """Return the records of a JSON object of fields, or of a list of such, on standard input."""
-    from ragmem.domain.records import record as checked
+    from ragmem.domain.records.records import record as checked
 
     raw = standard_input(limit)
     if len(raw) > limit:

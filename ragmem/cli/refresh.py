@@ -10,7 +10,7 @@ from ragmem.cli.common import JsonOption, QuietOption, moment, open_memory, plur
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.refresh_file import Refreshed
+    from ragmem.services.context.refresh_file import Refreshed
 
 DEFAULT_LINES = 100
 

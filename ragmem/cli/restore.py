@@ -22,8 +22,8 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_OK, BackendError, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.memory import Ragmem
-    from ragmem.services.verifying import Source
+    from ragmem.api.memory import Ragmem
+    from ragmem.services.transfer.verifying import Source
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -54,8 +54,8 @@ def restore(
     quiet: QuietOption = False,
 ) -> int:
     """Put a backup in the memory's place; what was there is kept."""
-    from ragmem.memory import now
-    from ragmem.services.restore import restore as restore_backup
+    from ragmem.api.memory import now
+    from ragmem.services.transfer.restore import restore as restore_backup
 
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
 
@@ -100,7 +100,7 @@ def restore(
 
 def _try_out(memory: "Ragmem", folder: Path) -> None:
     """Open what was taken out as the memory that it will be; raises StoreDamagedError where that fails."""
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
 
     places = memory.settings.places._replace(data=folder)
     with Ragmem(replace(memory.settings, places=places), home=memory.home, cwd=memory.cwd) as trial:
@@ -115,8 +115,8 @@ def _try_out(memory: "Ragmem", folder: Path) -> None:
 
 
 def _confirm(memory: "Ragmem", source: "Source", *, yes: bool) -> None:
-    from ragmem.catalog.contents import Contents
     from ragmem.errors import RagmemError
+    from ragmem.storage.maintenance.catalog_export import Contents
 
     if yes or not memory.catalog.exists():
         return

@@ -23,7 +23,7 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.scrub import Plan, Scrubbed
+    from ragmem.services.scrub.scrub import Plan, Scrubbed
 
 STDIN = "-"
 
@@ -79,8 +79,8 @@ def scrub(
     quiet: QuietOption = False,
 ) -> int:
     """Remove secrets, or any text, from everything that is stored."""
-    from ragmem.services.scrub import large
-    from ragmem.services.scrub_wanted import wanted
+    from ragmem.services.scrub.scrub import large
+    from ragmem.services.scrub.wanted import wanted
 
     if regex and pattern is None:
         raise UsageError("--regex needs a PATTERN", hint="ragmem scrub --regex 'CUST-[0-9]{6}'")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from ragmem.cli.common import bold, dim, printable, say, tell
 from ragmem.config.expectations import Asked, Expectations, read_expectations
 from ragmem.errors import ConfigError, UsageError
-from ragmem.services.expecting import Outcome, Verdict, compare
-from ragmem.services.outcome_reports import annotations, junit, path_from, summary, told
+from ragmem.services.seeding.expecting import Outcome, Verdict, compare
+from ragmem.services.seeding.outcome_reports import annotations, junit, path_from, summary, told
 
 if TYPE_CHECKING:
-    from ragmem.memory import Ragmem
-    from ragmem.services.asking import Answer
-    from ragmem.services.seed_report import SeedReport
+    from ragmem.api.memory import Ragmem
+    from ragmem.services.retrieval.asking import Answer
+    from ragmem.services.seeding.report import SeedReport
 
 _MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "skipped"}
 
@@ -30,7 +30,7 @@ class Wish:
 
     def checked(self, *, dry_run: bool) -> "Wish":
         """Return it; raises UsageError for options that mean nothing and for places that cannot be."""
-        from ragmem.services.new_file import place_for
+        from ragmem.services.processes.atomic_write import place_for
 
         given = {"--junit": self.junit, "--github": self.github, "--write-expect": self.write}
         for option, value in given.items():
@@ -63,7 +63,7 @@ class Wish:
 
 def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -> Verdict:
     """Return what became of the expectations; raises ConfigError for a question that cannot be asked."""
-    from ragmem.services.asking import Question
+    from ragmem.services.retrieval.asking import Question
 
     degraded: dict[str, None] = {}
 
@@ -94,7 +94,7 @@ def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -
 
 
 def _stored(memory: "Ragmem") -> dict[tuple[str, str], int]:
-    from ragmem.catalog.figures import Figures
+    from ragmem.storage.memories.report_queries import Figures
 
     return Figures(memory.catalog.database).tiers()
 
@@ -128,7 +128,7 @@ def report_to_ci(verdict: Verdict, wish: Wish) -> None:
 
     GitHub's commands go to standard error, which its runner reads as well: the answer stays what it is.
     """
-    from ragmem.services.new_file import new_file
+    from ragmem.services.processes.atomic_write import new_file
 
     shown = path_from(verdict.path, Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()))
     if wish.junit is not None:
@@ -144,7 +144,7 @@ def report_to_ci(verdict: Verdict, wish: Wish) -> None:
 
 def write_expectations(memory: "Ragmem", report: "SeedReport", path: Path) -> None:
     """Write a file to begin with: what there is now is the least that is expected."""
-    from ragmem.services.new_file import new_file
+    from ragmem.services.processes.atomic_write import new_file
 
     stored = _stored(memory)
     lines = [

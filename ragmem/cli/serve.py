@@ -99,9 +99,9 @@ def serve(
         "--uninstall": uninstall,
     }
     _require_one([name for name, given in one_of.items() if given], dry_run=dry_run)
-    from ragmem.serve.auth import load_token, new_token, token_path
-    from ragmem.serve.origin import names_of
-    from ragmem.warm.guest import Guest
+    from ragmem.daemon.embedded import Guest
+    from ragmem.server.security.auth import load_token, new_token, token_path
+    from ragmem.server.security.origin import names_of
 
     with open_memory(quiet=quiet) as memory:
         state = memory.settings.places.state
@@ -124,11 +124,11 @@ def serve(
             options += ["--allow-remote"] if allow_remote else []
             return install_service(options, home=memory.home, state=state, dry_run=dry_run, quiet=quiet)
         try:
-            from ragmem.serve.app import create_app
-            from ragmem.serve.connections import limits_of
-            from ragmem.serve.listen import bind, place
-            from ragmem.serve.listen import serve as serve_on
-            from ragmem.serve.log import Log
+            from ragmem.server.app import create_app
+            from ragmem.server.http.log import Log
+            from ragmem.server.security.connections import limits_of
+            from ragmem.server.uvicorn_server import bind, place
+            from ragmem.server.uvicorn_server import serve as serve_on
         except ModuleNotFoundError as error:
             if error.name is None or error.name.startswith("ragmem"):
                 raise

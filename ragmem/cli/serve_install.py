@@ -11,14 +11,14 @@ from ragmem.cli.common import say, tell
 from ragmem.errors import EXIT_NO, EXIT_OK, RagmemError
 
 if TYPE_CHECKING:
-    from ragmem.services.autostart import Service
+    from ragmem.services.wiring.autostart import Service
 
 LOG_NAME = "serve.log"
 
 
 def install(options: Sequence[str], *, home: Path, state: Path, dry_run: bool, quiet: bool) -> int:
     """Write the service and turn it on where that can be done from here; else say what to run."""
-    from ragmem.services import autostart
+    from ragmem.services.wiring import autostart
 
     service, missing = _service(options, home=home, state=state)
     if dry_run:
@@ -48,7 +48,7 @@ def install(options: Sequence[str], *, home: Path, state: Path, dry_run: bool, q
 
 def uninstall(*, home: Path, state: Path, dry_run: bool, quiet: bool) -> int:
     """Turn the service off and remove its file; 1 where there is none."""
-    from ragmem.services import autostart
+    from ragmem.services.wiring import autostart
 
     service, _ = _service((), home=home, state=state)
     if not service.path.exists():
@@ -71,7 +71,7 @@ def uninstall(*, home: Path, state: Path, dry_run: bool, quiet: bool) -> int:
 
 
 def _service(options: Sequence[str], *, home: Path, state: Path) -> "tuple[Service, list[str]]":
-    from ragmem.services import autostart
+    from ragmem.services.wiring import autostart
 
     environment, missing = autostart.environment_for(os.environ, home=home, cwd=Path.cwd())
     wish = autostart.Wish(sys.executable, options, environment, state / LOG_NAME)
@@ -81,7 +81,7 @@ def _service(options: Sequence[str], *, home: Path, state: Path) -> "tuple[Servi
 
 def _let_go(service: "Service") -> None:
     """Turn the service off; one that is off already is as good."""
-    from ragmem.services import autostart
+    from ragmem.services.wiring import autostart
 
     try:
         autostart.run(service.stop)

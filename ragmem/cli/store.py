@@ -22,8 +22,8 @@ from ragmem.cli.common import (
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
     from ragmem.config.settings import StoreSettings
-    from ragmem.memory import Ragmem
     from ragmem.ports import Models
 
 EPILOG = """\b
@@ -67,7 +67,7 @@ def store(context: typer.Context, as_json: JsonOption = False) -> int:
 @app.command()
 def show(as_json: JsonOption = False) -> int:
     """Show the profile, the place and how much there is."""
-    from ragmem.catalog.contents import Contents
+    from ragmem.storage.maintenance.catalog_export import Contents
 
     with open_memory() as memory:
         chosen = memory.settings.store
@@ -114,8 +114,8 @@ def migrate(
     The present store is only read. A copy that was interrupted goes on when it is run again. Storages of the
     profile custom are those of [store] in config.toml.
     """
-    from ragmem.memory import now
-    from ragmem.services.transfer import End, ReusingModels, plan, transfer
+    from ragmem.api.memory import now
+    from ragmem.services.transfer.transfer import End, ReusingModels, plan, transfer
 
     if url and to is not ProfileName.POSTGRES:
         raise UsageError("--url is for the profile postgres", hint="leave it out")
@@ -157,7 +157,7 @@ def migrate(
 
 
 def _elsewhere(memory: "Ragmem", wanted: "StoreSettings", models: "Models") -> "Ragmem":
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
 
     return Ragmem(replace(memory.settings, store=wanted), home=memory.home, cwd=memory.cwd, models=models)
 

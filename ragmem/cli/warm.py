@@ -42,7 +42,7 @@ def warm(context: typer.Context, as_json: JsonOption = False) -> int:
 @app.command()
 def status(as_json: JsonOption = False) -> int:
     """Show whether it runs, and what it holds."""
-    from ragmem.services.warm_process import seen
+    from ragmem.services.doctor.warm_process import seen
 
     with open_memory() as memory:
         found = seen(memory.settings.places.data)

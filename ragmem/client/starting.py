@@ -88,7 +88,7 @@ def _count_start(lock: int) -> None:
 
 def _spawn(data: str, lock: int) -> int:
     # Not `-m`, which would look for modules in the folder of whoever asks: a project's, perhaps a stranger's.
-    program = os.path.join(os.path.dirname(ragmem.__file__), "warm", "__main__.py")
+    program = os.path.join(os.path.dirname(ragmem.__file__), "daemon", "__main__.py")
     os.set_inheritable(lock, True)
     nowhere = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0)]
     nowhere += [(os.POSIX_SPAWN_DUP2, 0, number) for number in (1, 2)]  # type: ignore[misc]

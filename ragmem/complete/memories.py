@@ -143,7 +143,7 @@ def ingested(prefix: str) -> Pairs:
     """Return runs that stored memories, the latest first."""
     from ragmem.domain.model import digest  # noqa: PLC0415 - only these runs need it, and it costs 15 ms
 
-    # As `catalog.storing_runs` names them.
+    # As `storage.activity.storing_runs` names them.
     named = [
         (digest("stored", stamp)[:8], hint)
         for stamp, hint in rows(

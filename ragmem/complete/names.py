@@ -6,7 +6,7 @@ from pathlib import Path
 from ragmem.complete.rows import LIMIT, Pairs, above, places, rows
 
 OPERATIONAL_NAME = "operational.db"
-"""As `catalog.operational` names it, which would take half of a Tab to import."""
+"""As `storage.operational` names it, which would take half of a Tab to import."""
 
 GC_RULES = (
     "missing",
@@ -36,7 +36,7 @@ GC_RULES = (
     "bad-feedback",
     "recalled",
 )
-"""As `services.gc_items` has them; a test holds them equal."""
+"""As `services.lifecycle.items` has them; a test holds them equal."""
 
 
 def entities(prefix: str) -> Pairs:
@@ -110,7 +110,7 @@ def undone(prefix: str) -> Pairs:
 def _by_key(sql: str, prefix: str) -> Pairs:
     from ragmem.domain.model import digest  # noqa: PLC0415 - only keys of merges need it, and it costs 15 ms
 
-    # As `catalog.entity_merges` makes them.
+    # As `storage.names.merges` makes them.
     folded = prefix.lower()
     keyed = [(digest("merge", *parts.split("\x1f"), length=8), hint) for parts, hint in rows(sql)]
     found = [(key, hint) for key, hint in keyed if key.startswith(folded)]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from ragmem.catalog.sqlite import DATABASE_NAME
 from ragmem.config.places import Places, find_places
+from ragmem.storage.sql.sqlite import DATABASE_NAME
 
 LIMIT = 50
 PATIENCE = 0.2

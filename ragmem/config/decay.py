@@ -8,8 +8,8 @@ from ragmem.config.sections import from_variable
 from ragmem.config.settings import Origin
 from ragmem.config.values import Rule, check, nearest
 from ragmem.config.variables import Variables
-from ragmem.domain.decay import DecayPolicy
 from ragmem.domain.model import Kind
+from ragmem.domain.model.decay import DecayPolicy
 from ragmem.errors import ConfigError
 
 _WEIGHT = Rule("a number of at least 0", low=0)

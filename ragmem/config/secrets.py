@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 
 MASK = "***"
 

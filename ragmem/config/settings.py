@@ -15,12 +15,12 @@ from ragmem.config.models import (
 )
 from ragmem.config.places import Places
 from ragmem.config.values import key
-from ragmem.domain.decay import DecayPolicy
-from ragmem.domain.lifecycle import CURATED, LifecyclePolicy
 from ragmem.domain.model import Kind
+from ragmem.domain.model.decay import DecayPolicy
+from ragmem.domain.model.lifecycle import CURATED, LifecyclePolicy
 
 if TYPE_CHECKING:
-    from ragmem.domain.redaction import Redactor
+    from ragmem.domain.secrets.redaction import Redactor
 
 ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
 SourceScope = Literal["user", "project", "slug", "named"]
@@ -355,7 +355,7 @@ class Settings:
     @property
     def redactor(self) -> "Redactor":
         """What takes secrets out of the texts of this home, by [secrets]."""
-        from ragmem.domain.redaction import Redactor  # noqa: PLC0415 - not all that reads settings shows texts
+        from ragmem.domain.secrets.redaction import Redactor  # noqa: PLC0415 - not all that reads settings shows texts
 
         wanted = self.secrets
         return Redactor(not wanted.redact, tuple(wanted.allow), tuple(wanted.extra))

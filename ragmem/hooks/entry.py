@@ -8,11 +8,11 @@ import time
 
 from ragmem import json_text
 from ragmem.config.folders import folder_of
-from ragmem.hooks import contracts, leaving, limits, spool
-from ragmem.hooks.happening import Happening
+from ragmem.hooks import adapters, capture, limits, spool
+from ragmem.hooks.event import Happening
 from ragmem.hooks.log import Log
 from ragmem.hooks.stdin import hear
-from ragmem.hooks.watch import Watch
+from ragmem.hooks.watchdog import Watch
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ragmem.hooks.contracts import Contract
+    from ragmem.hooks.adapters import Contract
 
 USAGE = """\
 usage: ragmem hook EVENT [--for ASSISTANT]
@@ -43,7 +43,7 @@ MISSED_SHARE = 0.8
 
 LONGEST_REASON = 160
 
-_QUERIES = (contracts.START, contracts.PROMPT, contracts.BEFORE_TOOL)
+_QUERIES = (adapters.START, adapters.PROMPT, adapters.BEFORE_TOOL)
 
 
 class Run:
@@ -59,7 +59,7 @@ class Run:
         self.data = self.state = ""
         self.limits = limits.said(os.environ)
         self.watch = Watch(self.began, self.late)
-        self.allow(contracts.known_event(contract, named))
+        self.allow(adapters.known_event(contract, named))
 
     def settle(self) -> None:
         """Read where the home is and what its settings say; the watch must have begun."""
@@ -94,16 +94,16 @@ class Run:
 def hook(arguments: "Sequence[str]") -> int:
     """Do what an event of an assistant asks for and return 0; standard output has its JSON or stays empty."""
     if "--help" in arguments or "-h" in arguments:
-        _say(1, USAGE.format(", ".join(contracts.CONTRACTS)))
+        _say(1, USAGE.format(", ".join(adapters.CONTRACTS)))
         return 0
     if limits.switched_off(os.environ):
         return 0
     named, assistant = _read(arguments)
-    run = Run(contracts.CONTRACTS.get(assistant, contracts.CLAUDE_CODE), named)
+    run = Run(adapters.CONTRACTS.get(assistant, adapters.CLAUDE_CODE), named)
     try:
         run.watch.begin()
         run.settle()
-        if assistant not in contracts.CONTRACTS:
+        if assistant not in adapters.CONTRACTS:
             _say_once(run, f'there is no assistant "{assistant[:40]}"')
         elif run.limits.enabled:
             _run(run)
@@ -115,7 +115,7 @@ def hook(arguments: "Sequence[str]") -> int:
 
 def _run(run: Run) -> None:
     contract = run.contract
-    expected = contracts.known_event(contract, run.named)
+    expected = adapters.known_event(contract, run.named)
     seconds = run.allow(expected)
     asks = _may_bring_text(contract, expected)
     if asks:
@@ -123,7 +123,7 @@ def _run(run: Run) -> None:
     within = min(seconds, ASKED_WITHIN_S) if asks else READ_SHARE * seconds
     heard = hear(0, run.began + within, wanted=contract.fields())
     # What has happened is what the assistant says has happened, wherever it was wired.
-    event = contracts.known_event(contract, json_text.text_of(heard.fields, "hook_event_name"), run.named)
+    event = adapters.known_event(contract, json_text.text_of(heard.fields, "hook_event_name"), run.named)
     if not event:
         _say_once(run, f'{contract.name} has no event "{run.named[:40]}"')
         return
@@ -137,55 +137,55 @@ def _run(run: Run) -> None:
     _leave(run, contract, happened)
     run.watch.may_end()
     _answer(run, contract, happened)
-    if happened.what == contracts.START and not spool.is_empty(run.data):
+    if happened.what == adapters.START and not spool.is_empty(run.data):
         # What a process left that was killed, or whose drain was.
-        from ragmem.hooks import draining
+        from ragmem.hooks import drain
 
-        draining.tell(run.data, run.state, os.environ)
+        drain.tell(run.data, run.state, os.environ)
 
 
 def _may_bring_text(contract: "Contract", event: str) -> bool:
     """Tell whether an event may ask the memory, and so has the longer deadline."""
-    what, form = contract.events.get(event, (contracts.NOTHING, contracts.SILENT))
-    return what in _QUERIES or (what == contracts.AFTER_TOOL and form != contracts.SILENT)
+    what, form = contract.events.get(event, (adapters.NOTHING, adapters.SILENT))
+    return what in _QUERIES or (what == adapters.AFTER_TOOL and form != adapters.SILENT)
 
 
 def _leave(run: Run, contract: "Contract", happened: Happening) -> None:
     """Keep the event, if it is one to be taken up later, and let somebody take it up."""
-    left = leaving.events(contract, happened)
+    left = capture.events(contract, happened)
     for event in left:
         spool.put(run.data, event)
     if not left:
         return
-    from ragmem.hooks import draining
+    from ragmem.hooks import drain
 
-    if happened.what in (spool.STOP, spool.SUBAGENT_STOP) and draining.was_lately(
+    if happened.what in (spool.STOP, spool.SUBAGENT_STOP) and drain.was_lately(
         run.state, run.limits.drain_every_s
     ):
         run.tell("kept")
     else:
-        run.tell("kept, to be taken up by", draining.tell(run.data, run.state, os.environ))
+        run.tell("kept, to be taken up by", drain.tell(run.data, run.state, os.environ))
     if run.limits.checks:
-        from ragmem.hooks import checking
+        from ragmem.hooks import rules
 
-        if words := checking.said(contract, happened):
-            checking.check(words, happened, data=run.data, state=run.state, environ=os.environ)
+        if words := rules.said(contract, happened):
+            rules.check(words, happened, data=run.data, state=run.state, environ=os.environ)
 
 
 def _answer(run: Run, contract: "Contract", happened: Happening) -> None:
     """Answer the assistant: what the memory tells, or what the event has to be answered in any case."""
     text = ""
     if _may_bring_text(contract, happened.event):
-        from ragmem.hooks import asking
+        from ragmem.hooks import query
 
-        asked = asking.request(
+        asked = query.request(
             contract, happened, max_chars=run.limits.max_chars, research=run.limits.research
         )
         if "op" in asked:
             text = _told(run, asked)
-        elif happened.what != contracts.AFTER_TOOL:
+        elif happened.what != adapters.AFTER_TOOL:
             run.tell("nothing:", asked["reason"])
-    document = contracts.answer(contract, happened.event, text)
+    document = adapters.answer(contract, happened.event, text)
     if document is not None:
         _say(1, json_text.write(document))
 
@@ -229,7 +229,7 @@ def _fitting(text: str) -> str:
 
 def _read(arguments: "Sequence[str]") -> tuple[str, str]:
     """Return the event that was named, perhaps none, and the assistant; what else was said is passed over."""
-    event, assistant = "", contracts.DEFAULT
+    event, assistant = "", adapters.DEFAULT
     words = list(arguments)
     while words:
         word = words.pop(0)

@@ -62,7 +62,7 @@ UNFINISHED = ".unfinished"
 """Ends the name of a file that is being written; nobody was told yet that it is stored."""
 
 TYPES = ("decision", "thought", "insight", "error", "session", "note")
-"""What an entry may be: the values of ragmem.domain.lifecycle.EntryType, which takes 50 ms to import."""
+"""What an entry may be: the values of `domain.model.lifecycle.EntryType`, which takes 50 ms to import."""
 
 KINDS = ("preference", "architecture", "error", "research", "general")
 """The values of ragmem.domain.model.Kind, for the same reason."""

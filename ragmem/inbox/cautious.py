@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ragmem.domain.redaction import Redactor
+    from ragmem.domain.secrets.redaction import Redactor
 
 HINTS = tuple(
     "pass pwd secret credential token key auth signature sig= sess sid= .sid cookie bearer :// private "
@@ -88,8 +88,8 @@ def cleaned(
     if not may_hold_a_secret("\n".join((*said, *metadata))):
         return write
     # Both take longer to import than all else that accepting a text takes.
-    from ragmem.domain.purity import purified_text
-    from ragmem.domain.redaction import refuse_secret
+    from ragmem.domain.injection.purity import purified_text
+    from ragmem.domain.secrets.redaction import refuse_secret
 
     redactor = _redactor_of(environ, home=home, cwd=cwd)
     for name, what in zip(names, ("project", "spec"), strict=True):
@@ -110,7 +110,7 @@ def cleaned(
 
 def _redactor_of(environ: "Mapping[str, str]", *, home: str, cwd: str) -> "Redactor":
     """Return what takes out secrets by the settings; they are read only where they say anything of it."""
-    from ragmem.domain.redaction import DEFAULT
+    from ragmem.domain.secrets.redaction import DEFAULT
 
     if not any(name.startswith("RAGMEM_SECRETS_") for name in environ):
         try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ragmem.domain.whole_dates import FIRST_YEAR, TOMORROW
+from ragmem.domain.retrieval.whole_dates import FIRST_YEAR, TOMORROW
 from ragmem.readers.git import output_of
 from ragmem.readers.git_folder import checkout_at
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from ragmem.domain.whole_dates import WholeDate, date_of_name, date_of_title, whole_dates
+from ragmem.domain.retrieval.whole_dates import WholeDate, date_of_name, date_of_title, whole_dates
 
 _FOLDER_OF_DAY = re.compile(r"(?:199|20\d)\d/(?:0[1-9]|1[0-2])(?:/(?:0[1-9]|[12]\d|3[01]))?")
 _LABELLED_LINE = re.compile(

@@ -5,7 +5,7 @@ import os
 import time
 from pathlib import Path
 
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import RagmemError, RejectionError, SourceError
 
 NAME = "failures.log"

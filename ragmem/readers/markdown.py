@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.config import SourceSpec
-from ragmem.domain.memory_block import without_block
+from ragmem.domain.injection.memory_block import without_block
 from ragmem.domain.model import Draft, Kind, Scope
-from ragmem.domain.redaction import Redactor
-from ragmem.domain.whole_dates import date_of_title
+from ragmem.domain.retrieval.whole_dates import date_of_title
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.dates import Changed, first_time, time_of_file
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.frontmatter_block import split

@@ -9,7 +9,14 @@ from typing import Protocol
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import NO_PROJECTS, UNASSIGNED, USER, Draft, Scope, digest, memory_id
-from ragmem.domain.named_projects import SESSION_KEYS, Statement, addresses_in, in_fields, in_head, paths_in
+from ragmem.domain.records.named_projects import (
+    SESSION_KEYS,
+    Statement,
+    addresses_in,
+    in_fields,
+    in_head,
+    paths_in,
+)
 from ragmem.readers.git import normalize_remote
 from ragmem.readers.roots import candidates
 from ragmem.readers.scope import ProjectFinder

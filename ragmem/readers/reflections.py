@@ -8,7 +8,7 @@ import orjson
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Scope, digest
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.dates import Changed, first_time
 from ragmem.readers.fields import as_fields, as_tags, as_text, clean
 from ragmem.readers.vocabulary import KINDS, TIME_KEYS

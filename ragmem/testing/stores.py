@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
-from ragmem.catalog.database import Database
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import (
     USER,
     Chunk,
@@ -25,6 +23,8 @@ from ragmem.domain.model import (
 )
 from ragmem.errors import UsageError
 from ragmem.ports import ComparesChunks, ShowsGraph, ShowsVectors, Store, TellsMentions
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """When the first of the made-up memories happened."""

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.catalog.database import Database
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Record
 from ragmem.ports import Embedder, HoldsTwoModels, LanguageModel, Models, Role, Store
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.testing.stores import make_record
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from generating.tree import Command
 from ragmem import Ragmem
-from ragmem.serve.app import create_app
-from ragmem.serve.origin import Names
+from ragmem.server.app import create_app
+from ragmem.server.security.origin import Names
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 BEGIN, END = "<!-- BEGIN operations -->", "<!-- END operations -->"

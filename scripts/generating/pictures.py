@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from generating.tree import Command
+from ragmem.charts.charts import Mark
+from ragmem.charts.plots.model import Axis, Curves, Line, Row, Scale, Stacks
+from ragmem.charts.plots.picture import svg
 from ragmem.config import Settings, load
-from ragmem.domain.ageing import decided
-from ragmem.domain.charts import Mark
-from ragmem.domain.decay import bounded_score, recency
-from ragmem.domain.lifecycle import Entry, Life, LifecyclePolicy
+from ragmem.domain.lifecycle.ageing import decided
 from ragmem.domain.model import Kind, Memory, content_hash
-from ragmem.services.plots.model import Axis, Curves, Line, Row, Scale, Stacks
-from ragmem.services.plots.picture import svg
+from ragmem.domain.model.decay import bounded_score, recency
+from ragmem.domain.model.lifecycle import Entry, Life, LifecyclePolicy
 from ragmem.services.reporting.over_time import decay_plot
 
 YEAR = 365

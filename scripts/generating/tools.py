@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generating.tree import Command
-from ragmem.tools.definitions import INSTRUCTIONS, Tool, tools_of
+from ragmem.mcp.definitions import INSTRUCTIONS, Tool, tools_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tools.md"
 BEGIN, END = "<!-- BEGIN parameters -->", "<!-- END parameters -->"

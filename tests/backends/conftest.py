@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from ragmem.backends import fake, lightrag, mlx
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 
 @pytest.fixture

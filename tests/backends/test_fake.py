@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from ragmem.backends import fake
-from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.errors import BackendError
+from ragmem.storage.home.postgres import PostgresDatabase
 from ragmem.testing import LanguageModelContract, ModelsContract, RecordingMeter, StoreContract
 
 

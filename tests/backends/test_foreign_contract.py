@@ -10,7 +10,7 @@ import uuid
 import pytest
 
 from ragmem.backends import fake, lightrag
-from ragmem.catalog.postgres import PostgresDatabase
+from ragmem.storage.home.postgres import PostgresDatabase
 from ragmem.testing import StoreContract, make_record
 
 

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from ragmem.backends import fake, lightrag
-from ragmem.catalog.postgres import PostgresDatabase
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import USER
 from ragmem.errors import BackendError, ConfigError, RagmemError
+from ragmem.storage.home.postgres import PostgresDatabase
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 WRITER = textwrap.dedent(
@@ -29,7 +29,7 @@ WRITER = textwrap.dedent(
     import sys
     from pathlib import Path
     from ragmem.backends import fake, lightrag
-    from ragmem.catalog.postgres import PostgresDatabase
+    from ragmem.storage.home.postgres import PostgresDatabase
     from ragmem.testing import make_record
 
     url, home, who, count = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
@@ -190,8 +190,8 @@ def test_a_second_process_on_the_same_files_is_refused(files):
     script = (
         "import sys; from pathlib import Path\n"
         "from ragmem.backends import fake, lightrag\n"
-        "from ragmem.backends.lightrag import foreign_lock\n"
-        "from ragmem.catalog.sqlite import SQLiteDatabase\n"
+        "from ragmem.backends.lightrag.external import lock as foreign_lock\n"
+        "from ragmem.storage.sql.sqlite import SQLiteDatabase\n"
         "from ragmem.errors import StoreBusyError\n"
         "foreign_lock.PATIENCE = 0.1\n"
         "database = SQLiteDatabase(Path(sys.argv[1]))\n"

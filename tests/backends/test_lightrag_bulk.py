@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from ragmem.backends.lightrag import engine, merging, records, registration
+from ragmem.backends.lightrag import engine, merging
+from ragmem.backends.lightrag.rows import records
+from ragmem.backends.lightrag.storages import registration
 from ragmem.testing import make_record
 
 LEFT_TO_THE_BASE = {

@@ -6,8 +6,10 @@ import orjson
 import pytest
 
 from ragmem.backends import fake, lightrag
-from ragmem.backends.lightrag import engine, registration, sources
-from ragmem.backends.lightrag.schema import TABLES
+from ragmem.backends.lightrag import engine
+from ragmem.backends.lightrag.rows import sources
+from ragmem.backends.lightrag.rows.schema import TABLES
+from ragmem.backends.lightrag.storages import registration
 from ragmem.testing import make_record
 
 TEXTS = {

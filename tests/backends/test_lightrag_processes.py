@@ -10,7 +10,7 @@ import time
 import pytest
 
 from ragmem.backends import fake, lightrag
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 WRITER = textwrap.dedent(
@@ -18,7 +18,7 @@ WRITER = textwrap.dedent(
     import sys
     from pathlib import Path
     from ragmem.backends import fake, lightrag
-    from ragmem.catalog.sqlite import SQLiteDatabase
+    from ragmem.storage.sql.sqlite import SQLiteDatabase
     from ragmem.testing import make_record
 
     home, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])

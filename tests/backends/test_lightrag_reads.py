@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from ragmem.backends import fake, lightrag
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.domain.model import Chunk, Entity, Extraction, Record, Relation
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ragmem.backends import fake, lightrag
-from ragmem.backends.lightrag import second_model, vector_index
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.model_record import ACTIVE, NEXT, ModelRecord
+from ragmem.backends.lightrag.vectors import reembedding, vector_index
 from ragmem.errors import BackendError
+from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
+from ragmem.storage.home.catalog import Catalog
 from ragmem.testing import make_record
 from ragmem.testing.two_models import ModelsToChange, TwoModelsContract
 
@@ -77,7 +77,7 @@ def test_a_model_that_makes_vectors_of_another_length_under_its_name_is_told(pla
 
 def test_each_batch_is_kept_when_the_next_one_never_comes(place, monkeypatch):
     _, store, _ = place
-    monkeypatch.setattr(second_model, "EMBEDDED_AT_ONCE", 4)
+    monkeypatch.setattr(reembedding, "EMBEDDED_AT_ONCE", 4)
     made = records(10)
     store.put(made)
     filling = store.fill(NEW, texts_of(made))
@@ -90,7 +90,7 @@ def test_each_batch_is_kept_when_the_next_one_never_comes(place, monkeypatch):
 
 def test_the_newest_chunks_come_first_and_before_the_graph(place, monkeypatch):
     catalog, store, _ = place
-    monkeypatch.setattr(second_model, "EMBEDDED_AT_ONCE", 1)
+    monkeypatch.setattr(reembedding, "EMBEDDED_AT_ONCE", 1)
     made = records(3)
     for record in made:
         store.put([record])
@@ -113,7 +113,7 @@ def test_a_chunk_that_the_catalog_does_not_know_holds_nothing_up(place):
 
 def test_the_files_of_the_former_model_go_and_those_of_the_new_one_are_there(place, monkeypatch):
     catalog, store, models = place
-    for module in (vector_index, lightrag.upkeep):
+    for module in (vector_index, lightrag.vectors.maintenance):
         monkeypatch.setattr(module, "EXACT_LIMIT", 5)
     monkeypatch.setattr(vector_index, "APPEND_FROM", 5)
     made = records(12)

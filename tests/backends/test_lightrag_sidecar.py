@@ -8,16 +8,17 @@ import sys
 import numpy as np
 import pytest
 
-from ragmem.backends.lightrag import schema, segments, sidecar, upkeep
-from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.rows import schema
+from ragmem.backends.lightrag.vectors import maintenance, mmap_index, segments
+from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.errors import StorageError
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 DIMENSIONS = 64
 MODEL = "made-up"
 COUNT = 2000
 FILES = ("records", "codes", "bits")
-WIDTHS = {"records": sidecar.RECORD.itemsize, "codes": DIMENSIONS, "bits": 8}
+WIDTHS = {"records": mmap_index.RECORD.itemsize, "codes": DIMENSIONS, "bits": 8}
 
 
 def unit_vectors(count, *, seed=0, dimensions=DIMENSIONS):
@@ -67,7 +68,7 @@ def database(home):
 
 @pytest.fixture
 def folder(home):
-    return home / sidecar.FOLDER / sidecar.folder_name("chunks", MODEL, DIMENSIONS)
+    return home / mmap_index.FOLDER / mmap_index.folder_name("chunks", MODEL, DIMENSIONS)
 
 
 def nearest(index, query, **options):
@@ -150,11 +151,11 @@ def flip_signs(folder):
 
 def forge_a_row(folder):
     """Put a vector into the files, checksum and all, that the database does not have."""
-    records = np.fromfile(folder / "records", sidecar.RECORD)
+    records = np.fromfile(folder / "records", mmap_index.RECORD)
     scale, codes = segments.quantise(unit_vectors(1, seed=77)[0])
     row = np.frombuffer(codes, np.int8).reshape(1, -1)
     records["scale"][700] = scale
-    records["crc"][700] = sidecar.checksums(records[700:701], row)[0]
+    records["crc"][700] = mmap_index.checksums(records[700:701], row)[0]
     records.tofile(folder / "records")
     change(folder / "codes", 700 * DIMENSIONS, codes)
     change(folder / "bits", 700 * 8, segments.sign_bits(row).tobytes())
@@ -220,7 +221,7 @@ def test_a_search_in_damaged_files_gives_only_rows_of_the_database(database, fol
 
 
 def raise_a_scale(folder):
-    records = np.fromfile(folder / "records", sidecar.RECORD)
+    records = np.fromfile(folder / "records", mmap_index.RECORD)
     records["scale"][700] *= 2
     records.tofile(folder / "records")
 
@@ -291,8 +292,8 @@ def test_an_older_database_that_is_put_back_under_a_running_process_is_answered_
 REBUILDER = """
 import sys
 from pathlib import Path
-from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 database = SQLiteDatabase(Path(sys.argv[1]))
 index = VectorIndex(database)
@@ -305,9 +306,9 @@ ADDER = """
 import sys
 from pathlib import Path
 import numpy as np
-from ragmem.backends.lightrag.segments import quantise
-from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.vectors.segments import quantise
+from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 home, who = Path(sys.argv[1]), sys.argv[2]
 database = SQLiteDatabase(home)
@@ -331,8 +332,8 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 import numpy as np
-from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.errors import StorageError
 
 database = SQLiteDatabase(Path(sys.argv[1]))
@@ -386,9 +387,9 @@ def test_files_that_are_just_being_written_anew_are_not_swept_away(database, fol
     def fetch(last, limit):
         assert VectorIndex(database).compact(dry_run=False) == 0
         assert VectorIndex(database).check() == []
-        return upkeep.fetch(database, upkeep.Group("chunks", MODEL, DIMENSIONS), last, limit)
+        return maintenance.fetch(database, maintenance.Group("chunks", MODEL, DIMENSIONS), last, limit)
 
-    assert sidecar.Sidecar(folder, DIMENSIONS).rebuild(fetch) == COUNT
+    assert mmap_index.Sidecar(folder, DIMENSIONS).rebuild(fetch) == COUNT
     assert VectorIndex(database).check() == []
     assert nearest(VectorIndex(database), VECTORS[9]) == "9"
 
@@ -396,7 +397,7 @@ def test_files_that_are_just_being_written_anew_are_not_swept_away(database, fol
 def test_rows_that_are_mapped_are_never_cut_off(database, folder):
     index = VectorIndex(database)
     assert nearest(index, VECTORS[1900]) == "1900"
-    mapped = sidecar.Sidecar(folder, DIMENSIONS).load()
+    mapped = mmap_index.Sidecar(folder, DIMENSIONS).load()
     flip_a_number(folder)
     add(database, unit_vectors(300, seed=1), start=COUNT)
     other = VectorIndex(database)
@@ -409,8 +410,8 @@ def test_rows_that_are_mapped_are_never_cut_off(database, folder):
 
 def test_a_large_file_is_searched_without_keeping_it_in_memory(database, folder, monkeypatch):
     kept = {hit.id: hit.score for hit in VectorIndex(database).search("chunks", MODEL, VECTORS[8], limit=20)}
-    monkeypatch.setattr(sidecar, "RELEASED_FROM", 1)
-    assert sidecar.Sidecar(folder, DIMENSIONS).load().release is not None
+    monkeypatch.setattr(mmap_index, "RELEASED_FROM", 1)
+    assert mmap_index.Sidecar(folder, DIMENSIONS).load().release is not None
     index = VectorIndex(database)
     for _ in range(2):
         hits = index.search("chunks", MODEL, VECTORS[8], limit=20)
@@ -424,8 +425,8 @@ def test_two_processes_that_append_at_once_write_each_row_once(database, home):
     index = VectorIndex(database)
     index.search("chunks", MODEL, VECTORS[0], limit=1)
     assert index.check() == []
-    stored = sidecar.Sidecar(
-        home / sidecar.FOLDER / sidecar.folder_name("chunks", MODEL, DIMENSIONS), DIMENSIONS
+    stored = mmap_index.Sidecar(
+        home / mmap_index.FOLDER / mmap_index.folder_name("chunks", MODEL, DIMENSIONS), DIMENSIONS
     ).load()
     assert len(stored) > COUNT + 1500
     assert len(set(stored.seqs.tolist())) == len(stored)

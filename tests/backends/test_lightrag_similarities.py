@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.backends import fake, lightrag
-from ragmem.backends.lightrag import schema, segments
-from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.rows import schema
+from ragmem.backends.lightrag.vectors import segments
+from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 MODEL = "made-up"

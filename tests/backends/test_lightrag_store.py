@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from ragmem.backends import fake, lightrag
-from ragmem.backends.lightrag import names, schema
-from ragmem.backends.lightrag.tokens import PieceTokenizer
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.rows import names, schema
+from ragmem.backends.lightrag.rows.tokens import PieceTokenizer
 from ragmem.domain.model import USER, Entity, Extraction, Relation
 from ragmem.errors import BackendError, StoreDamagedError
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 
@@ -365,7 +365,7 @@ def test_a_search_does_not_import_lightrag(store, tmp_path):
         import sys
         from pathlib import Path
         from ragmem.backends import fake, lightrag
-        from ragmem.catalog.sqlite import SQLiteDatabase
+        from ragmem.storage.sql.sqlite import SQLiteDatabase
 
         store = lightrag.open_store({}, fake.open_models({}), database=SQLiteDatabase(Path(sys.argv[1])))
         assert store.search("redis", limit=3) and store.entities("r") and store.neighbours("Redis")
@@ -393,7 +393,7 @@ def test_the_env_file_of_a_repository_changes_nothing(tmp_path):
         from pathlib import Path
         before = dict(os.environ)
         from ragmem.backends import fake, lightrag
-        from ragmem.catalog.sqlite import SQLiteDatabase
+        from ragmem.storage.sql.sqlite import SQLiteDatabase
         from ragmem.testing import make_record
 
         database = SQLiteDatabase(Path(sys.argv[1]))
@@ -484,7 +484,7 @@ def test_hot_statements_use_an_index(store, database, statement):
 
 
 def test_ids_of_vectors_are_those_of_lightrag(tmp_path):
-    from ragmem.backends.lightrag.registration import import_lightrag
+    from ragmem.backends.lightrag.storages.registration import import_lightrag
 
     import_lightrag(tmp_path)
     from lightrag.utils import compute_mdhash_id, make_relation_chunk_key

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.backends import fake, lightrag
-from ragmem.backends.lightrag import sweeping
-from ragmem.backends.lightrag.schema import TABLES
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag import sweep
+from ragmem.backends.lightrag.rows.schema import TABLES
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.testing import make_record
 
 
@@ -67,10 +67,10 @@ def test_a_dry_run_counts_what_the_sweep_then_removes(template, data):
             for table, row in lost:
                 connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (row,))
         before = dump(database)
-        planned = sweeping.sweep(database, dry_run=True)
-        assert sweeping.sweep(database, dry_run=True) == planned
+        planned = sweep.sweep(database, dry_run=True)
+        assert sweep.sweep(database, dry_run=True) == planned
         assert dump(database) == before
-        assert sweeping.sweep(database, dry_run=False) == planned
+        assert sweep.sweep(database, dry_run=False) == planned
         assert sum(map(len, before.values())) - sum(map(len, dump(database).values())) == sum(
             planned.values()
         )
@@ -80,10 +80,10 @@ def test_a_dry_run_counts_what_the_sweep_then_removes(template, data):
 def test_orphans_of_orphans_are_counted(template, tmp_path):
     home, _ = template
     database = SQLiteDatabase(shutil.copytree(home, tmp_path / "home"))
-    assert set(sweeping.sweep(database, dry_run=True).values()) == {0}
+    assert set(sweep.sweep(database, dry_run=True).values()) == {0}
     with database.write() as connection:
         connection.execute("DELETE FROM store_documents WHERE data LIKE '%a chain%'")
-    planned = sweeping.sweep(database, dry_run=True)
+    planned = sweep.sweep(database, dry_run=True)
     assert planned["documents"] == 3
     assert planned["chunks"] == planned["cached"] == 1
     assert planned["sources"] == 7
@@ -102,7 +102,7 @@ def test_a_dry_run_works_on_a_home_that_cannot_be_written(template, tmp_path, mo
     # Permissions do not bind root.
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     reader = SQLiteDatabase(database.home)
-    planned = sweeping.sweep(reader, dry_run=True)
+    planned = sweep.sweep(reader, dry_run=True)
     assert reader.read_only
     assert (planned["chunks"], planned["entities"]) == (9, 8 + 4 + 4)
     reader.close()
@@ -121,7 +121,7 @@ def test_a_dry_run_takes_no_lock_and_leaves_no_trace(template, tmp_path):
     # Within a transaction it sees what that has done, and leaves no trace in it.
     with database.write() as connection:
         connection.execute("DELETE FROM store_kv")
-        assert sweeping.sweep(database, dry_run=True)["chunks"] == 0
+        assert sweep.sweep(database, dry_run=True)["chunks"] == 0
         assert connection.execute("SELECT count(*) FROM sqlite_temp_master").fetchone() == (0,)
     store.close()
     other.close()

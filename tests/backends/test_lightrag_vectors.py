@@ -8,9 +8,10 @@ import stat
 import numpy as np
 import pytest
 
-from ragmem.backends.lightrag import schema, segments, sidecar
-from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.rows import schema
+from ragmem.backends.lightrag.vectors import mmap_index, segments
+from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 DIMENSIONS = 64
 MODEL = "made-up"
@@ -65,7 +66,7 @@ def large(database):
 
 
 def folder(database, namespace="chunks", model=MODEL):
-    return database.home / sidecar.FOLDER / sidecar.folder_name(namespace, model, DIMENSIONS)
+    return database.home / mmap_index.FOLDER / mmap_index.folder_name(namespace, model, DIMENSIONS)
 
 
 def ids(hits):
@@ -78,13 +79,13 @@ def test_few_vectors_need_no_files(database, index):
     [hit] = index.search("chunks", MODEL, vectors[7], limit=1)
     assert (hit.id, hit.subject, hit.workspace) == ("user-7", "m7", "user")
     assert hit.score == pytest.approx(1, abs=0.01)
-    assert not (database.home / sidecar.FOLDER).exists()
+    assert not (database.home / mmap_index.FOLDER).exists()
 
 
 def test_many_vectors_are_mapped_from_private_files(database, index, large):
     assert ids(index.search("chunks", MODEL, large[123], limit=1)) == ["user-123"]
     records = folder(database) / "records"
-    assert records.stat().st_size == COUNT * sidecar.RECORD.itemsize
+    assert records.stat().st_size == COUNT * mmap_index.RECORD.itemsize
     assert stat.S_IMODE(records.stat().st_mode) == 0o600
     assert stat.S_IMODE(records.parent.stat().st_mode) == 0o700
 
@@ -115,7 +116,7 @@ def test_a_few_new_rows_are_not_worth_a_write(database, index, large):
     for turn in range(4):
         add(database, clustered(100, seed=20 + turn), start=COUNT + 100 * turn)
         index.search("chunks", MODEL, large[0], limit=1)
-        on_disk = len(sidecar.Sidecar(folder(database), DIMENSIONS).load())
+        on_disk = len(mmap_index.Sidecar(folder(database), DIMENSIONS).load())
         assert on_disk == (COUNT if turn < 2 else COUNT + 300)
 
 
@@ -223,8 +224,8 @@ def spoil_the_last_row(path):
 
 def lose_a_page_of_records(path):
     with (path / "records").open("r+b") as file:
-        file.seek(50 * sidecar.RECORD.itemsize)
-        file.write(bytes(10 * sidecar.RECORD.itemsize))
+        file.seek(50 * mmap_index.RECORD.itemsize)
+        file.write(bytes(10 * mmap_index.RECORD.itemsize))
 
 
 def append_rubbish(path):
@@ -261,7 +262,7 @@ def test_a_damaged_sidecar_is_repaired_from_the_database(database, large, damage
     fresh = VectorIndex(database)
     assert ids(fresh.search("chunks", MODEL, large[42], limit=1)) == ids(before)
     assert ids(fresh.search("chunks", MODEL, later[2], limit=1)) == [f"user-{COUNT + 2}"]
-    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT + 300
+    assert len(mmap_index.Sidecar(folder(database), DIMENSIONS).load()) == COUNT + 300
 
 
 def test_a_database_that_was_put_back_does_not_answer_from_newer_files(database, index, large):
@@ -300,7 +301,7 @@ def test_an_index_that_stays_open_knows_nothing_of_the_database_before_the_backu
 
 
 def test_a_sidecar_that_cannot_be_written_is_done_without(database, large):
-    (database.home / sidecar.FOLDER).write_text("in the way")
+    (database.home / mmap_index.FOLDER).write_text("in the way")
     assert ids(VectorIndex(database).search("chunks", MODEL, large[42], limit=1)) == ["user-42"]
 
 
@@ -330,7 +331,7 @@ def test_rows_of_an_open_transaction_reach_neither_files_nor_memory(database, in
     with pytest.raises(KeyError):
         add_and_fail()
     assert f"user-{COUNT}" not in ids(index.search("chunks", MODEL, extra[0], limit=5))
-    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT
+    assert len(mmap_index.Sidecar(folder(database), DIMENSIONS).load()) == COUNT
     # The numbers of rows that were rolled back are given to the next ones.
     other = clustered(5, seed=10)
     add(database, other, start=COUNT)
@@ -345,9 +346,9 @@ def test_compaction_waits_for_a_fifth_and_then_drops_the_dead(database, index, l
     with database.write() as connection:
         connection.execute("DELETE FROM store_vectors WHERE seq <= 1500")
     assert index.compact(dry_run=True) == 1500
-    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT
+    assert len(mmap_index.Sidecar(folder(database), DIMENSIONS).load()) == COUNT
     assert index.compact(dry_run=False) == 1500
-    assert len(sidecar.Sidecar(folder(database), DIMENSIONS).load()) == COUNT - 1500
+    assert len(mmap_index.Sidecar(folder(database), DIMENSIONS).load()) == COUNT - 1500
     # A process that has the former files mapped goes on with the new ones.
     assert ids(index.search("chunks", MODEL, large[1600], limit=1)) == ["user-1600"]
     add(database, clustered(1, seed=11), start=COUNT)
@@ -375,7 +376,7 @@ def test_any_number_of_dimensions_works(tmp_path, dimensions):
     hits = VectorIndex(database).search("chunks", MODEL, vectors[3], limit=30)
     assert len(hits) == 30
     assert max(hit.score for hit in hits) == pytest.approx(1, abs=0.01)
-    copy = sidecar.Sidecar(tmp_path / "copy" / "x", dimensions)
+    copy = mmap_index.Sidecar(tmp_path / "copy" / "x", dimensions)
     copy.folder.parent.mkdir()
     rows = [(n, "user", *segments.quantise(row)) for n, row in enumerate(vectors, start=1)]
     loaded = copy.catch_up(lambda last, limit: rows[last : last + limit])

@@ -10,7 +10,7 @@ from ragmem.backends import SHIPPED, open_models
 from ragmem.backends.composed import completion_options, embedding_options, reranking_options
 from ragmem.config import LanguageModelSettings, ModelSettings
 from ragmem.config.models import RerankerSettings
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
-from ragmem.domain.redaction import DEFAULT
-from ragmem.services.judge import chunks_of, judge
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.ingestion.classify import chunks_of, judge
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.postgres import PostgresDatabase
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SIZES = ChunkingSettings(max_chars=60, min_chars=10)

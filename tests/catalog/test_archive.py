@@ -6,9 +6,9 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ragmem.catalog.archive import Removal
-from ragmem.catalog.rows import to_stamp
-from ragmem.catalog.salvage import read_damaged, write_salvaged
+from ragmem.storage.lifecycle.archive import Removal
+from ragmem.storage.maintenance.salvage import read_damaged, write_salvaged
+from ragmem.storage.sql.rows import to_stamp
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 KEEP = timedelta(days=30)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ragmem.catalog.code import Rename
-from ragmem.catalog.code_writing import CodeWriting, FileRows, OvertakenError, Seen, links_of
-from ragmem.catalog.invariants import violations
-from ragmem.catalog.mending import forget_unsound_code
-from ragmem.domain.code import Edge, EdgeKind, ParsedFile, Symbol, SymbolKind
+from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile, Symbol, SymbolKind
+from ragmem.storage.code.code import Rename
+from ragmem.storage.code.writing import CodeWriting, FileRows, OvertakenError, Seen, links_of
+from ragmem.storage.maintenance.invariants import violations
+from ragmem.storage.maintenance.repair import forget_unsound_code
 
 PROJECT = "shop-12345678"
 
@@ -175,7 +175,7 @@ def test_a_run_that_another_one_has_overtaken_writes_nothing_more(catalog):
 
 
 def test_a_run_that_ends_in_the_middle_leaves_whole_files_and_says_so(catalog, monkeypatch):
-    monkeypatch.setattr("ragmem.catalog.code_writing.ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("ragmem.storage.code.writing.ROWS_AT_ONCE", 1)
 
     def files():
         yield rows(PAY)

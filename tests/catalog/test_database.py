@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.sqlite import SQLiteDatabase, translate
 from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.storage.sql.sqlite import SQLiteDatabase, translate
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_of_many_threads_one_writes_at_a_time(database):
 
 def test_of_many_processes_one_writes_at_a_time(database):
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom ragmem.catalog.sqlite import SQLiteDatabase\n"
+        "import sys, time\nfrom pathlib import Path\nfrom ragmem.storage.sql.sqlite import SQLiteDatabase\n"
         "database = SQLiteDatabase(Path(sys.argv[1]), busy_timeout=30.0)\n"
         "for _ in range(20):\n"
         "    with database.write() as connection:\n"
@@ -158,8 +158,8 @@ def write_blob(database: SQLiteDatabase) -> None:
 
 @pytest.fixture
 def blobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("ragmem.catalog.sqlite.LOG_LIMIT", 2**19)
-    monkeypatch.setattr("ragmem.catalog.sqlite.LOG_PATIENCE", 0.3)
+    monkeypatch.setattr("ragmem.storage.sql.sqlite.LOG_LIMIT", 2**19)
+    monkeypatch.setattr("ragmem.storage.sql.sqlite.LOG_PATIENCE", 0.3)
     made = SQLiteDatabase(tmp_path / "blobs")
     with made.write() as connection:
         connection.execute("CREATE TABLE blobs (content BLOB)")
@@ -196,7 +196,7 @@ def test_the_log_stays_short_while_readers_take_turns(blobs):
 
 
 def test_a_reader_that_stays_does_not_hold_up_every_writer(blobs, monkeypatch):
-    monkeypatch.setattr("ragmem.catalog.sqlite.LOG_PATIENCE", 0.01)
+    monkeypatch.setattr("ragmem.storage.sql.sqlite.LOG_PATIENCE", 0.01)
     inside, done = threading.Event(), threading.Event()
 
     def stay() -> None:

@@ -1,6 +1,6 @@
 """The further names of an entity, as they are read."""
 
-from ragmem.catalog.entity_aliases import OtherName, entity_of, other_names
+from ragmem.storage.names.aliases import OtherName, entity_of, other_names
 
 ROW = (
     "INSERT INTO entity_names (project, name, types, form, head, canonical, rule, made_at)"

@@ -7,14 +7,14 @@ from itertools import pairwise
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, given, settings
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.entity_merges import merges, undone
-from ragmem.catalog.entity_names import AT_ONCE
-from ragmem.catalog.entity_settling import MAX_FORMS, PARTNER, STATED, Told
-from ragmem.catalog.invariants import violations
-from ragmem.catalog.salvage import read_damaged, write_salvaged
-from ragmem.domain.aliases import ACRONYM, ALIAS, Alias
+from ragmem.domain.entities.aliases import ACRONYM, ALIAS, Alias
 from ragmem.domain.model import State
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.invariants import violations
+from ragmem.storage.maintenance.salvage import read_damaged, write_salvaged
+from ragmem.storage.names.merges import merges, undone
+from ragmem.storage.names.names import AT_ONCE
+from ragmem.storage.names.settling import MAX_FORMS, PARTNER, STATED, Told
 
 AT = 1_000_000
 

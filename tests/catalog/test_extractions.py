@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.extractions import RULES, Choice
-from ragmem.catalog.salvage import read_damaged, write_salvaged
-from ragmem.domain.extraction_answer import Answer
+from ragmem.domain.entities.extraction_answer import Answer
 from ragmem.domain.model import Entity, Relation, State
+from ragmem.storage.activity.extractions import RULES, Choice
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.salvage import read_damaged, write_salvaged
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 FULL = Answer(

@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.entity_settling import Told
-from ragmem.catalog.figures import Figures, Given
-from ragmem.catalog.injections import Injection
-from ragmem.catalog.lives import LifeRow, Recall
-from ragmem.catalog.rows import to_stamp
-from ragmem.catalog.supersessions import Supersession
-from ragmem.domain.lifecycle import Life
 from ragmem.domain.model import State, Tier
+from ragmem.domain.model.lifecycle import Life
+from ragmem.storage.activity.injections import Injection
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
+from ragmem.storage.lifecycle.supersessions import Supersession
+from ragmem.storage.memories.report_queries import Figures, Given
+from ragmem.storage.names.settling import Told
+from ragmem.storage.sql.rows import to_stamp
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 DAY = 86_400_000_000

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.catalog.fulltext import allowed, search
-from ragmem.catalog.terms import MAX_TERMS, STOP_WORDS, terms_of
+from ragmem.storage.fulltext.fulltext import allowed, search
+from ragmem.storage.fulltext.terms import MAX_TERMS, STOP_WORDS, terms_of
 
 TEXTS = {
     "wal": "We use the WAL mode of SQLite, because readers must not wait.",

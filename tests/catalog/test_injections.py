@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.injections import Injection, Kept
-from ragmem.catalog.latest import Sort, latest
-from ragmem.catalog.promoted import promoted
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.services.judge import judge
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.ingestion.classify import judge
+from ragmem.storage.activity.injections import Injection, Kept
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.promoted import promoted
+from ragmem.storage.lifecycle.recent import Sort, latest
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -21,7 +21,7 @@ def catalog(request, tmp_path):
     if request.param == "sqlite":
         made = Catalog.at(tmp_path)
     else:
-        from ragmem.catalog.postgres import PostgresDatabase
+        from ragmem.storage.home.postgres import PostgresDatabase
 
         made = Catalog(PostgresDatabase(request.getfixturevalue("postgres"), tmp_path))
     made.prepare()

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from ragmem.catalog.kept import Kept
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.storage.memories.read_cache import Kept
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 
 @pytest.fixture

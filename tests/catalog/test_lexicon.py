@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.catalog import corpus, lexicon
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.fulltext import search
-from ragmem.catalog.invariants import violations
-from ragmem.catalog.mending import rebuild_full_text
-from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.errors import StoreDamagedError
+from ragmem.storage.fulltext import corpus, lexicon
+from ragmem.storage.fulltext.fulltext import search
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.postgres import PostgresDatabase
+from ragmem.storage.maintenance.invariants import violations
+from ragmem.storage.maintenance.repair import rebuild_full_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -22,7 +22,7 @@ QUERIES = """
 how do we deploy the service
 RAGMEM_HOME environment variable
 memory.db write.lock busy_timeout
-ragmem/catalog/fulltext.py
+ragmem/storage/fulltext/fulltext.py
 decay half_life of errors
 connections connected connecting connection
 which decisions were made about the embedding model

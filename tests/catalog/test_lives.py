@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.lives import LifeRow
-from ragmem.domain.ageing import ages_of
-from ragmem.domain.lifecycle import Decision, Life, LifecyclePolicy
+from ragmem.domain.lifecycle.ageing import ages_of
+from ragmem.domain.model.lifecycle import Decision, Life, LifecyclePolicy
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy()

@@ -10,17 +10,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.edits import edits_of
-from ragmem.catalog.fulltext import search
-from ragmem.catalog.invariants import violations
-from ragmem.catalog.latest import Sort, latest
-from ragmem.catalog.lives import Recall
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError
-from ragmem.services.judge import chunks_of, judge
+from ragmem.services.ingestion.classify import chunks_of, judge
+from ragmem.storage.fulltext.fulltext import search
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.lifecycle_state import Recall
+from ragmem.storage.lifecycle.recent import Sort, latest
+from ragmem.storage.maintenance.invariants import violations
+from ragmem.storage.memories.edits import edits_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SIZES = ChunkingSettings(max_chars=60, min_chars=10)

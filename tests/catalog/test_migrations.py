@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.backends.lightrag import schema as store_schema
-from ragmem.catalog import backups, migrations
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.migrations import Migration, Schema, normalised, settle, standing
-from ragmem.catalog.operational.schema import OPERATIONAL
-from ragmem.catalog.schema import APPLICATION_ID, CATALOG
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.api.memory import Ragmem
+from ragmem.backends.lightrag.rows import schema as store_schema
 from ragmem.errors import StorageError, StoreDamagedError
-from ragmem.memory import Ragmem
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.schema import APPLICATION_ID, CATALOG
+from ragmem.storage.operational.schema import OPERATIONAL
+from ragmem.storage.sql import backups, migrations
+from ragmem.storage.sql.migrations import Migration, Schema, normalised, settle, standing
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMES = ROOT / "tests" / "data" / "homes"
@@ -262,8 +262,9 @@ def test_a_step_that_fails_leaves_the_old_version_whole(old, database):
 def test_a_process_killed_between_steps_leaves_the_old_version_whole(old):
     code = (
         "import os, sys\nfrom dataclasses import replace\nfrom pathlib import Path\n"
-        "from ragmem.catalog.migrations import Migration, settle\n"
-        "from ragmem.catalog.schema import CATALOG\nfrom ragmem.catalog.sqlite import SQLiteDatabase\n"
+        "from ragmem.storage.sql.migrations import Migration, settle\n"
+        "from ragmem.storage.home.schema import CATALOG\n"
+        "from ragmem.storage.sql.sqlite import SQLiteDatabase\n"
         "def die(connection):\n    os.kill(os.getpid(), 9)\n"
         "steps = (Migration(CATALOG.version + 1, 'one', ('CREATE TABLE more (n)', 'DROP TABLE log')),"
         " Migration(CATALOG.version + 2, 'two', (), die))\n"

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.edits import edits_of
-from ragmem.catalog.fulltext import search
-from ragmem.catalog.invariants import violations
-from ragmem.catalog.migrations import TABLE, settle
-from ragmem.catalog.postgres import PostgresDatabase
-from ragmem.catalog.postgres_schema import CATALOG
-from ragmem.catalog.rows import MEMORY_COLUMNS, memory_values
 from ragmem.errors import ConfigError, RagmemError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.storage.fulltext.fulltext import search
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.postgres import PostgresDatabase
+from ragmem.storage.home.postgres_schema import CATALOG
+from ragmem.storage.maintenance.invariants import violations
+from ragmem.storage.memories.edits import edits_of
+from ragmem.storage.sql.migrations import TABLE, settle
+from ragmem.storage.sql.rows import MEMORY_COLUMNS, memory_values
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'ragmem[postgres]'")
 
@@ -57,7 +57,7 @@ def cut_all(url: str) -> None:
 
 
 ADD = (
-    "import sys\nfrom pathlib import Path\nfrom ragmem.catalog.postgres import PostgresDatabase\n"
+    "import sys\nfrom pathlib import Path\nfrom ragmem.storage.home.postgres import PostgresDatabase\n"
     "database = PostgresDatabase(sys.argv[1], Path(sys.argv[2]), busy_timeout=30.0)\n"
     "def add():\n"
     "    with database.write() as connection:\n"
@@ -431,7 +431,7 @@ def test_a_server_that_only_reads_is_known_as_read_only(postgres, tmp_path):
 
 def test_psycopg_is_not_imported_before_the_database_is_opened(tmp_path):
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragmem.catalog.postgres import PostgresDatabase\n"
+        "import sys\nfrom pathlib import Path\nfrom ragmem.storage.home.postgres import PostgresDatabase\n"
         "PostgresDatabase('postgresql://x/y', Path('z')).close()\nprint('psycopg' in sys.modules)\n"
     )
     run = subprocess.run(

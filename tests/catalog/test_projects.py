@@ -1,6 +1,6 @@
 """Projects: known by every path under which they were seen, and by their names."""
 
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 
 def test_a_project_is_found_by_id_name_and_path(catalog):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragmem.catalog.edits import edits_of
-from ragmem.catalog.entity_spellings import spellings
+from ragmem.storage.memories.edits import edits_of
+from ragmem.storage.names.spellings import spellings
 
 SQLITE = pytest.mark.parametrize("catalog", ["sqlite"], indirect=True)
 

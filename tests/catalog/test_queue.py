@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.queue import turn
 from ragmem.errors import StorageError, StoreBusyError
+from ragmem.storage.sql.fair_lock import turn
 
 PATIENCE = 30.0
 
@@ -23,7 +23,7 @@ PATIENCE = 30.0
 ASKER = """
 import sys, time
 from pathlib import Path
-from ragmem.catalog.queue import turn
+from ragmem.storage.sql.fair_lock import turn
 
 lock, log, name, times, hold, timeout = Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]
 print("asking", flush=True)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.queue import turn
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import StorageError
+from ragmem.storage.sql.fair_lock import turn
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def names(database: SQLiteDatabase) -> list[str]:
 
 def seen_by_another_process(home: Path) -> list[str]:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragmem.catalog.sqlite import SQLiteDatabase\n"
+        "import sys\nfrom pathlib import Path\nfrom ragmem.storage.sql.sqlite import SQLiteDatabase\n"
         "database = SQLiteDatabase(Path(sys.argv[1]))\n"
         "with database.read() as connection:\n"
         "    for (name,) in connection.execute('SELECT name FROM names ORDER BY rowid'):\n"

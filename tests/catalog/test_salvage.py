@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.injections import Injection
-from ragmem.catalog.salvage import read_damaged, write_salvaged
-from ragmem.catalog.transcripts import Transcript
+from ragmem.storage.activity.injections import Injection
+from ragmem.storage.activity.transcripts import Transcript
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.salvage import read_damaged, write_salvaged
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 READ = Transcript("/t/a.jsonl", "claude", "s1", "p", "head", 900, 10**18, 800, 3, "{}", "r1", NOW)

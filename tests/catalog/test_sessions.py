@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.sessions import KEEP, MOST_SESSIONS, MOST_SHOWN
+from ragmem.storage.activity.sessions import KEEP, MOST_SESSIONS, MOST_SHOWN
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

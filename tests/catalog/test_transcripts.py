@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.transcripts import Transcript
 from ragmem.domain.model import State, Tier
+from ragmem.storage.activity.transcripts import Transcript
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 READ = Transcript("/t/a.jsonl", "claude", "s1", "p", "head", 900, 10**18, 800, 3, '{"number":3}', "r1", NOW)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.ageing import age, ages_of
-from ragmem.domain.document_place import place_metadata
-from ragmem.domain.lifecycle import Entry, Life, LifecyclePolicy
+from ragmem.domain.lifecycle.ageing import age, ages_of
 from ragmem.domain.model import Memory, Scope, content_hash
+from ragmem.domain.model.document_place import place_metadata
+from ragmem.domain.model.lifecycle import Entry, Life, LifecyclePolicy
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy(age_after=5)

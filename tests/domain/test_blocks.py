@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.blocks import Form, blocks, sentences, units
+from ragmem.domain.text.blocks import Form, blocks, sentences, units
 
 LINES = st.lists(
     st.sampled_from(

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.changes import MAX_WORDS, changes
-from ragmem.domain.lifecycle import Connection, Entry
+from ragmem.domain.lifecycle.changes import MAX_WORDS, changes
 from ragmem.domain.model import Memory, Scope, content_hash
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.model.lifecycle import Connection, Entry
+from ragmem.domain.secrets.redaction import DEFAULT
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 OTHERS = (

@@ -6,10 +6,10 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.chart_lines import NARROWEST, PLAIN, drawn, shares
-from ragmem.domain.chart_svg import EDGE, LETTER, SMALL, WIDTH, svg
-from ragmem.domain.charts import Bar, Bars, Histogram, Mark, Parts, Sheet, Tone
-from ragmem.domain.widths import fitted, letters, padded
+from ragmem.charts.chart_lines import NARROWEST, PLAIN, drawn, shares
+from ragmem.charts.chart_svg import EDGE, LETTER, SMALL, WIDTH, svg
+from ragmem.charts.charts import Bar, Bars, Histogram, Mark, Parts, Sheet, Tone
+from ragmem.charts.widths import fitted, letters, padded
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=60)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.blocks import MAX_HEADING_CHARS
-from ragmem.domain.chunking import MAX_CHARS, chunk
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.text.blocks import MAX_HEADING_CHARS
+from ragmem.domain.text.chunking import MAX_CHARS, chunk
 
 WORDS = "the store keeps every row of the table in one file on disk "
 PARTS = st.sampled_from(

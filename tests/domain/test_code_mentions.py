@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.code_mentions import MAX_LINE, Mention, mentions
-from ragmem.domain.code_names import Known, Names, file_of, meant
+from ragmem.domain.code.mentions import MAX_LINE, Mention, mentions
+from ragmem.domain.code.names import Known, Names, file_of, meant
 
 
 def named(text):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.connections import (
+from ragmem.domain.lifecycle.connections import (
     FEWEST,
     MOST,
     NARROWEST,

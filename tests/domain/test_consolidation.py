@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.blocks import blocks
-from ragmem.domain.consolidation import Merged, merge, normal, said
-from ragmem.domain.lifecycle import Entry, EntryType
+from ragmem.domain.lifecycle.consolidation import Merged, merge, normal, said
 from ragmem.domain.model import Memory, Scope, content_hash
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.model.lifecycle import Entry, EntryType
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.text.blocks import blocks
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

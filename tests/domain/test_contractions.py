@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragmem.domain.word_shapes import shape_of
+from ragmem.domain.text.word_shapes import shape_of
 
 
 @pytest.mark.parametrize("mark", ["'", "\u2019"])

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.decay import (
+from ragmem.domain.model import Kind
+from ragmem.domain.model.decay import (
     DEFAULT,
     DEFAULT_HALF_LIVES,
     DecayPolicy,
@@ -17,7 +18,6 @@ from ragmem.domain.decay import (
     published_recency,
     recency,
 )
-from ragmem.domain.model import Kind
 
 DAYS = st.floats(min_value=0, max_value=1e5)
 HALF_LIVES = st.floats(min_value=0.01, max_value=1e4)

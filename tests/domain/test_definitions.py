@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.definitions import is_program, parts
+from ragmem.domain.text.definitions import is_program, parts
 
 PYTHON = '''"""A module."""
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.description import MAX_CHARS, MAX_SENTENCES, NEWEST, summary
+from ragmem.domain.entities.description import MAX_CHARS, MAX_SENTENCES, NEWEST, summary
 
 SENTENCES = st.lists(
     st.text("abcAB .`", max_size=40) | st.sampled_from([f"`x{n}` calls `y{n}`" for n in range(20)]),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.endings import Ending, endings
+from ragmem.domain.lifecycle.change_cues import Ending, endings
 
 BEING = ("is", "are", "was", "were", "has been", "have been", "got", "gets")
 GONE = (

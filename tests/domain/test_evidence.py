@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.evidence import weigh
-from ragmem.domain.evidence_cues import WORDS, Sort
+from ragmem.domain.classification.evidence import weigh
+from ragmem.domain.classification.evidence_cues import WORDS, Sort
+from ragmem.domain.classification.protection import is_protected
+from ragmem.domain.classification.signal import FADES_BY, KEPT_ABOVE, WHOLE_FROM, classify
 from ragmem.domain.model import Tier
-from ragmem.domain.protection import is_protected
-from ragmem.domain.signal import FADES_BY, KEPT_ABOVE, WHOLE_FROM, classify
 
 PHRASES = [phrase.strip() for cues in WORDS.values() for phrase in cues.words.split(",")]
 TEXTS = st.text(max_size=300) | st.lists(

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.excerpts import announces, atoms, estimate_tokens, reaching, runs
+from ragmem.domain.text.excerpts import announces, atoms, estimate_tokens, reaching, runs
 
 TEXT = """# Pool
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.extraction import ENTITY_TYPES, MAX_DESCRIPTION_CHARS, extract
-from ragmem.domain.keywords import MAX_KEYWORDS, keywords, levels
+from ragmem.domain.entities.extraction import ENTITY_TYPES, MAX_DESCRIPTION_CHARS, extract
 from ragmem.domain.model import Chunk
+from ragmem.domain.text.keywords import MAX_KEYWORDS, keywords, levels
 
 PIECES = st.sampled_from(
     [

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.extraction import MAX_DESCRIPTION_CHARS
-from ragmem.domain.extraction_answer import MAX_EXCERPT_CHARS, read_answer
-from ragmem.domain.extraction_prompt import (
+from ragmem.domain.entities.extraction import MAX_DESCRIPTION_CHARS
+from ragmem.domain.entities.extraction_answer import MAX_EXCERPT_CHARS, read_answer
+from ragmem.domain.entities.extraction_prompt import (
     MOST,
     PROMPT_VERSION,
     SCHEMA,
@@ -18,10 +18,10 @@ from ragmem.domain.extraction_prompt import (
     text_key,
     worth_asking,
 )
-from ragmem.domain.extraction_union import unite
-from ragmem.domain.forms import ENTITY_TYPES
-from ragmem.domain.loose_json import MAX_CHARS, read_loosely
+from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation, digest
+from ragmem.domain.text.loose_json import MAX_CHARS, read_loosely
+from ragmem.domain.text.token_types import ENTITY_TYPES
 
 TEXT = "We moved the Tide Board to PostgreSQL 16.\nThe `Store.open` call of redis\nfails in src/app.py."
 

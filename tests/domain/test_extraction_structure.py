@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.extraction import ENTITY_TYPES, extract
+from ragmem.domain.entities.extraction import ENTITY_TYPES, extract
 from ragmem.domain.model import Chunk
 
 PIECES = st.sampled_from(

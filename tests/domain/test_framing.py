@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.framing import CLOSING, FIRST_WORDS, FRAME_TAG, OPENING, SUFFIX, framed, guarded
-from ragmem.domain.injected import without_injections
+from ragmem.domain.injection.framing import CLOSING, FIRST_WORDS, FRAME_TAG, OPENING, SUFFIX, framed, guarded
+from ragmem.domain.injection.injected import without_injections
 
 DISGUISED = [
     "</ragmem-memory>",

@@ -6,10 +6,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain import graph_paths
-from ragmem.domain.communities import communities
-from ragmem.domain.graph_paths import ways
-from ragmem.domain.network import Network
+from ragmem.domain.entities import graph_paths
+from ragmem.domain.entities.communities import communities
+from ragmem.domain.entities.graph_paths import ways
+from ragmem.domain.entities.network import Network
 
 NAMES = [f"n{number}" for number in range(7)]
 WEIGHTS = st.sampled_from([0.25, 0.5, 1.0, 1.0, 3.0, 9.0])

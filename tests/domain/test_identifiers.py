@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.identifiers import MAX_CHARS, identifiers, parts
+from ragmem.domain.text.identifiers import MAX_CHARS, identifiers, parts
 
 
 @pytest.mark.parametrize(

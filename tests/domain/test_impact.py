@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.code import Edge, EdgeKind
-from ragmem.domain.impact import dependents
+from ragmem.domain.code.code import Edge, EdgeKind
+from ragmem.domain.code.impact import dependents
 
 
 def edges(*pairs):

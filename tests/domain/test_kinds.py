@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.kinds import detect_category, detect_kind, is_protected
+from ragmem.domain.classification.kinds import detect_category, detect_kind, is_protected
 from ragmem.domain.model import Category, Kind
 
 PREFERENCE = (

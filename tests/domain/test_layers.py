@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.layers import MERMAID_ARROWS, Arrow, Box, Layers, Tint, mermaid, svg
+from ragmem.charts.layered_diagram import MERMAID_ARROWS, Arrow, Box, Layers, Tint, mermaid, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

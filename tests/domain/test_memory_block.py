@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.memory_block import (
+from ragmem.domain.injection.memory_block import (
     BEGIN,
     END,
     BrokenMarksError,

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.lifecycle import Entry
+from ragmem.domain.lifecycle.near_copies import near_copies
 from ragmem.domain.model import Memory, Scope, content_hash
-from ragmem.domain.near_copies import near_copies
+from ragmem.domain.model.lifecycle import Entry
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SENTENCES = (

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.chunking import chunk
-from ragmem.domain.phases import Phase, phases_of, text_of, title_of
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.transcript import Act, Deed, Exchange
-from ragmem.domain.turns import turns
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.sessions.phases import Phase, phases_of, text_of, title_of
+from ragmem.domain.sessions.transcript import Act, Deed, Exchange
+from ragmem.domain.text.chunking import chunk
+from ragmem.domain.text.turns import turns
 
 WORDS = (
     Act(Deed.SAID, "Let me look at the table."),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.code import EdgeKind, SymbolKind
-from ragmem.domain.python_code import link_python, parse_python
+from ragmem.domain.code.code import EdgeKind, SymbolKind
+from ragmem.domain.python.code import link_python, parse_python
 
 Calls = set[tuple[str, str]]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.code import Symbol, SymbolKind
-from ragmem.domain.python_code import link_python, parse_python
+from ragmem.domain.code.code import Symbol, SymbolKind
+from ragmem.domain.python.code import link_python, parse_python
 
 
 def kinds(text: str, path: str = "pkg/mod.py") -> dict[str, SymbolKind]:

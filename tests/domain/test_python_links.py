@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.code import Edge, EdgeKind, ParsedFile, Symbol, SymbolKind
-from ragmem.domain.python_code import link_python, parse_python
+from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile, Symbol, SymbolKind
+from ragmem.domain.python.code import link_python, parse_python
 
 
 def link(files: dict[str, str]) -> list[Edge]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.domain.python_code import parse_python
-from ragmem.domain.python_syntax import expression_tree, module_tree
+from ragmem.domain.python.code import parse_python
+from ragmem.domain.text.python_syntax import expression_tree, module_tree
 
 TEXT = Path(ast.__file__).read_text(encoding="utf-8")
 

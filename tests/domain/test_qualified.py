@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.qualified import ends_with, inside, is_within, parts_of
+from ragmem.domain.code.qualified import ends_with, inside, is_within, parts_of
 
 NAMES = st.lists(st.sampled_from(["a", "ab", "run", "_x"]), min_size=1, max_size=4)
 MARKS = st.sampled_from([".", "::", "#", "/"])

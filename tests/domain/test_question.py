@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.question import MAX_TYPED, parse, time_match
+from ragmem.domain.retrieval.question import MAX_TYPED, parse, time_match
 
 NOW = datetime(2026, 3, 18, 15, 30, tzinfo=UTC)
 """A Wednesday."""

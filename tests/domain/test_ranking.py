@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.model import Chunk, Match, Memory, Scope, content_hash
-from ragmem.domain.ranking import collapse
+from ragmem.domain.retrieval.ranking import collapse
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LONG = " ".join(f"word{number}" for number in range(40))

@@ -7,9 +7,9 @@ from hypothesis import given
 from record_fields import records
 
 from ragmem.domain.model import Category, Kind, Memory, Scope, content_hash, memory_id
-from ragmem.domain.record_types import SHAPES
-from ragmem.domain.records import draft_of, record, record_of
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.records.record_types import SHAPES
+from ragmem.domain.records.records import draft_of, record, record_of
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import UsageError
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

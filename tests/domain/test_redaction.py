@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.redaction import DEFAULT, Secret, cover, find_secrets
-from ragmem.domain.secret_shapes import SHAPES
+from ragmem.domain.secrets.redaction import DEFAULT, Secret, cover, find_secrets
+from ragmem.domain.secrets.shapes import SHAPES
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.secret_values import is_random
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.secrets.values import is_random
 
 redact = DEFAULT.redact
 

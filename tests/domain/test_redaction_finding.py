@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.redaction import DEFAULT, find_secrets
-from ragmem.domain.secret_names import NAMES
-from ragmem.domain.secret_shapes import RUN, SHAPES, shaped
-from ragmem.domain.secret_values import is_mixed, stands_in
+from ragmem.domain.secrets.names import NAMES
+from ragmem.domain.secrets.redaction import DEFAULT, find_secrets
+from ragmem.domain.secrets.shapes import RUN, SHAPES, shaped
+from ragmem.domain.secrets.values import is_mixed, stands_in
 from ragmem.inbox.cautious import may_hold_a_secret
 from tests.domain.test_redaction import ASSIGNED, HEX, KEYS, STAY, made
 

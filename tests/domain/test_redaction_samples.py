@@ -1,6 +1,6 @@
 """Shapes that the rules were not made from lose their secrets as well."""
 
-from ragmem.domain.redaction import DEFAULT, find_secrets
+from ragmem.domain.secrets.redaction import DEFAULT, find_secrets
 from ragmem.inbox.cautious import may_hold_a_secret
 from tests.domain.secret_samples import halves
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.aliases import ACRONYM, ALIAS, Alias, aliases
+from ragmem.domain.entities.aliases import ACRONYM, ALIAS, Alias, aliases
+from ragmem.domain.entities.canonical_names import AliasForm, Known, work_out
+from ragmem.domain.entities.resolution import Name, form_of, heads, resolved, rule_of
 from ragmem.domain.model import Entity, Extraction, Relation
-from ragmem.domain.naming import AliasForm, Known, work_out
-from ragmem.domain.resolution import Name, form_of, heads, resolved, rule_of
 
 
 def known(*names, apart=()):

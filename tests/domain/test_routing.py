@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.routing import is_pasted_error, plain, route, symbols
-from ragmem.domain.routing_cues import CUES, Route
+from ragmem.domain.retrieval.routing import is_pasted_error, plain, route, symbols
+from ragmem.domain.retrieval.routing_cues import CUES, Route
 
 QUESTIONS = Path(__file__).parent.parent / "data" / "routing.jsonl"
 

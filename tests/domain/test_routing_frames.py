@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.routing_frames import agents_frame, code_frame
+from ragmem.domain.retrieval.routing_frames import agents_frame, code_frame
 
 CALLED = (
     "who calls helper",

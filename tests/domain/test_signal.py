@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragmem.domain.classification.signal import MARKERS, MAX_SENTENCE_CHARS, classic, is_greeting, summarize
 from ragmem.domain.model import Tier
-from ragmem.domain.signal import MARKERS, MAX_SENTENCE_CHARS, classic, is_greeting, summarize
 
 PADDING = "the quick brown dog walks along the quiet river in the morning "
 TEXTS = st.text(max_size=400) | st.lists(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.substance import FLOOR, MIN_CHARS, substance_of
+from ragmem.domain.classification.substance import FLOOR, MIN_CHARS, substance_of
 
 SUBSTANTIAL = (
     "Books.app stores the reading progress in the sidecar plist, not in the SQLite library.",

@@ -6,15 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.document_place import place_metadata
 from ragmem.domain.model import Chunk, Match, Memory, Scope, Supersession
-from ragmem.domain.supersession import (
-    behind_successors,
-    declared,
-    direct_successors,
-    names,
-    successors,
-)
+from ragmem.domain.model.document_place import place_metadata
+from ragmem.domain.model.supersession import behind_successors, declared, direct_successors, names, successors
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.document_place import place_metadata
-from ragmem.domain.lifecycle import Entry, Life, LifecyclePolicy
+from ragmem.domain.lifecycle.templates import masked, template_families
 from ragmem.domain.model import Memory, Scope, content_hash
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.templates import masked, template_families
-from ragmem.services.gc_lifecycle import fate_of
+from ragmem.domain.model.document_place import place_metadata
+from ragmem.domain.model.lifecycle import Entry, Life, LifecyclePolicy
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.lifecycle.lifecycle import fate_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SAME_BUT_FOR_THE_RUN = (

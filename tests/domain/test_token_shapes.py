@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 
 ALPHABETS = {
     "lower": string.ascii_lowercase,

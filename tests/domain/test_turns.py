@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from ragmem.domain.turns import turns
+from ragmem.domain.text.turns import turns
 
 RECORD = """user: How do I rotate the log?
 assistant: Use logrotate:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragmem.domain.whole_dates import date_of_name, date_of_title, whole_dates
+from ragmem.domain.retrieval.whole_dates import date_of_name, date_of_title, whole_dates
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 MONTHS = "January February March April May June July August September October November December".split()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.words import pairs, words_of
+from ragmem.domain.text.words import pairs, words_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

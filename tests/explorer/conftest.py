@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 

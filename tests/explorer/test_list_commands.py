@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ragmem.hooks import spool
-from ragmem.services.queue_list import SHOWN
+from ragmem.services.reporting.queue_list import SHOWN
 
 
 @pytest.fixture

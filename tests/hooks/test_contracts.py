@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from ragmem.hooks import asking, checking, contracts, leaving, spool
-from ragmem.hooks.contracts import CONTRACTS
-from ragmem.hooks.happening import Happening
+from ragmem.hooks import adapters, capture, query, rules, spool
+from ragmem.hooks.adapters import CONTRACTS
+from ragmem.hooks.event import Happening
 
 TRANSCRIPT = "/home/sam/.claude/projects/-p/s1.jsonl"
 
@@ -74,10 +74,10 @@ def test_cursor_calls_a_session_a_conversation_and_has_its_folders_in_a_list(nam
 def test_an_event_is_known_however_its_name_is_spelled(contract):
     for name in contract.events:
         kebab = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
-        assert contracts.known_event(contract, kebab) == name
-        assert contracts.known_event(contract, name.lower()) == name
-        assert contracts.known_event(contract, kebab.replace("-", "_")) == name
-    assert contracts.known_event(contract, "", "party") == ""
+        assert adapters.known_event(contract, kebab) == name
+        assert adapters.known_event(contract, name.lower()) == name
+        assert adapters.known_event(contract, kebab.replace("-", "_")) == name
+    assert adapters.known_event(contract, "", "party") == ""
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_an_event_is_known_however_its_name_is_spelled(contract):
     ],
 )
 def test_text_is_handed_over_under_the_name_of_the_event_that_fired(assistant, event):
-    said = contracts.answer(CONTRACTS[assistant], event, "known")
+    said = adapters.answer(CONTRACTS[assistant], event, "known")
 
     assert said == {"hookSpecificOutput": {"hookEventName": event, "additionalContext": "known"}}
-    assert contracts.answer(CONTRACTS[assistant], event, "") is None
+    assert adapters.answer(CONTRACTS[assistant], event, "") is None
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_text_is_handed_over_under_the_name_of_the_event_that_fired(assistant, e
     + [("claude-code", "PostToolUse"), ("cursor", "afterFileEdit")],
 )
 def test_an_event_that_takes_no_text_is_never_answered(assistant, event):
-    assert contracts.answer(CONTRACTS[assistant], event, "known") is None
+    assert adapters.answer(CONTRACTS[assistant], event, "known") is None
 
 
 def test_cursor_is_told_to_go_on_with_a_prompt_and_handed_text_as_a_field_of_its_own():
     cursor = CONTRACTS["cursor"]
 
-    assert contracts.answer(cursor, "beforeSubmitPrompt", "known") == {"continue": True}
-    assert contracts.answer(cursor, "sessionStart", "known") == {"additional_context": "known"}
+    assert adapters.answer(cursor, "beforeSubmitPrompt", "known") == {"continue": True}
+    assert adapters.answer(cursor, "sessionStart", "known") == {"additional_context": "known"}
 
 
 def claude(event="PreToolUse", **fields):
@@ -129,7 +129,7 @@ def claude(event="PreToolUse", **fields):
 
 
 def asked(happened, assistant="claude-code", **options):
-    return asking.request(CONTRACTS[assistant], happened, **{"max_chars": 9000, "research": True, **options})
+    return query.request(CONTRACTS[assistant], happened, **{"max_chars": 9000, "research": True, **options})
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_session_without_an_id_goes_by_the_name_of_its_transcript():
 
 
 def left(happened, assistant="claude-code"):
-    return leaving.events(CONTRACTS[assistant], happened)
+    return capture.events(CONTRACTS[assistant], happened)
 
 
 def test_the_reason_of_an_end_is_kept_where_it_is_a_word_and_not_where_it_is_a_text():
@@ -239,7 +239,7 @@ def test_a_session_end_says_whose_and_why():
 def test_last_words_are_those_of_a_turn_of_a_session_that_can_be_told():
     def said(event, fields, assistant="claude-code"):
         contract = CONTRACTS[assistant]
-        return checking.said(contract, Happening(contract, event, fields))
+        return rules.said(contract, Happening(contract, event, fields))
 
     words = {"session_id": "s1", "last_assistant_message": "All tests pass."}
     assert said("Stop", words) == said("SubagentStop", words) == "All tests pass."

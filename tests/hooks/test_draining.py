@@ -13,7 +13,8 @@ from hook_calls import Hooks
 from warm_homes import wait_until
 
 from ragmem.config import hooking
-from ragmem.hooks import draining, spool, starting
+from ragmem.hooks import drain, spool
+from ragmem.hooks import spawn as starting
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def locked(hooks):
 
 
 def is_draining(hooks):
-    path = hooks.state / draining.LOCK
+    path = hooks.state / drain.LOCK
     if not path.exists():
         return False
     with path.open("rb") as lock:
@@ -86,25 +87,25 @@ def test_many_hooks_at_once_start_one_drain(free):
 
 def test_what_comes_after_the_last_look_of_a_drain_is_taken_up_by_another(free):
     free.state.mkdir(parents=True)
-    held = os.open(free.state / draining.LOCK, os.O_RDWR | os.O_CREAT)
+    held = os.open(free.state / drain.LOCK, os.O_RDWR | os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX)
     free.call("SessionEnd", transcript_path="")
     assert "one that runs" in free.log()
     environ = {**free.environ, hooking.LOCK: str(held)}
 
-    draining.let_go(str(free.data), str(free.state), environ, left=[])
+    drain.let_go(str(free.data), str(free.state), environ, left=[])
 
     assert wait_until(lambda: spool.is_empty(free.data), 30.0)
 
 
 def test_what_a_drain_had_to_leave_starts_no_other(free):
     free.state.mkdir(parents=True)
-    held = os.open(free.state / draining.LOCK, os.O_RDWR | os.O_CREAT)
+    held = os.open(free.state / drain.LOCK, os.O_RDWR | os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX)
     free.call("SessionEnd")
     environ = {**free.environ, hooking.LOCK: str(held)}
 
-    draining.let_go(str(free.data), str(free.state), environ, left=spool.waiting(free.data))
+    drain.let_go(str(free.data), str(free.state), environ, left=spool.waiting(free.data))
 
     assert not is_draining(free)
     assert len(spool.waiting(free.data)) == 1

@@ -20,7 +20,7 @@ import pytest
 from warm_homes import wait_until
 
 from ragmem import client
-from ragmem.hooks import contracts, limits
+from ragmem.hooks import adapters, limits
 
 SLACK = 5.0
 """Seconds beyond a deadline: starting Python takes as long as the machine is busy."""
@@ -28,11 +28,11 @@ SLACK = 5.0
 SHORT = {"RAGMEM_HOOKS_WRITE_DEADLINE_S": "0.2"}
 """The deadline of a hook that leaves an event, as it is where nobody says otherwise."""
 
-QUERIES = {contracts.START, contracts.PROMPT, contracts.BEFORE_TOOL}
+QUERIES = {adapters.START, adapters.PROMPT, adapters.BEFORE_TOOL}
 
 EVERY = [
     (contract.name, event, what)
-    for contract in contracts.CONTRACTS.values()
+    for contract in adapters.CONTRACTS.values()
     if contract.name != "opencode"
     for event, (what, _) in contract.events.items()
 ]

@@ -6,11 +6,11 @@ import pytest
 from source_files import read_all
 
 from ragmem.config import load
+from ragmem.domain.classification.signal import classify
 from ragmem.domain.model import USER, Kind, Tier
-from ragmem.domain.signal import classify
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.readers.source import find_files
+from ragmem.services.ingestion.source import find_files
 
 HOME = Path(__file__).parents[2] / "examples" / "home"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragmem.config import SourceSpec
 from ragmem.domain.model import Draft, Kind, Scope
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.readers import markdown
 
 MODIFIED = datetime(2026, 5, 1, 12, tzinfo=UTC)

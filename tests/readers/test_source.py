@@ -15,7 +15,7 @@ from ragmem.config.settings import ReaderName
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.readers.source import READERS, find_files, read_file
+from ragmem.services.ingestion.source import READERS, find_files, read_file
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragmem.domain.model import Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.transcript import Act, Deed
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.sessions.transcript import Act, Deed
 from ragmem.readers.transcripts import assistant_of, drafts_of, read
 from tests.readers.transcript_files import (
     SESSION,

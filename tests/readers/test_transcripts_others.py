@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.transcript import Act, Deed
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.sessions.transcript import Act, Deed
 from ragmem.readers.files import ReadError
 from ragmem.readers.transcripts import read
 from tests.readers.transcript_files import exchanges, lines_of, stamp, steps, write

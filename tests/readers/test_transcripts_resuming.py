@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.model import Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.transcript import Exchange
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.sessions.transcript import Exchange
 from ragmem.errors import SourceError
 from ragmem.readers.transcripts import ASSISTANTS, assistant_of, building, drafts_of, read
 from tests.readers.transcript_files import asks, exchanges, gives, lines_of, says, steps, uses

@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.transcript import Exchange
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.sessions.transcript import Exchange
 from ragmem.readers.transcripts import Step, read
 
 SESSION = "3f1c2b7a-0000-4000-8000-000000000001"

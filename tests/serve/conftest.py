@@ -17,11 +17,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from ragmem.memory import Ragmem
-from ragmem.serve.app import create_app
-from ragmem.serve.log import Log
-from ragmem.serve.origin import Names
-from ragmem.services.hand_in import HandIn
+from ragmem.api.memory import Ragmem
+from ragmem.server.app import create_app
+from ragmem.server.http.log import Log
+from ragmem.server.security.origin import Names
+from ragmem.services.ingestion.drafts import HandIn
 
 TOKEN = "t" * 43
 

@@ -3,7 +3,7 @@
 import json
 import stat
 
-from ragmem.serve.audit import FILE_NAME, AuditLog
+from ragmem.server.security.audit import FILE_NAME, AuditLog
 
 TOKEN = "t" * 43
 SECRET_TEXT = "We decided to call the harbour project Quillon, because Perth was taken."

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ragmem.errors import ConfigError, StorageError
-from ragmem.serve.auth import carries, load_token, token_path
-from ragmem.serve.origin import Names, is_loopback, same_origin
+from ragmem.server.security.auth import carries, load_token, token_path
+from ragmem.server.security.origin import Names, is_loopback, same_origin
 
 
 def mode(path: Path) -> int:

@@ -8,8 +8,14 @@ import socket
 import pytest
 import uvicorn
 
-from ragmem.serve import connections
-from ragmem.serve.connections import ACCEPTED_AT_ONCE, RESERVED_FILES, Limits, protocol_within, room_for
+from ragmem.server.security import connections
+from ragmem.server.security.connections import (
+    ACCEPTED_AT_ONCE,
+    RESERVED_FILES,
+    Limits,
+    protocol_within,
+    room_for,
+)
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 

@@ -7,7 +7,7 @@ import time
 
 import httpx
 
-from ragmem.serve.listen import GRACE
+from ragmem.server.uvicorn_server import GRACE
 
 
 def test_a_stream_is_ended_and_the_process_with_it(start, tmp_path):

@@ -6,12 +6,12 @@ from contextlib import closing
 
 import pytest
 
-from ragmem.catalog.sqlite import SQLiteDatabase
-from ragmem.serve.footprint import ARENAS, PAGES_KIB, _is_glibc, bound_heap, bound_pages
+from ragmem.server.http.memory_limits import ARENAS, PAGES_KIB, _is_glibc, bound_heap, bound_pages
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 PARTS = """
 import ctypes, re, sys, threading
-from ragmem.serve.footprint import bound_heap
+from ragmem.server.http.memory_limits import bound_heap
 assert bound_heap() == (sys.argv[1] == "bound"), "refused"
 held, together = [], threading.Barrier(24)
 def fill():

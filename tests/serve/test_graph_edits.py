@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragmem.memory import Ragmem, now
-from ragmem.services import merges
-from ragmem.services.projects import join
+from ragmem.api.memory import Ragmem, now
+from ragmem.services.entities import merges
+from ragmem.services.projects.projects import join
 from tests.serve.conftest import client_of, environment
 
 NOTES = (

@@ -11,16 +11,16 @@ import openai
 import pytest
 
 from ragmem.__main__ import run
+from ragmem.api.memory import Ragmem
 from ragmem.backends import open_models
 from ragmem.backends.fake import FakeEmbedder, FakeModels
 from ragmem.config import load
 from ragmem.errors import BackendError, LimitReachedError
-from ragmem.memory import Ragmem
-from ragmem.serve import app
-from ragmem.serve.ending import Ending
-from ragmem.serve.inference.chatting import Stops, schema_problem
-from ragmem.serve.speaking import Speaking
-from ragmem.services.hand_in import HandIn
+from ragmem.server import app
+from ragmem.server.http.llm_workers import Speaking
+from ragmem.server.http.shutdown import Ending
+from ragmem.server.inference.chatting import Stops, schema_problem
+from ragmem.services.ingestion.drafts import HandIn
 
 SCHEMA = {
     "type": "object",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragmem.errors import UsageError
-from ragmem.services import autostart
+from ragmem.services.wiring import autostart
 
 FAKE = """#!/bin/sh
 echo "$@" >> "$RAGMEM_TEST_CALLS"

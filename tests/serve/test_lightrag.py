@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from ragmem.memory import Ragmem
-from ragmem.serve.lightrag.guest import GUEST
-from ragmem.serve.lightrag.handing_in import plain_name
-from ragmem.serve.lightrag.pipeline import Job, Pipeline
-from ragmem.serve.workers import Workers
-from ragmem.services.hand_in import HandIn
+from ragmem.api.memory import Ragmem
+from ragmem.server.http.workers import Workers
+from ragmem.server.lightrag.pipeline import Job, Pipeline
+from ragmem.server.lightrag.upload_tracking import plain_name
+from ragmem.server.security.guest_auth import GUEST
+from ragmem.services.ingestion.drafts import HandIn
 from tests.serve.conftest import TOKEN, client_of, environment, fill
 
 QUESTION = "why did we deploy PostgreSQL with Kubernetes"

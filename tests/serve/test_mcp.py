@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ragmem.tools.definitions import TOOLS, tools_of
+from ragmem.mcp.definitions import TOOLS, tools_of
 
 CALL = {"query": "why do we deploy PostgreSQL with Kubernetes", "project": "*"}
 BEGIN = {

@@ -9,8 +9,8 @@ import time
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ragmem.serve.log import LINES, Handler, Log
-from ragmem.serve.metrics import UNMATCHED
+from ragmem.server.http.log import LINES, Handler, Log
+from ragmem.server.security.metrics import UNMATCHED
 
 QUESTION = "why did we deploy PostgreSQL"
 

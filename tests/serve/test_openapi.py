@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from ragmem.serve import description as describing
+from ragmem.server import description as describing
 
 DRIVER = Path(__file__).parents[2] / "benchmarks" / "fuzz_api.py"
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ragmem.catalog.model_record import ACTIVE
 from ragmem.domain.model import Draft, Scope, Supersession
-from ragmem.serve.guard import MAX_BODY
-from ragmem.serve.lightrag import responding
-from ragmem.serve.workers import ASKING, LABOURING, SOON
+from ragmem.server.http.workers import ASKING, LABOURING, SOON
+from ragmem.server.lightrag import responses
+from ragmem.server.security.guard import MAX_BODY
+from ragmem.storage.activity.model_record import ACTIVE
 
 FILE_TOKEN = re.compile(r"\bm-[a-z2-7]{26}\b")
 NOTE = (
@@ -628,7 +628,7 @@ def test_a_bug_shows_no_traceback(client, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(responding, "respond", broken)
+    monkeypatch.setattr(responses, "respond", broken)
     response = client.post("/query", query="PostgreSQL")
     assert response.status_code == 500
     assert response.json()["detail"] == "this is a bug in ragmem"

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from ragmem.__main__ import run as run_here
-from ragmem.serve.guard import MAX_BODY
+from ragmem.server.security.guard import MAX_BODY
 
 FILE_TOKEN = re.compile(r"\bm-[a-z2-7]{26}\b")
 
@@ -177,7 +177,7 @@ def test_another_token_can_take_the_place_of_a_damaged_or_known_one(here, tmp_pa
 
 @pytest.mark.parametrize("package", ["uvicorn", "fastapi"])
 def test_without_its_packages_it_names_the_extra(monkeypatch, here, package):
-    for name in [name for name in sys.modules if name.startswith("ragmem.serve.")]:
+    for name in [name for name in sys.modules if name.startswith("ragmem.server.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     code, _, complained = here("--port", "0")

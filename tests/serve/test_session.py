@@ -8,10 +8,10 @@ import httpx
 import pytest
 from starlette.responses import Response
 
-from ragmem.serve.guard import MAX_NESTING, Guard
-from ragmem.serve.origin import Names
-from ragmem.serve.pace import MOST_NAMES, Pace
-from ragmem.serve.sessions import ABSOLUTE_S, IDLE_S, MOST, Sessions, cookie_name
+from ragmem.server.security.guard import MAX_NESTING, Guard
+from ragmem.server.security.origin import Names
+from ragmem.server.security.rate_limit import MOST_NAMES, Pace
+from ragmem.server.security.sessions import ABSOLUTE_S, IDLE_S, MOST, Sessions, cookie_name
 
 TOKEN = "t" * 43
 ANONYMOUS = {"Authorization": ""}

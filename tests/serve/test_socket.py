@@ -11,8 +11,8 @@ import pytest
 from warm_homes import wait_until
 
 from ragmem import client
-from ragmem.memory import Ragmem
-from ragmem.warm.guest import Guest
+from ragmem.api.memory import Ragmem
+from ragmem.daemon.embedded import Guest
 
 from .conftest import environment, fill
 

@@ -9,17 +9,17 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from ragmem.catalog.idle_mark import mark_of
-from ragmem.domain.connections import Scale
+from ragmem.api.memory import Ragmem, now
+from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Draft, Scope
-from ragmem.memory import Ragmem, now
-from ragmem.serve import tending
-from ragmem.serve.activity import Activity
-from ragmem.serve.tending import EVERY, UNDONE, NotIdleError, WhileIdle, tend, tend_when_idle
-from ragmem.serve.workers import Workers
-from ragmem.services.connecting import Connected
-from ragmem.services.gc_items import Merging
-from ragmem.services.invariants import violations
+from ragmem.server.http import idle_gc
+from ragmem.server.http.activity import Activity
+from ragmem.server.http.idle_gc import EVERY, UNDONE, NotIdleError, WhileIdle, tend, tend_when_idle
+from ragmem.server.http.workers import Workers
+from ragmem.services.connections.connecting import Connected
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.lifecycle.items import Merging
+from ragmem.storage.lifecycle.idle_mark import mark_of
 
 FACTS = (
     "The tide importer times out because `TideClient.fetch` retries five times; retry it once.",
@@ -125,7 +125,7 @@ def test_no_memory_is_changed_unless_idle_gc_was_switched_on(open_memory, quiet,
     assert run("gc", "--only", "no-substance", "--yes", **off).returncode == 0
     at = now()
     for hours in range(3):
-        monkeypatch.setattr(tending, "now", lambda hours=hours: at + hours * EVERY)
+        monkeypatch.setattr(idle_gc, "now", lambda hours=hours: at + hours * EVERY)
         tend(memory, quiet, pytest.fail)
     assert states(memory) == before
     assert [one for one in runs(memory) if one.caller == "idle"] == []
@@ -133,14 +133,14 @@ def test_no_memory_is_changed_unless_idle_gc_was_switched_on(open_memory, quiet,
     said = run("gc", "--enable-idle", **off)
     assert (said.returncode, said.stdout.splitlines()[0][:14]) == (0, "idle gc is on:")
     assert memory.lifecycle_report().automatic
-    monkeypatch.setattr(tending, "now", lambda: at + 4 * EVERY)
+    monkeypatch.setattr(idle_gc, "now", lambda: at + 4 * EVERY)
     tend(memory, quiet, pytest.fail)
     assert [one.caller for one in runs(memory)][:1] == ["idle"]
 
     assert run("gc", "--disable-idle", **off).stdout == "idle gc is off: gc runs only when somebody runs it\n"
     fill(memory, "two")
     left = states(memory)
-    monkeypatch.setattr(tending, "now", lambda: at + 5 * EVERY)
+    monkeypatch.setattr(idle_gc, "now", lambda: at + 5 * EVERY)
     tend(memory, quiet, pytest.fail)
     assert states(memory) == left
 
@@ -167,7 +167,7 @@ def test_a_variable_that_says_otherwise_than_the_switch_is_named(open_memory, ru
 
 
 def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memory, quiet, monkeypatch):
-    monkeypatch.setattr("ragmem.services.gc_items.LARGE_SHARE", 0.3)
+    monkeypatch.setattr("ragmem.services.lifecycle.items.LARGE_SHARE", 0.3)
     memory = open_memory()
     fill(memory, "one", count=8)
     before = memory.catalog.memories.ids()
@@ -177,7 +177,7 @@ def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memor
     assert re.fullmatch(r"gc does not run by itself: \d+ of 57 memories would go, more than half; .*", *said)
     assert memory.lifecycle_report().tended.refused in said[0]
     later = now() + EVERY
-    monkeypatch.setattr(tending, "now", lambda: later)
+    monkeypatch.setattr(idle_gc, "now", lambda: later)
     monkeypatch.setattr(Ragmem, "plan_gc", lambda *_, **__: pytest.fail("planned"))
     tend(memory, quiet, said.append)
     assert len(said) == 1
@@ -191,7 +191,7 @@ def test_what_was_undone_is_told_and_left(open_memory, quiet, monkeypatch):
     memory.undo_gc()
     before = memory.catalog.memories.ids()
     later = now() + EVERY
-    monkeypatch.setattr(tending, "now", lambda: later)
+    monkeypatch.setattr(idle_gc, "now", lambda: later)
     tend(memory, quiet, said.append)
     assert memory.catalog.memories.ids() == before
     assert said == [f"gc does not run by itself: {UNDONE}"]
@@ -201,7 +201,7 @@ def test_where_time_was_up_while_memories_were_compared_the_next_run_goes_on(ope
     memory = open_memory()
     fill(memory, "one")
     done = iter([Connected(new=9, waiting=6), Connected(new=0, waiting=6), Connected(new=6)])
-    monkeypatch.setattr("ragmem.services.connecting.connect", lambda *_, **__: next(done))
+    monkeypatch.setattr("ragmem.services.connections.connecting.connect", lambda *_, **__: next(done))
     tend(memory, quiet, pytest.fail)
     assert (mark_of(memory.catalog.database), runs(memory)) == (None, [])
     # Where nothing more could be compared, the rest is done; it waits some hours, though not for a change.
@@ -211,7 +211,7 @@ def test_where_time_was_up_while_memories_were_compared_the_next_run_goes_on(ope
     assert len(runs(memory)) == 1
     fill(memory, "two")
     later = now() + EVERY
-    monkeypatch.setattr(tending, "now", lambda: later)
+    monkeypatch.setattr(idle_gc, "now", lambda: later)
     tend(memory, quiet, pytest.fail)
     assert len(runs(memory)) == 2
 
@@ -232,14 +232,14 @@ def test_where_memories_cannot_be_compared_it_tries_again_though_nothing_changed
         tend(memory, quiet, pytest.fail)
     assert asked == [1]
     later = now() + EVERY
-    monkeypatch.setattr(tending, "now", lambda: later)
+    monkeypatch.setattr(idle_gc, "now", lambda: later)
     tend(memory, quiet, pytest.fail)
     assert asked == [1, 1]
 
 
 def test_what_a_language_model_is_to_merge_is_left_to_a_person(open_memory, monkeypatch):
     asked = []
-    monkeypatch.setattr("ragmem.services.consolidation.drafted", lambda *_, **__: asked.append(1))
+    monkeypatch.setattr("ragmem.services.lifecycle.consolidation.drafted", lambda *_, **__: asked.append(1))
     memory = open_memory(RAGMEM_LIFECYCLE_MERGE_BY="llm", RAGMEM_LANGUAGE_MODEL_BACKEND="fake")
     fill(memory, "one")
     merging = Merging(memory.catalog.memories.get(memory.catalog.memories.ids()).popitem()[1], (), ("a", "b"))
@@ -257,7 +257,7 @@ def test_after_some_hours_what_changed_is_tended_and_what_did_not_is_left(open_m
     fill(memory, "one")
     tend(memory, quiet, lambda _: None)
     later = mark_of(memory.catalog.database).at + EVERY
-    monkeypatch.setattr(tending, "now", lambda: later)
+    monkeypatch.setattr(idle_gc, "now", lambda: later)
     planned = []
     monkeypatch.setattr(
         Ragmem, "plan_gc", lambda self, **more: planned.append(more) or pytest.fail("planned")
@@ -265,7 +265,7 @@ def test_after_some_hours_what_changed_is_tended_and_what_did_not_is_left(open_m
     tend(memory, quiet, lambda _: None)
     assert planned == []
     monkeypatch.undo()
-    monkeypatch.setattr(tending, "now", lambda: later)
+    monkeypatch.setattr(idle_gc, "now", lambda: later)
     fill(memory, "two")
     tend(memory, quiet, lambda _: None)
     assert [run.caller for run in runs(memory)] == ["idle", "idle"]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.serve.web.routes import INDEX, assets
+from ragmem.server.web.routes import INDEX, assets
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = ROOT / "web"
-BUILT = ROOT / "ragmem" / "serve" / "web" / "static"
+BUILT = ROOT / "ragmem" / "server" / "web" / "static"
 LOOSE = ("build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json")
 
 

@@ -7,7 +7,7 @@ import shutil
 import httpx
 import pytest
 
-from ragmem.serve.lightrag.webui import Page, has_page
+from ragmem.server.lightrag.webui import Page, has_page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SCRIPTED = (

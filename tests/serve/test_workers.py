@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from ragmem.serve import asking
-from ragmem.serve.failures import status_of
-from ragmem.serve.workers import ASKING, OverloadedError, Workers
+from ragmem.server.http import handlers
+from ragmem.server.http.failures import status_of
+from ragmem.server.http.workers import ASKING, OverloadedError, Workers
 
 
 def test_more_than_the_line_holds_is_refused_and_room_comes_back():
@@ -81,7 +81,7 @@ def test_no_lane_waits_for_another():
 
 def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, monkeypatch):
     go, full, asked = threading.Event(), threading.Semaphore(0), []
-    answer = asking.ask_by_route
+    answer = handlers.ask_by_route
 
     def held(memory, question, *more, **options):
         asked.append(question.text)
@@ -90,7 +90,7 @@ def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, 
         go.wait(60)
         return answer(memory, question, *more, **options)
 
-    monkeypatch.setattr(asking, "ask_by_route", held)
+    monkeypatch.setattr(handlers, "ask_by_route", held)
 
     async def crowd():
         questions = [
@@ -117,14 +117,14 @@ def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, 
 
 def test_tools_of_mcp_that_look_up_are_answered_while_questions_fill_their_lane(client, monkeypatch):
     go, full = threading.Event(), threading.Semaphore(0)
-    answer = asking.ask_by_route
+    answer = handlers.ask_by_route
 
     def held(*given, **options):
         full.release()
         go.wait(20)
         return answer(*given, **options)
 
-    monkeypatch.setattr(asking, "ask_by_route", held)
+    monkeypatch.setattr(handlers, "ask_by_route", held)
     about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     headers, numbers = {"Accept": "application/json, text/event-stream"}, itertools.count()
     calls = [

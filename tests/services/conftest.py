@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from ragmem.__main__ import run
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 

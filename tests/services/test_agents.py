@@ -22,13 +22,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from ragmem.__main__ import run
-from ragmem.catalog.backups import FOLDER
-from ragmem.catalog.operational.file import OPERATIONAL_NAME, OperationalFile
+from ragmem.api.memory import Ragmem
 from ragmem.config.settings import AgentsSettings
-from ragmem.domain.agents import SUPERSEDES, Sort
+from ragmem.domain.sessions.agents import SUPERSEDES, Sort
 from ragmem.errors import ConflictError, LimitReachedError, NotFoundError, StoreDamagedError, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.agents import Agents
+from ragmem.services.agents.agents import Agents
+from ragmem.storage.operational.file import OPERATIONAL_NAME, OperationalFile
+from ragmem.storage.sql.backups import FOLDER
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agent.sh"
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -348,9 +348,9 @@ def test_a_sender_that_is_killed_leaves_what_it_was_told_is_accepted(open_agents
         "import sys\n"
         "from datetime import UTC, datetime\n"
         "from pathlib import Path\n"
-        "from ragmem.catalog.operational.file import OperationalFile\n"
+        "from ragmem.storage.operational.file import OperationalFile\n"
         "from ragmem.config.settings import AgentsSettings\n"
-        "from ragmem.services.agents import Agents\n"
+        "from ragmem.services.agents.agents import Agents\n"
         "now = lambda: datetime.now(UTC)\n"
         "agents = Agents(OperationalFile(Path(sys.argv[1])), AgentsSettings(), now=now)\n"
         "for number in range(10_000):\n"
@@ -443,9 +443,9 @@ def test_another_process_begins_anew_where_only_the_index_of_the_log_was_left(ag
         (tmp_path / name).unlink()
     script = (
         "import sys; from datetime import UTC, datetime; from pathlib import Path\n"
-        "from ragmem.catalog.operational.file import OperationalFile\n"
+        "from ragmem.storage.operational.file import OperationalFile\n"
         "from ragmem.config.settings import AgentsSettings\n"
-        "from ragmem.services.agents import Agents\n"
+        "from ragmem.services.agents.agents import Agents\n"
         "file = OperationalFile(Path(sys.argv[1]))\n"
         "Agents(file, AgentsSettings(), now=lambda: datetime.now(UTC)).heartbeat('two')\n"
     )

@@ -6,8 +6,8 @@ import pytest
 
 from ragmem.backends.fake import FakeLanguageModel
 from ragmem.errors import BackendError
-from ragmem.services.answering import SYSTEM, SYSTEM_ALONE, Answerer, Wanted, cited, prompt_of
-from ragmem.services.respite import Respite
+from ragmem.services.retrieval.answering import SYSTEM, SYSTEM_ALONE, Answerer, Wanted, cited, prompt_of
+from ragmem.services.retrieval.circuit_breaker import Respite
 
 QUESTION = "why is the driver pinned"
 

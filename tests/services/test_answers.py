@@ -7,17 +7,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.backends import fake
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import BackendError
-from ragmem.memory import Ragmem
 from ragmem.ports import ComparesChunks, TellsMentions
-from ragmem.services import calibration
-from ragmem.services.index import index, record_of
-from ragmem.services.judge import judge
-from ragmem.services.query import Question
-from ragmem.services.ranking import BEHIND
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.index import index, record_of
+from ragmem.services.retrieval import calibration
+from ragmem.services.retrieval.query import Question
+from ragmem.services.retrieval.ranking import BEHIND
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SUBJECTS = (

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.supersessions import Supersession
 from ragmem.domain.model import Draft, Scope
 from ragmem.errors import UsageError
-from ragmem.services.last_work import MOST
-from ragmem.services.session_context import NEAR_LAST
+from ragmem.services.context.recent_work import MOST
+from ragmem.services.context.session_context import NEAR_LAST
+from ragmem.storage.lifecycle.supersessions import Supersession
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-tideline"

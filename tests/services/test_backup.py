@@ -20,18 +20,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.backends.lightrag import sidecar
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.contents import Contents
-from ragmem.catalog.model_record import ACTIVE, ModelRecord
-from ragmem.catalog.schema import CATALOG
+from ragmem.backends.lightrag.vectors import mmap_index
 from ragmem.config.places import Places
 from ragmem.domain.model import Memory, State, content_hash, memory_id
 from ragmem.domain.model import Scope as Owner
 from ragmem.errors import NotFoundError, StoreBusyError, StoreDamagedError, UsageError
-from ragmem.services import backup_file, restore
-from ragmem.services.backup import back_up, backups, folder_of, prune
-from ragmem.services.progress import Silent
+from ragmem.services.processes.progress import Silent
+from ragmem.services.transfer import backup_file, restore
+from ragmem.services.transfer.backup import back_up, backups, folder_of, prune
+from ragmem.storage.activity.model_record import ACTIVE, ModelRecord
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.schema import CATALOG
+from ragmem.storage.maintenance.catalog_export import Contents
 
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 SCHEMA_1 = Path(__file__).parents[1] / "data" / "homes" / "schema-1" / "memory.db.gz"
@@ -306,11 +306,11 @@ def test_a_backup_of_the_first_release_is_brought_up_to_date(home, tmp_path):
 
 
 def test_vectors_of_the_former_database_are_dropped(home):
-    assert sidecar.FOLDER in restore.DERIVED
+    assert mmap_index.FOLDER in restore.DERIVED
     made = home.back_up()
-    (home.places.data / sidecar.FOLDER / "chunks").mkdir(parents=True)
+    (home.places.data / mmap_index.FOLDER / "chunks").mkdir(parents=True)
     home.restore(made)
-    assert not (home.places.data / sidecar.FOLDER).exists()
+    assert not (home.places.data / mmap_index.FOLDER).exists()
 
 
 def test_a_few_replaced_homes_are_kept(home):
@@ -380,7 +380,7 @@ def test_who_does_not_agree_keeps_the_home(home):
 
 def test_an_archive_with_an_export_goes_into_an_empty_home_only(home, other, tmp_path):
     from ragmem.backends.fake import FakeModels, FakeStore
-    from ragmem.services.exporting import export_file
+    from ragmem.services.transfer.exporting import export_file
 
     export = tmp_path / "memory.jsonl"
     export_file(home.catalog, export, now=NOW, progress=Silent())
@@ -591,8 +591,9 @@ def hook(event, values):
             os.kill(os.getpid(), signal.SIGKILL)
 
 from ragmem.__main__ import run
-from ragmem.catalog.catalog import Catalog
-import ragmem.services.restore, ragmem.backends.fake, ragmem.cli.restore, ragmem.cli.backup, ragmem.cli.app
+from ragmem.storage.home.catalog import Catalog
+import ragmem.services.transfer.restore, ragmem.backends.fake
+import ragmem.cli.restore, ragmem.cli.backup, ragmem.cli.app
 
 def uris():
     catalog = Catalog.at(Path(work, "data"), busy_timeout=5)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.domain.redaction import DEFAULT
-from ragmem.services.bundle import INSTALL, without_secrets
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.models.bundle import INSTALL, without_secrets
 
 CONFIG = """\
 # what I chose

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.backends import fake
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft
-from ragmem.services import calibration
-from ragmem.services.calibration import DEFAULT, FROM_CHUNKS, Spread, by_coverage, by_relevance
-from ragmem.services.generic_questions import QUESTIONS
-from ragmem.services.ingest import ingest
-from ragmem.services.progress import Silent
+from ragmem.services.ingestion.ingest import ingest
+from ragmem.services.processes.progress import Silent
+from ragmem.services.retrieval import calibration
+from ragmem.services.retrieval.calibration import DEFAULT, FROM_CHUNKS, Spread, by_coverage, by_relevance
+from ragmem.services.retrieval.calibration_questions import QUESTIONS
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 MODEL = fake.MODEL_ID
 SUBJECTS = ("parser", "ledger", "queue", "invoice", "cache", "gateway")

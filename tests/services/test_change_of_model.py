@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.backends.lightrag import second_model
-from ragmem.catalog.model_record import ACTIVE, NEXT, ModelRecord
+from ragmem.backends.lightrag.vectors import reembedding
 from ragmem.domain.model import Draft, State
 from ragmem.errors import StoreBusyError, UsageError
-from ragmem.services.active_models import settings_of
-from ragmem.services.progress import Silent
-from ragmem.services.reembed import LOCK_NAME, at_work
+from ragmem.services.models.active_models import settings_of
+from ragmem.services.models.reembed import LOCK_NAME, at_work
+from ragmem.services.processes.progress import Silent
+from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
 
 HOMES = Path(__file__).parents[1] / "data" / "homes"
 STORE = {"RAGMEM_STORE_BACKEND": "lightrag"}
@@ -74,7 +74,7 @@ def test_a_new_home_takes_the_configured_model_at_once(open_memory):
 def test_everything_goes_on_with_the_old_model_until_the_new_one_is_complete(
     filled, open_memory, monkeypatch
 ):
-    monkeypatch.setattr(second_model, "EMBEDDED_AT_ONCE", 8)
+    monkeypatch.setattr(reembedding, "EMBEDDED_AT_ONCE", 8)
     # Two processes that know nothing of each other: one makes the vectors, one goes on with its day.
     changing, working = open_memory(**STORE, **OTHER), open_memory(**STORE, **OTHER)
     rungs, added = [], []
@@ -109,7 +109,7 @@ def test_everything_goes_on_with_the_old_model_until_the_new_one_is_complete(
 
 
 def test_a_change_back_before_the_end_leaves_nothing_of_the_other_model(filled, open_memory, monkeypatch):
-    monkeypatch.setattr(second_model, "EMBEDDED_AT_ONCE", 8)
+    monkeypatch.setattr(reembedding, "EMBEDDED_AT_ONCE", 8)
 
     def stop():
         raise KeyboardInterrupt
@@ -125,8 +125,8 @@ def test_a_change_back_before_the_end_leaves_nothing_of_the_other_model(filled, 
 KILLED = """
 import sys
 from pathlib import Path
-from ragmem.backends.lightrag import second_model
-from ragmem.memory import Ragmem
+from ragmem.backends.lightrag.vectors import reembedding as second_model
+from ragmem.api.memory import Ragmem
 second_model.EMBEDDED_AT_ONCE = 4
 second_model.DELETED_AT_ONCE = 4
 class Tell:

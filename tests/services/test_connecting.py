@@ -5,20 +5,20 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.backends import fake, lightrag, minilm
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.connections import Connections
-from ragmem.catalog.entity_settling import Told
-from ragmem.catalog.invariants import violations
-from ragmem.catalog.postgres import PostgresDatabase
 from ragmem.config import ChunkingSettings
-from ragmem.domain.chunking import chunk
-from ragmem.domain.connections import MOST, Scale
-from ragmem.domain.lifecycle import LifecyclePolicy
+from ragmem.domain.lifecycle.connections import MOST, Scale
 from ragmem.domain.model import Extraction, Memory, Record, Scope, State, content_hash
-from ragmem.domain.redaction import DEFAULT
-from ragmem.services import comparison, connecting, judging, strongest_links
-from ragmem.services.connecting import connect, nearest
-from ragmem.services.gc_plan import plan
+from ragmem.domain.model.lifecycle import LifecyclePolicy
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.text.chunking import chunk
+from ragmem.services.connections import comparison, connecting, judging, strongest_links
+from ragmem.services.connections.connecting import connect, nearest
+from ragmem.services.lifecycle.plan import plan
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.postgres import PostgresDatabase
+from ragmem.storage.lifecycle.connections import Connections
+from ragmem.storage.maintenance.invariants import violations
+from ragmem.storage.names.settling import Told
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy()

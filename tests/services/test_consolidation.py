@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.domain.model import Draft, Scope
 from ragmem.errors import BackendError
-from ragmem.memory import Ragmem
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NOTES = (
@@ -74,7 +74,7 @@ def merged(tmp_path, monkeypatch):
                 ],
                 rule="off",
             )
-            monkeypatch.setattr("ragmem.services.gc_plan._connected", lambda *_, **__: ({}, ""))
+            monkeypatch.setattr("ragmem.services.lifecycle.plan._connected", lambda *_, **__: ({}, ""))
             done = memory.apply_gc(memory.plan_gc())
             (found,) = memory.catalog.memories.each()
             return found, done, model

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.excerpts import estimate_tokens
-from ragmem.domain.framing import CLOSING, OPENING
+from ragmem.api.memory import Ragmem
+from ragmem.domain.injection.framing import CLOSING, OPENING
 from ragmem.domain.model import Category, Chunk, Draft, Kind, Match, Memory, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem
-from ragmem.services.context import Context, context
-from ragmem.services.query import Answer, Question
-from ragmem.services.session_context import session_context
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.text.excerpts import estimate_tokens
+from ragmem.services.context.context import Context, context
+from ragmem.services.context.session_context import session_context
+from ragmem.services.retrieval.query import Answer, Question
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -96,7 +96,7 @@ def test_a_file_that_is_touched_keeps_the_date_of_its_commit_and_its_vectors(clo
 def test_what_was_dated_by_older_rules_is_dated_anew_and_not_indexed_anew(clone, ragmem, monkeypatch):
     told = sources(clone)
     ragmem("seed", "--sources", str(told))
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
 
     with Ragmem.open() as memory:
         ids = memory.catalog.memories.ids()

@@ -9,13 +9,13 @@ import pytest
 from provider_protocols import Ollama, Reply
 from provider_servers import serving
 
+from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
-from ragmem.memory import Ragmem
-from ragmem.serve.app import warm_up
-from ragmem.services.query import Question
-from ragmem.services.respite import RESPITE, Respite
+from ragmem.server.app import warm_up
+from ragmem.services.retrieval.circuit_breaker import RESPITE, Respite
+from ragmem.services.retrieval.query import Question
 
 STORE = {"RAGMEM_STORE_BACKEND": "lightrag"}
 FAKE_DOWN = {**STORE, "RAGMEM_MODELS_URL": "down"}
@@ -125,7 +125,7 @@ def test_an_ingest_finishes_what_waits_from_before_some_at_a_time(open_memory, m
     assert len(notes) == 1
     assert "is down" in notes.pop()
     assert pending(down) == 60
-    monkeypatch.setattr("ragmem.services.ingest.FINISHED_ALONG", 50)
+    monkeypatch.setattr("ragmem.services.ingestion.ingest.FINISHED_ALONG", 50)
     up = open_memory(**STORE)
     up.ingest([draft(100)])
     assert pending(up) == 10

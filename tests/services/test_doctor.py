@@ -21,16 +21,16 @@ import numpy as np
 import pytest
 
 from ragmem.__main__ import run
-from ragmem.backends.lightrag import upkeep, vector_index
-from ragmem.backends.lightrag.segments import quantise
+from ragmem.api.memory import Ragmem
+from ragmem.backends.lightrag.vectors import maintenance, vector_index
+from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.backends.minilm.embedder import FOLDER as MODEL_FOLDER
-from ragmem.catalog import backups
 from ragmem.domain.model import Draft, State
-from ragmem.memory import Ragmem
-from ragmem.services import doctor_repair
-from ragmem.services.doctor_models import CANARY_PROJECT
-from ragmem.services.doctor_salvage import DAMAGED
-from ragmem.services.index import index_pending
+from ragmem.services.doctor import repair as doctor_repair
+from ragmem.services.doctor.models import CANARY_PROJECT
+from ragmem.services.doctor.salvage import DAMAGED
+from ragmem.services.ingestion.index import index_pending
+from ragmem.storage.sql import backups
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = ROOT / "tests" / "data" / "homes" / "schema-1" / "memory.db.gz"
@@ -43,7 +43,7 @@ NOTE = "We decided to use Redis because Kafka was too slow. The root cause of th
 def _small_homes_have_vector_files(monkeypatch):
     monkeypatch.setattr(vector_index, "EXACT_LIMIT", 5)
     monkeypatch.setattr(vector_index, "APPEND_FROM", 4)
-    monkeypatch.setattr(upkeep, "EXACT_LIMIT", 5)
+    monkeypatch.setattr(maintenance, "EXACT_LIMIT", 5)
 
 
 class Home:
@@ -111,7 +111,7 @@ def template(tmp_path_factory):
     (folder / "data" / "memory.db").write_bytes(gzip.decompress(FIXTURE.read_bytes()))
     (folder / "data" / "memory.db").chmod(0o600)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (vector_index, upkeep):
+        for module in (vector_index, maintenance):
             patch.setattr(module, "EXACT_LIMIT", 5)
         patch.setattr(vector_index, "APPEND_FROM", 4)
         environ = {"RAGMEM_HOME": str(folder), "RAGMEM_MODELS_BACKEND": "fake"}
@@ -197,7 +197,7 @@ def lost_document(home: Home) -> None:
 
 def stale_lock(home: Home) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom ragmem.catalog.sqlite import SQLiteDatabase\n"
+        "import sys\nfrom pathlib import Path\nfrom ragmem.storage.sql.sqlite import SQLiteDatabase\n"
         "with SQLiteDatabase(Path(sys.argv[1])).write():\n    pass\n"
     )
     queue = home.data / "write.queue"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ragmem.__main__ import run
-from ragmem.memory import Ragmem, now
-from ragmem.services.doctor_wiring import last_call, wiring
+from ragmem.api.memory import Ragmem, now
+from ragmem.services.doctor.wiring import last_call, wiring
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.catalog.edits import plain_path
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.edit_list import committed, edited
+from ragmem.services.retrieval.edit_list import committed, edited
+from ragmem.storage.memories.edits import plain_path
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 TEXT = "We decided to change {0} because of the error; the fix of {0} resolved it."

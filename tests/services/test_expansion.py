@@ -8,8 +8,8 @@ import pytest
 
 from ragmem.backends.fake import FakeLanguageModel
 from ragmem.errors import BackendError
-from ragmem.services.expansion import LONGEST, MOST, Expansions, expand, needed
-from ragmem.services.respite import Respite
+from ragmem.services.retrieval.circuit_breaker import Respite
+from ragmem.services.retrieval.expansion import LONGEST, MOST, Expansions, expand, needed
 
 QUESTION = "why does the build fail"
 

@@ -18,24 +18,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.backends.fake import FakeModels, FakeStore
-from ragmem.catalog.archive import Archived
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.contents import Contents, Project, Selection
-from ragmem.catalog.files import SeenFile
-from ragmem.catalog.lives import LifeRow, Recall
-from ragmem.catalog.supersessions import Supersession
 from ragmem.config import ChunkingSettings
-from ragmem.domain.lifecycle import Life
 from ragmem.domain.model import Category, Kind, Memory, Scope, State, Tier, content_hash, memory_id
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError, SourceError, UsageError
-from ragmem.services import names
-from ragmem.services.export_reading import ExportReader
-from ragmem.services.exporting import export, export_file
-from ragmem.services.importing import import_export
-from ragmem.services.index import index, record_of
-from ragmem.services.judge import chunks_of
-from ragmem.services.progress import Silent
+from ragmem.services.ingestion import entity_names
+from ragmem.services.ingestion.classify import chunks_of
+from ragmem.services.ingestion.index import index, record_of
+from ragmem.services.processes.progress import Silent
+from ragmem.services.transfer.export_reading import ExportReader
+from ragmem.services.transfer.exporting import export, export_file
+from ragmem.services.transfer.importing import import_export
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.archive import Archived
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
+from ragmem.storage.lifecycle.supersessions import Supersession
+from ragmem.storage.maintenance.catalog_export import Contents, Project, Selection
+from ragmem.storage.memories.files import SeenFile
 
 NOW = datetime(2026, 6, 1, 12, 30, 0, 123456, tzinfo=UTC)
 LATER = NOW + timedelta(days=40)
@@ -400,7 +400,7 @@ def test_a_file_whose_memory_stays_another_is_read_again_by_seed(home, other):
 
 def test_a_memory_that_fades_leaves_the_store_and_the_names(home, other):
     other.fill(make(text="We pin `tide.py` because `pier/tide.py` has an error.")).index()
-    names.learn(other.catalog, list(other.contents.memories()))
+    entity_names.learn(other.catalog, list(other.contents.memories()))
     assert other.store.memory_ids()
     assert other.catalog.names.canonical("user", ["tide.py"])
     home.fill(make(state=State.BUFFERED, tier=Tier.DISCARD, updated_at=LATER))

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeEmbedder, FakeLanguageModel, FakeModels
 from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
-from ragmem.memory import Ragmem
-from ragmem.services import completions, extraction
-from ragmem.services.gc_undo import undo
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.entities import completions, extraction
+from ragmem.services.lifecycle.undo import undo
 
 NOTE = (
     "# {0}\n\nWe decided to run {0} beside Kafka because the error of March came from {0}. The fix was to let"
@@ -608,7 +608,7 @@ KILLED = """
     import os, signal, sys, threading
     from pathlib import Path
     from ragmem.backends.fake import FakeLanguageModel, FakeModels
-    from ragmem.memory import Ragmem
+    from ragmem.api.memory import Ragmem
     place, limit = Path(sys.argv[1]), int(sys.argv[2])
     valid = FakeLanguageModel("valid").complete
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from transcript_sessions import Session
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 TEXT = "We decided that {0} uses PostgreSQL behind HarborGate because the fix of {0} was a config error."
@@ -328,7 +328,7 @@ def test_a_purge_names_the_backup_and_the_memory_that_still_have_it(inside, fill
 KILLED = """
 import os, signal, sys
 from contextlib import contextmanager
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 original, count = SQLiteDatabase.write, int(sys.argv[1])
 begun = depth = 0

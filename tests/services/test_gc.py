@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope, State
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
 
 DAY = 86_400_000_000
 TEXT = "Readers waited because of a lock, an error in the config. The fix was number "
@@ -211,7 +211,7 @@ def test_no_byte_of_what_was_purged_stays_in_the_files(memory):
 
 
 def test_a_purge_tells_that_a_reader_keeps_what_was_there(memory, monkeypatch):
-    monkeypatch.setattr("ragmem.catalog.emptied.PATIENCE", 0.1)
+    monkeypatch.setattr("ragmem.storage.maintenance.vacuum.PATIENCE", 0.1)
     (first,) = memory.ingest([note(1)])
     memory.forget([first.id])
     with memory.catalog.database.write() as connection:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.domain.document_place import place_metadata
-from ragmem.domain.lifecycle import Connection, Life
 from ragmem.domain.model import Draft, Scope, State, Supersession
+from ragmem.domain.model.document_place import place_metadata
+from ragmem.domain.model.lifecycle import Connection, Life
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.services import gc_merging
-from ragmem.services.gc_items import RULES
-from ragmem.services.gc_outcome import Outcome
-from ragmem.services.gc_purge import purge
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.lifecycle import merging
+from ragmem.services.lifecycle.items import RULES
+from ragmem.services.lifecycle.outcome import Outcome
+from ragmem.services.lifecycle.purge import purge
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -59,8 +59,8 @@ def connected(memory, monkeypatch):
         del catalog, store
         return dict.fromkeys(wanted, 0.0)
 
-    monkeypatch.setattr("ragmem.services.gc_plan._connected", all_compared)
-    monkeypatch.setattr("ragmem.services.gc_project.nearest", alone)
+    monkeypatch.setattr("ragmem.services.lifecycle.plan._connected", all_compared)
+    monkeypatch.setattr("ragmem.services.lifecycle.project.nearest", alone)
     monkeypatch.setattr(memory.catalog.connections, "of", of)
 
     def link(*ids):
@@ -270,7 +270,7 @@ def test_what_a_killed_run_had_merged_is_taken_out_and_merged_anew(connected, mo
 
     plan = connected.plan_gc()
     with monkeypatch.context() as patch:
-        patch.setattr("ragmem.services.gc_merging.take_out", killed)
+        patch.setattr("ragmem.services.lifecycle.merging.take_out", killed)
         with pytest.raises(KeyboardInterrupt):
             connected.apply_gc(plan)
     (half_made,) = ids(connected) - set(bread)
@@ -296,7 +296,7 @@ def test_an_interrupted_run_tells_what_it_did_and_can_be_undone(connected, monke
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ragmem.services.gc_merging.Merger.merge", interrupted)
+    monkeypatch.setattr("ragmem.services.lifecycle.merging.Merger.merge", interrupted)
     outcome = Outcome()
     with pytest.raises(KeyboardInterrupt):
         connected.apply_gc(connected.plan_gc(), allow_large=True, outcome=outcome)
@@ -418,7 +418,7 @@ def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
 def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
     bread = spoken(connected, *SAID)
     plan, same_plan = connected.plan_gc(), connected.plan_gc()
-    put, others = gc_merging.put_again, []
+    put, others = merging.put_again, []
 
     def other_run_first(catalog, store, made):
         put(catalog, store, made)
@@ -426,7 +426,7 @@ def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
             others.append("")
             others.append(connected.apply_gc(same_plan).run)
 
-    monkeypatch.setattr(gc_merging, "put_again", other_run_first)
+    monkeypatch.setattr(merging, "put_again", other_run_first)
     done = connected.apply_gc(plan)
     (merged,) = ids(connected)
     assert (done.made, done.skipped) == (0, 3)
@@ -441,14 +441,14 @@ def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
 
 def test_a_run_that_another_takes_for_killed_keeps_what_it_merged(connected, monkeypatch):
     bread = spoken(connected, *SAID)
-    plan, put = connected.plan_gc(), gc_merging.put_again
+    plan, put = connected.plan_gc(), merging.put_again
     taken_for_killed = []
 
     def look_at_it(catalog, store, made):
         put(catalog, store, made)
         taken_for_killed.append(connected.plan_gc(rules=["unfinished"]))
 
-    monkeypatch.setattr(gc_merging, "put_again", look_at_it)
+    monkeypatch.setattr(merging, "put_again", look_at_it)
     connected.apply_gc(plan)
     assert len(taken_for_killed[0].acting()) == 1
     assert connected.apply_gc(taken_for_killed[0]).skipped == 1

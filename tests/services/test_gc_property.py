@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.gc_lifecycle import CONSOLIDATED
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.lifecycle.lifecycle import CONSOLIDATED
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SUBJECTS = ("sourdough starter with rye flour", "crankshaft seal of the ferry", "roof of the garden shed")

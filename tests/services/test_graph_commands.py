@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.services.judge import judge
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.ingestion.classify import judge
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 DAYS = {

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem, now
-from ragmem.services.graph_files import Edge, Node, open_graph, writable
-from ragmem.services.judge import judge
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.graph.files import Edge, Node, open_graph, writable
+from ragmem.services.ingestion.classify import judge
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 ODD = [

@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Hit, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem
-from ragmem.services.graph_list import HUB, graph_list
-from ragmem.services.index import index, record_of
-from ragmem.services.judge import judge
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.index import index, record_of
+from ragmem.services.retrieval.graph_list import HUB, graph_list
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 QUESTION = "which team answers for the broker behind the checkout page"

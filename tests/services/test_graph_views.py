@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import BackendError, NotFoundError, UsageError
-from ragmem.memory import Ragmem
 from ragmem.ports import ShowsGraph
-from ragmem.services.graph_views import GraphViews
-from ragmem.services.judge import judge
+from ragmem.services.graph.views import GraphViews
+from ragmem.services.ingestion.classify import judge
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

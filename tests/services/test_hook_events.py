@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from claude_sessions import Session
 
+from ragmem.api.memory import Ragmem
 from ragmem.hooks import spool
 from ragmem.inbox import ASIDE
-from ragmem.memory import Ragmem
-from ragmem.services import hook_events
+from ragmem.services.transcripts import hook_events
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 

@@ -10,12 +10,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ragmem.domain.code import SymbolKind
+from ragmem.api.memory import Ragmem
+from ragmem.domain.code.code import SymbolKind
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.errors import NotFoundError
-from ragmem.memory import Ragmem
-from ragmem.services.code_links import code_of, memories_of
-from ragmem.services.impact_picture import picture
+from ragmem.services.code.impact_picture import picture
+from ragmem.services.code.links import code_of, memories_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

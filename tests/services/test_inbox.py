@@ -15,14 +15,14 @@ import pytest
 
 from ragmem import inbox
 from ragmem.__main__ import run
-from ragmem.domain.lifecycle import PROTECTED_TYPES, EntryType, entry_type
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import USER, Kind, State, Supersession
+from ragmem.domain.model.lifecycle import PROTECTED_TYPES, EntryType, entry_type
 from ragmem.errors import StorageError
 from ragmem.inbox import reading
-from ragmem.memory import Ragmem
-from ragmem.services.inbox import QUICK_BYTES, QUICK_FILES
-from ragmem.services.inbox_waiting import waiting
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.ingestion.inbox import QUICK_BYTES, QUICK_FILES
+from ragmem.services.ingestion.inbox_waiting import waiting
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 SAID = "We decided to pin the driver at 2.9 because version 3 leaks connections."
@@ -115,7 +115,7 @@ def test_a_text_that_the_catalog_has_already_is_a_duplicate_whichever_door_it_ca
 
 
 def _wish():
-    from ragmem.services.hand_in import HandIn
+    from ragmem.services.ingestion.drafts import HandIn
 
     return HandIn()
 
@@ -498,9 +498,9 @@ def test_a_dry_run_of_seed_takes_in_nothing(place: Place):
 DRAINER = """
 import os, signal, sys
 from pathlib import Path
-from ragmem.catalog.log import Log
-from ragmem.catalog.memories import Memories
-from ragmem.memory import Ragmem
+from ragmem.storage.activity.log import Log
+from ragmem.storage.memories.memories import Memories
+from ragmem.api.memory import Ragmem
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -583,7 +583,7 @@ def test_the_draft_of_a_killed_writer_is_swept_once_it_is_old_and_never_taken_in
 
 TAKER = """
 import sys, time
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 with Ragmem.open() as memory:
     print("ready", flush=True)
     sys.stdin.readline()
@@ -642,9 +642,9 @@ def test_a_backup_and_an_export_hold_what_waited_and_a_restore_leaves_what_waits
 
 def test_serve_takes_in_what_waits_when_it_starts_and_before_each_answer(place: Place):
     pytest.importorskip("fastapi", reason="the extra serve is not installed")
-    from ragmem.serve.app import warm_up
-    from ragmem.serve.asking import ask
-    from ragmem.serve.models import QueryRequest
+    from ragmem.server.app import warm_up
+    from ragmem.server.http.handlers import ask
+    from ragmem.server.http.models import QueryRequest
 
     with place.opened() as memory:
         place.put(SAID)

@@ -7,16 +7,16 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragmem.api.memory import Ragmem, now
 from ragmem.config import ChunkingSettings
-from ragmem.domain.evidence import MAX_CHARS
-from ragmem.domain.evidence_cues import Sort
+from ragmem.domain.classification.evidence import MAX_CHARS
+from ragmem.domain.classification.evidence_cues import Sort
 from ragmem.domain.model import Draft, Memory, State
-from ragmem.domain.redaction import DEFAULT
-from ragmem.memory import Ragmem, now
-from ragmem.services.hand_in import HandIn
-from ragmem.services.index import index_pending
-from ragmem.services.invariants import violations
-from ragmem.services.judge import judge
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.index import index_pending
 
 TEXT = "The importer failed because of a lock: the fix is one writer, by config."
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog import code_writing
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.code_writing import CodeWriting
-from ragmem.catalog.invariants import violations
-from ragmem.catalog.postgres import PostgresDatabase
-from ragmem.domain.code import EdgeKind
+from ragmem.domain.code.code import EdgeKind
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.services.ingest_code import ingest_code
-from ragmem.services.progress import Silent
+from ragmem.services.code.ingest_code import ingest_code
+from ragmem.services.processes.progress import Silent
+from ragmem.storage.code import writing as code_writing
+from ragmem.storage.code.writing import CodeWriting
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.postgres import PostgresDatabase
+from ragmem.storage.maintenance.invariants import violations
 
 OLD = 1_700_000_000
 """Long ago, so that a file's time can be trusted."""
@@ -61,7 +61,7 @@ both = pytest.mark.parametrize("shop", ["whole", "near"], indirect=True)
 def shop(notes, request, monkeypatch):
     """A repository of three files, outside of which nothing is read; changes are linked as in a large one."""
     if getattr(request, "param", "whole") == "near":
-        monkeypatch.setattr("ragmem.services.code_relinking.WHOLE_BYTES", -1)
+        monkeypatch.setattr("ragmem.services.code.relinking.WHOLE_BYTES", -1)
     root = notes.parent / "shop"
     root.mkdir()
     for path, text in {
@@ -137,7 +137,7 @@ def test_ingesting_an_unchanged_repository_writes_nothing(memory, shop):
 def test_a_touched_file_is_not_parsed_and_writes_nothing(memory, shop, monkeypatch):
     memory.ingest_code(shop)
     (shop / "shop/pay.py").touch()
-    monkeypatch.setattr("ragmem.services.code_on_disk.parse", lambda *_: pytest.fail("it was parsed"))
+    monkeypatch.setattr("ragmem.services.code.on_disk.parse", lambda *_: pytest.fail("it was parsed"))
     report = memory.ingest_code(shop)
     assert (report.unchanged, report.written) == (4, False)
 
@@ -334,7 +334,7 @@ def test_a_rewritten_history_is_read_from_its_beginning(memory, shop):
 
 def test_what_another_release_has_read_is_read_again_as_a_whole(memory, shop, monkeypatch):
     memory.ingest_code(shop)
-    monkeypatch.setattr("ragmem.services.ingest_code.RULES", "next")
+    monkeypatch.setattr("ragmem.services.code.ingest_code.RULES", "next")
     report = memory.ingest_code(shop / "tests")
     assert len(report.changed) == 4
     assert not memory.ingest_code(shop).written
@@ -410,9 +410,9 @@ def test_what_is_no_project_is_refused(memory, shop):
 KILLED = """
 import os, sys
 from pathlib import Path
-from ragmem.catalog import code_writing
-from ragmem.catalog.catalog import Catalog
-from ragmem.memory import Ragmem
+from ragmem.storage.code import writing as code_writing
+from ragmem.storage.home.catalog import Catalog
+from ragmem.api.memory import Ragmem
 code_writing.ROWS_AT_ONCE = 1
 home, shop, deadly = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 real, written = code_writing._write_edges, 0

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.injections import Injection, Kept
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.services.anticipation import MAX_PROMPT_CHARS, MAX_RESEARCH_CHARS, MOST_RESEARCH
-from ragmem.services.injecting import MOST_QUESTION, question_of
+from ragmem.services.context.anticipation import MAX_PROMPT_CHARS, MAX_RESEARCH_CHARS, MOST_RESEARCH
+from ragmem.services.context.injection_log import MOST_QUESTION, question_of
+from ragmem.storage.activity.injections import Injection, Kept
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-tideline"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, State
-from ragmem.memory import Ragmem
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 WORTH = "We came to use {0} because of the error in {0}. The fix was resolved by the config of {0}."

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragmem.catalog import invariants as of_catalog
 from ragmem.domain.model import State
-from ragmem.services.invariants import violations
+from ragmem.services.doctor.invariants import violations
+from ragmem.storage.maintenance import invariants as of_catalog
 
 A_CHUNK = "(SELECT max(n) FROM chunks)"
 A_MEMORY = "(SELECT max(n) FROM memories)"

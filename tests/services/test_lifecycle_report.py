@@ -7,12 +7,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ragmem.catalog.idle_mark import Mark, keep_mark
-from ragmem.catalog.lives import LifeRow
-from ragmem.catalog.supersessions import Supersession
-from ragmem.domain.connections import Scale
-from ragmem.domain.lifecycle import Life
+from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.model.lifecycle import Life
+from ragmem.storage.lifecycle.idle_mark import Mark, keep_mark
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow
+from ragmem.storage.lifecycle.supersessions import Supersession
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-tideline"

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.lives import Recall
-from ragmem.domain.lifecycle import Life
 from ragmem.domain.model import Draft
+from ragmem.domain.model.lifecycle import Life
 from ragmem.errors import NotFoundError
-from ragmem.services.query import Question
-from ragmem.services.recalls import MOST_CHARS, recalled_by, session_id
+from ragmem.services.lifecycle.recalls import MOST_CHARS, recalled_by, session_id
+from ragmem.services.retrieval.query import Question
+from ragmem.storage.lifecycle.lifecycle_state import Recall
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 LOCK = "The harbour importer waits for a file lock, because two writers broke the tide table."

@@ -16,10 +16,10 @@ from hub_server import HubServer, serving
 
 from ragmem.config.hub import folder_of
 from ragmem.errors import NotFoundError, RagmemError, StoreBusyError, UsageError
-from ragmem.services.models_found import found
-from ragmem.services.models_hub import DEFAULT_ENDPOINT, Hub
-from ragmem.services.models_pull import apply, key_of, plan, removable, remove
-from ragmem.services.progress import Silent
+from ragmem.services.models.found import found
+from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub
+from ragmem.services.models.pull import apply, key_of, plan, removable, remove
+from ragmem.services.processes.progress import Silent
 
 NAME = "team/tiny-embedding-4bit"
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.catalog.transcripts import Transcript
 from ragmem.config import SourceSpec
 from ragmem.domain.model import UNASSIGNED, USER, Draft, Scope
 from ragmem.readers.named import NamedProjects
 from ragmem.readers.scope import ProjectFinder
+from ragmem.storage.activity.transcripts import Transcript
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 REASON = "We decided to keep the {} at port 8443 because the proxy of the harbour office blocks all others."

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeEmbedder, FakeModels
-from ragmem.catalog.entity_names import AT_ONCE
 from ragmem.domain.model import Draft, State
-from ragmem.memory import Ragmem
-from ragmem.services import merges
-from ragmem.services.graph_list import graph_list
-from ragmem.services.invariants import violations
-from ragmem.services.query import Question
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.entities import merges
+from ragmem.services.retrieval.graph_list import graph_list
+from ragmem.services.retrieval.query import Question
+from ragmem.storage.names.names import AT_ONCE
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 LIGHTRAG = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "lightrag"}

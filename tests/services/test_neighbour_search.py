@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.services import near_vectors, neighbour_search
-from ragmem.services.near_vectors import Space
-from ragmem.services.neighbour_search import search
+from ragmem.services.vectors import near_vectors, neighbour_search
+from ragmem.services.vectors.near_vectors import Space
+from ragmem.services.vectors.neighbour_search import search
 
 COUNT = 8
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragmem.services.pace import AIM_S, Pace
+from ragmem.services.processes.batch_size import AIM_S, Pace
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from PIL import Image
 from provider_protocols import Reply
 from provider_servers import serving
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake", "RAGMEM_DOCUMENTS_OCR": "false"}
 TOLD = "A yellow crane lifts a propeller of 7 m over the quay."

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.memory import Ragmem
-from ragmem.services.hand_in import HandIn
-from ragmem.services.scope import finder, project_at, remember_projects
-from ragmem.services.transcript_scopes import Scopes
+from ragmem.api.memory import Ragmem
+from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.scope import finder, project_at, remember_projects
+from ragmem.services.transcripts.scopes import Scopes
 
 NAMES = ("a", "b", "a/c", "a/c/d", "b/e", "wide")
 """Folders below the home; some lie in others."""

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.config import ChunkingSettings
-from ragmem.domain.framing import CLOSING, FIRST_WORDS, OPENING
-from ragmem.domain.injected import without_injections
+from ragmem.domain.injection.framing import CLOSING, FIRST_WORDS, OPENING
+from ragmem.domain.injection.injected import without_injections
 from ragmem.domain.model import Draft, State
-from ragmem.domain.records import FIELDS
-from ragmem.domain.redaction import DEFAULT, Redactor
-from ragmem.services.judge import judge, rules_version
-from ragmem.services.purifying import purified, purified_memory, purified_text
+from ragmem.domain.records.records import FIELDS
+from ragmem.domain.secrets.redaction import DEFAULT, Redactor
+from ragmem.services.ingestion.classify import judge, rules_version
+from ragmem.services.ingestion.sanitize import purified, purified_memory, purified_text
 
 LETTERS = string.ascii_letters + string.digits
 

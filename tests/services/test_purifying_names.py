@@ -6,13 +6,13 @@ import string
 
 import pytest
 
-from ragmem.domain.agents import Sort
 from ragmem.domain.model import Draft
-from ragmem.domain.records import FIELDS
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.records.records import FIELDS
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.domain.sessions.agents import Sort
 from ragmem.errors import UsageError
-from ragmem.services.hand_in import HandIn
-from ragmem.services.purifying import purified
+from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.sanitize import purified
 from tests.services.test_purifying_ways import holding
 
 CHOOSER = random.Random(31)

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.model_record import ACTIVE
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.query import MAX_QUERY, Question
-from ragmem.services.when import parse_moment
+from ragmem.services.processes.dates import parse_moment
+from ragmem.services.retrieval.query import MAX_QUERY, Question
+from ragmem.storage.activity.model_record import ACTIVE
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

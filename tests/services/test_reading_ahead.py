@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ragmem.catalog.memories import words_of
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft
-from ragmem.domain.redaction import DEFAULT
-from ragmem.services import extracted
-from ragmem.services.judge import judge
-from ragmem.services.reading_ahead import reading_of
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.ingestion import entities
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.prefetch import reading_of
+from ragmem.storage.memories.memories import words_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -34,21 +34,21 @@ def test_it_is_what_is_found_without_it(monkeypatch, text):
         redactor=DEFAULT,
     )
     item = (judged.memory, judged.chunks)
-    monkeypatch.setattr(extracted, "_kept", {})
-    found = extracted.by_rule(*item, DEFAULT)
+    monkeypatch.setattr(entities, "_kept", {})
+    found = entities.by_rule(*item, DEFAULT)
     reading = reading_of(item, redactor=DEFAULT)
-    monkeypatch.setattr(extracted, "_kept", {})
+    monkeypatch.setattr(entities, "_kept", {})
     reading.keep()
-    monkeypatch.setattr(extracted, "extract", None)
+    monkeypatch.setattr(entities, "extract", None)
 
     assert any(one.entities for one in found)
-    assert extracted.by_rule(*item, DEFAULT) == found
+    assert entities.by_rule(*item, DEFAULT) == found
     assert list(reading.words) == words_of(*item)
 
 
 def test_only_so_many_extractions_are_kept(monkeypatch):
-    monkeypatch.setattr(extracted, "_kept", {})
-    monkeypatch.setattr(extracted, "KEPT", 2)
+    monkeypatch.setattr(entities, "_kept", {})
+    monkeypatch.setattr(entities, "KEPT", 2)
     for n in range(5):
         item = judge(
             Draft("notes", f"/{n}.md", f"See load{n}.py there."),
@@ -58,4 +58,4 @@ def test_only_so_many_extractions_are_kept(monkeypatch):
             redactor=DEFAULT,
         )
         reading_of((item.memory, item.chunks), redactor=DEFAULT).keep()
-        assert len(extracted._kept) <= 2
+        assert len(entities._kept) <= 2

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragmem.domain.record_types import SHAPES, RecordType
+from ragmem.domain.records.record_types import SHAPES, RecordType
 
 DOCUMENTS = {
     "session_insight": {

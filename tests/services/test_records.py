@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from record_fields import records
 from session_records import QUESTIONS, RECORDS, UNRELATED
 
-from ragmem.catalog.recorded import recorded
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Kind, Scope, State
-from ragmem.domain.record_types import RecordType
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.records.record_types import RecordType
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.query import Question
-from ragmem.services.records import discoveries
+from ragmem.services.records.records import discoveries
+from ragmem.services.retrieval.query import Question
+from ragmem.storage.memories.recorded import recorded
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SHORT = "Ann is right."

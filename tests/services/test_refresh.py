@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.catalog.lives import LifeRow, Recall
-from ragmem.domain.lifecycle import Life
+from ragmem.api.memory import Ragmem
+from ragmem.domain.classification.one_line import MAX_CHARS, line_of, plain
 from ragmem.domain.model import Draft, Kind, Scope
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.telling import MAX_CHARS, line_of, plain
+from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import StorageError, UsageError
-from ragmem.memory import Ragmem
 from ragmem.readers.slugs import slug_of
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-quay"

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ragmem.memory import Ragmem
-from ragmem.services.anticipation import Anticipated
-from ragmem.services.context import Context
-from ragmem.services.reminding import MAX_CHARS, with_reminder
+from ragmem.api.memory import Ragmem
+from ragmem.services.context.anticipation import Anticipated
+from ragmem.services.context.context import Context
+from ragmem.services.context.reminders import MAX_CHARS, with_reminder
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ragmem.backends.fake import FakeReranker
 from ragmem.domain.model import Match
-from ragmem.services.rerank import Wish, rerank
-from ragmem.services.respite import Respite
+from ragmem.services.retrieval.circuit_breaker import Respite
+from ragmem.services.retrieval.rerank import Wish, rerank
 from ragmem.testing import make_record
 
 QUESTION = "why is the disk full"

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Kind, Match
-from ragmem.domain.redaction import DEFAULT
-from ragmem.domain.routing_cues import Route
-from ragmem.memory import Ragmem
-from ragmem.services.operational import state_now
-from ragmem.services.query import Question
-from ragmem.services.routes import BONUS, RoutedAnswer, answer_by_route, choose, preference
+from ragmem.domain.retrieval.routing_cues import Route
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.retrieval.operational import state_now
+from ragmem.services.retrieval.query import Question
+from ragmem.services.retrieval.routes import BONUS, RoutedAnswer, answer_by_route, choose, preference
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

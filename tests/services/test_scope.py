@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.memory import Ragmem
-from ragmem.services.hand_in import HandIn
+from ragmem.services.ingestion.drafts import HandIn
 
 NOTE = "We resolved the error of the lock: the config of the pool was the root cause.\n"
 

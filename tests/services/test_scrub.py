@@ -19,16 +19,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.catalog.backups import back_up as copy_before
+from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import Draft, Scope, State
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import UsageError
-from ragmem.memory import Ragmem, now
-from ragmem.services.backup import back_up
-from ragmem.services.invariants import violations
-from ragmem.services.progress import Silent
-from ragmem.services.scrub_forms import Needles, byte_forms
-from ragmem.services.scrub_wanted import wanted
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.processes.progress import Silent
+from ragmem.services.scrub.forms import Needles, byte_forms
+from ragmem.services.scrub.wanted import wanted
+from ragmem.services.transfer.backup import back_up
+from ragmem.storage.sql.backups import back_up as copy_before
 
 # The real store; models that cost nothing.
 BACKENDS = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "lightrag"}
@@ -315,7 +315,7 @@ def test_all_secrets_of_a_home_from_before_redaction_go(home, monkeypatch):
     )
     with open_at(home) as memory:
         # As a release wrote it that knew no redaction.
-        monkeypatch.setattr("ragmem.services.judge.purified", lambda draft, redactor: draft)
+        monkeypatch.setattr("ragmem.services.ingestion.classify.purified", lambda draft, redactor: draft)
         memory.ingest(drafts(home / "notes", {"deploy.md": said}), rule="off")
         monkeypatch.undo()
         log = home / "ragmem" / "state" / "hooks.log"
@@ -353,7 +353,7 @@ def test_a_pattern_that_cannot_be_meant_is_refused(pattern, regex, told):
 
 
 def test_a_pattern_that_would_take_years_is_given_up(monkeypatch):
-    monkeypatch.setattr("ragmem.services.scrub_wanted.SECONDS", 0.1)
+    monkeypatch.setattr("ragmem.services.scrub.wanted.SECONDS", 0.1)
     with pytest.raises(UsageError, match="takes longer than"):
         wanted(r"(a+)+b", regex=True, redactor=DEFAULT).kinds("a" * 40)
 
@@ -386,7 +386,7 @@ def test_the_name_of_the_model_stays_and_is_told(home):
 
 
 def test_a_log_that_somebody_still_reads_is_named(home, monkeypatch):
-    monkeypatch.setattr("ragmem.catalog.emptied.PATIENCE", 0.1)
+    monkeypatch.setattr("ragmem.storage.maintenance.vacuum.PATIENCE", 0.1)
     with open_at(home) as memory:
         database = memory.settings.places.data / "memory.db"
         with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as reader:
@@ -419,9 +419,9 @@ def test_what_a_restore_has_put_aside_is_cleaned_as_a_backup(home):
 
 # In the order in which a run comes to them.
 POINTS = (
-    "ragmem.services.scrub_backups._put_back",
-    "ragmem.services.scrub_catalog._supersede_again",
-    "ragmem.services.scrub.empty_of_deleted",
+    "ragmem.services.scrub.backups._put_back",
+    "ragmem.services.scrub.catalog._supersede_again",
+    "ragmem.services.scrub.scrub.empty_of_deleted",
 )
 
 KILLED = """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State, Tier
 from ragmem.errors import NotFoundError
-from ragmem.memory import Ragmem
 
 Opener = Callable[..., Ragmem]
 

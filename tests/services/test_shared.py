@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.errors import ConfigError, StorageError, UsageError
-from ragmem.memory import Ragmem
-from ragmem.services.query import Question
+from ragmem.services.retrieval.query import Question
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 LOCK = "# Stale lock\n\nThe error came from a stale lock. Root cause: the fix of March. We resolved it.\n"
@@ -180,7 +180,7 @@ def test_the_sizes_are_those_of_the_home_and_of_the_database(pair):
 
 def test_two_processes_that_ingest_at_once_lose_nothing(pair, tmp_path):
     code = (
-        "import sys\nfrom ragmem.memory import Ragmem\nfrom ragmem.domain.model import Draft\n"
+        "import sys\nfrom ragmem.api.memory import Ragmem\nfrom ragmem.domain.model import Draft\n"
         "with Ragmem.open() as memory:\n"
         "    for number in range(12):\n"
         "        text = f'{sys.argv[1]} decided number {number}, because the kiln was cold. It was fixed.'\n"

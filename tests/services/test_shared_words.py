@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.connections import Scale
-from ragmem.domain.relatedness import ENOUGH, MOST_WORDS, USUAL_WORDS, weights
-from ragmem.domain.word_numbers import SAYS_NOTHING, WordNumbers
-from ragmem.services.shared_words import SharedWords, strengths
+from ragmem.domain.lifecycle.connections import Scale
+from ragmem.domain.lifecycle.relatedness import ENOUGH, MOST_WORDS, USUAL_WORDS, weights
+from ragmem.domain.text.word_ids import SAYS_NOTHING, WordNumbers
+from ragmem.services.connections.shared_words import SharedWords, strengths
 
 BAKERY = (
     "The oven controller reboots when the damper motor stalls, so the damper has its own fuse.",

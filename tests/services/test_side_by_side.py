@@ -9,11 +9,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.domain.connections import Scale
+from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Draft, Scope
-from ragmem.services import extracted, gc_apply, gc_undo, gc_workers
-from ragmem.services.invariants import violations
-from ragmem.services.side_by_side import SideBySide
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.ingestion import entities
+from ragmem.services.lifecycle import apply, undo
+from ragmem.services.lifecycle import workers as gc_workers
+from ragmem.services.processes.worker_pool import SideBySide
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TEXTS = [
@@ -78,9 +80,9 @@ def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
 @pytest.mark.parametrize("store", ["lightrag"])
 def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back(projects, monkeypatch):
     plan = projects.plan_gc()
-    monkeypatch.setattr(gc_apply, "MANY", 1)
-    monkeypatch.setattr(extracted, "_kept", {})
-    monkeypatch.setattr(extracted, "extract", None)
+    monkeypatch.setattr(apply, "MANY", 1)
+    monkeypatch.setattr(entities, "_kept", {})
+    monkeypatch.setattr(entities, "extract", None)
     done = projects.apply_gc(plan, allow_large=True, workers=2)
 
     merged = {one.memory.id for one in plan.merges}
@@ -88,8 +90,8 @@ def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back
     assert merged <= projects.store.memory_ids()
     assert violations(projects.catalog, projects.store, deep=True) == []
 
-    monkeypatch.setattr(gc_undo, "MANY", 1)
-    monkeypatch.setattr(extracted, "_kept", {})
+    monkeypatch.setattr(undo, "MANY", 1)
+    monkeypatch.setattr(entities, "_kept", {})
     assert projects.undo_gc(workers=2).restored == done.archived + done.merged
     assert len(projects.store.memory_ids()) == len(TEXTS) + 15
     assert violations(projects.catalog, projects.store, deep=True) == []
@@ -107,8 +109,8 @@ def _process(_):
 
 WAITING = """
 import os, time
-from ragmem.services.invariants import violations
-from ragmem.services.side_by_side import SideBySide
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.processes.worker_pool import SideBySide
 
 def work(number):
     print(os.getpid(), flush=True)

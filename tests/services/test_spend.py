@@ -7,8 +7,8 @@ from provider_protocols import KEY, OpenAI
 from provider_servers import serving
 
 from ragmem.domain.model import Draft, State
-from ragmem.services import calibration
-from ragmem.services.query import Question
+from ragmem.services.retrieval import calibration
+from ragmem.services.retrieval.query import Question
 
 
 @pytest.fixture

@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.domain.changes import changes
-from ragmem.domain.lifecycle import LifecyclePolicy
+from ragmem.domain.lifecycle.changes import changes
 from ragmem.domain.model import Draft, Kind, Scope, Supersession
-from ragmem.domain.redaction import DEFAULT
-from ragmem.services.context import context
-from ragmem.services.index import index, record_of
-from ragmem.services.judge import judge
-from ragmem.services.query import Question
-from ragmem.services.shapes import match_shape
+from ragmem.domain.model.lifecycle import LifecyclePolicy
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.services.context.context import context
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.index import index, record_of
+from ragmem.services.retrieval.query import Question
+from ragmem.services.retrieval.shapes import match_shape
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 OLD = "The ferry timetable is read from tides.csv in the harbour folder."

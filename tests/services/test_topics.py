@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.services.topics import (
+from ragmem.services.context.topics import (
     THRESHOLD,
     Topic,
     calibrated,

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transcript_sessions import NOW, Session
 
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State
-from ragmem.memory import Ragmem
-from ragmem.services import transcripts
-from ragmem.services.hand_in import HandIn
-from ragmem.services.invariants import violations
-from ragmem.services.scope import remember_projects
-from ragmem.services.transcripts import Captured, Limits, capture
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.scope import remember_projects
+from ragmem.services.transcripts import transcripts
+from ragmem.services.transcripts.transcripts import Captured, Limits, capture
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 
@@ -283,13 +283,13 @@ import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from ragmem.memory import Ragmem
-from ragmem.services import transcripts
+from ragmem.api.memory import Ragmem
+from ragmem.services.transcripts import transcripts
 
 transcripts.BATCH = 2
 transcripts.PACKET = 1
 left = int(sys.argv[2])
-from ragmem.catalog.transcripts import Transcripts
+from ragmem.storage.activity.transcripts import Transcripts
 
 def counted(self, transcript, *, keep=Transcripts.keep):
     global left
@@ -367,7 +367,7 @@ def test_memories_outlive_their_transcript(memory, path, home):
     path.write_bytes(Session().ask().text)
     take(memory, path, ended=True)
     shutil.rmtree(home / ".claude")
-    from ragmem.services.missing import gone
+    from ragmem.services.lifecycle.gone_sources import gone
 
     assert gone(memory.catalog, memory.settings, home=home) == set()
 

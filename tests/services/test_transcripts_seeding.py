@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from transcript_sessions import Session
 
+from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import State
-from ragmem.memory import Ragmem, now
-from ragmem.services import seed_transcripts
-from ragmem.services.hand_in import HandIn
-from ragmem.services.invariants import violations
-from ragmem.services.progress import Silent
-from ragmem.services.side_by_side import SideBySide
+from ragmem.services.doctor.invariants import violations
+from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.processes.progress import Silent
+from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.seeding import transcripts
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 
@@ -82,7 +82,7 @@ def test_the_newest_files_are_read_first_and_a_kill_leaves_what_was_read(person,
     for number, days in enumerate((30, 1, 10)):
         person.write(f"s-{number}", days_ago=days)
     read = []
-    capture = seed_transcripts.capture
+    capture = transcripts.capture
 
     def once(catalog, settings, path, **more):
         if len(read) == 2:
@@ -90,7 +90,7 @@ def test_the_newest_files_are_read_first_and_a_kill_leaves_what_was_read(person,
         read.append(path.stem)
         return capture(catalog, settings, path, **more)
 
-    monkeypatch.setattr(seed_transcripts, "capture", once)
+    monkeypatch.setattr(transcripts, "capture", once)
     with person.opened() as memory, pytest.raises(KeyboardInterrupt):
         memory.seed(sources=["transcripts"])
     assert read == ["s-1", "s-2"]
@@ -106,7 +106,7 @@ def test_unchanged_transcripts_are_not_opened(person, monkeypatch):
     person.write("s-1")
     with person.opened() as memory:
         memory.seed(sources=["transcripts"])
-        monkeypatch.setattr(seed_transcripts, "capture", lambda *_, **__: pytest.fail("it was opened"))
+        monkeypatch.setattr(transcripts, "capture", lambda *_, **__: pytest.fail("it was opened"))
         report = memory.seed(sources=["transcripts"])
     assert (report.tallies[0].unchanged, report.would_change) == (2, False)
 
@@ -162,8 +162,8 @@ def test_several_processes_judge_as_one_does(person, monkeypatch):
     person.write("s-1", exchanges=40)
     with person.opened() as memory:
         report = memory.seed(sources=["transcripts"], dry_run=True, explain=True)
-        monkeypatch.setattr(seed_transcripts, "WORTH", 0)
-        monkeypatch.setattr(seed_transcripts, "cores", lambda: 2)
+        monkeypatch.setattr(transcripts, "WORTH", 0)
+        monkeypatch.setattr(transcripts, "cores", lambda: 2)
         both = memory.seed(sources=["transcripts"], dry_run=True, explain=True)
     assert both.decisions == report.decisions
 
@@ -277,8 +277,8 @@ def test_who_collects_and_takes_back_does_not_wait_for_the_vectors_of_transcript
 
 
 def test_a_process_that_is_killed_leaves_its_work_to_the_one_that_reads(person, monkeypatch):
-    monkeypatch.setattr(seed_transcripts, "WORTH", 0)
-    monkeypatch.setattr(seed_transcripts, "cores", lambda: 2)
+    monkeypatch.setattr(transcripts, "WORTH", 0)
+    monkeypatch.setattr(transcripts, "cores", lambda: 2)
     each = SideBySide.each
 
     def killed(self, work, given):

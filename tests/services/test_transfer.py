@@ -13,28 +13,28 @@ import pytest
 
 from ragmem.backends.fake import FakeModels
 from ragmem.backends.lightrag import LightRAGStore
-from ragmem.catalog import project_joins
-from ragmem.catalog.archive import Archive, Archived
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.contents import Contents
-from ragmem.catalog.extractions import Choice
-from ragmem.catalog.files import SeenFile
-from ragmem.catalog.forgotten import remember_forgotten
-from ragmem.catalog.injections import Injection
-from ragmem.catalog.lives import Recall
-from ragmem.catalog.model_record import ACTIVE, ModelRecord
-from ragmem.catalog.transcripts import Transcript
 from ragmem.config import ChunkingSettings
-from ragmem.domain.extraction_answer import Answer
-from ragmem.domain.extraction_prompt import text_key
+from ragmem.domain.entities.extraction_answer import Answer
+from ragmem.domain.entities.extraction_prompt import text_key
 from ragmem.domain.model import Entity, Memory, Scope, State, Tier, content_hash, memory_id
-from ragmem.domain.redaction import DEFAULT
+from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import BackendError, StorageError, UsageError
-from ragmem.services.exporting import export
-from ragmem.services.index import index_pending
-from ragmem.services.judge import chunks_of
-from ragmem.services.progress import Silent
-from ragmem.services.transfer import End, ReusingModels, transfer
+from ragmem.services.ingestion.classify import chunks_of
+from ragmem.services.ingestion.index import index_pending
+from ragmem.services.processes.progress import Silent
+from ragmem.services.transfer.exporting import export
+from ragmem.services.transfer.transfer import End, ReusingModels, transfer
+from ragmem.storage.activity.extractions import Choice
+from ragmem.storage.activity.injections import Injection
+from ragmem.storage.activity.model_record import ACTIVE, ModelRecord
+from ragmem.storage.activity.transcripts import Transcript
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.archive import Archive, Archived
+from ragmem.storage.lifecycle.forgotten import remember_forgotten
+from ragmem.storage.lifecycle.lifecycle_state import Recall
+from ragmem.storage.maintenance.catalog_export import Contents
+from ragmem.storage.memories import project_joins
+from ragmem.storage.memories.files import SeenFile
 
 NOW = datetime(2026, 6, 1, 12, 30, 0, 123456, tzinfo=UTC)
 WORDS = ("PostgreSQL", "Redis", "Tideline", "Gullwing", "the ferry", "the queue", "a stale lock")

@@ -19,17 +19,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.__main__ import run
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.postgres import PostgresDatabase
-from ragmem.catalog.queue import turn
-from ragmem.catalog.salvage import read_damaged, write_salvaged
-from ragmem.catalog.sqlite import LOCK_NAME
-from ragmem.catalog.usage import Sums, Use
 from ragmem.config import load
 from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call
-from ragmem.services.spool import CLOSED, OPEN, Spool
-from ragmem.services.usage import Ledger
+from ragmem.services.models.usage import Ledger
+from ragmem.services.processes.spool import CLOSED, OPEN, Spool
+from ragmem.storage.activity.usage import Sums, Use
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.postgres import PostgresDatabase
+from ragmem.storage.maintenance.salvage import read_damaged, write_salvaged
+from ragmem.storage.sql.fair_lock import turn
+from ragmem.storage.sql.sqlite import LOCK_NAME
 
 NOON = datetime(2026, 3, 15, 12, tzinfo=UTC)
 CALL = Call("openai", "small", "document", tokens_in=1_000_000, seconds=0.5)
@@ -220,7 +220,7 @@ def _killed(ledger, *, before):
 RECORD = """
 import sys
 from pathlib import Path
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 from ragmem.ports import Call
 with Ragmem.open(home=Path.home()) as memory:
     for number in range(int(sys.argv[1])):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hostile_repositories import git, repository
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 PAY = "".join(f"def charge_{number}(amount):\n    return amount * {number}\n\n\n" for number in range(20))
 NOTE = "# Harbour\n\nWe decided to bound the harbour queue at 700 entries, because it exhausted the memory.\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from terminal import in_terminal, screen
 
-from ragmem.services import folder_survey
+from ragmem.services.ingestion import folder_survey
 
 NOTE = "# Harbour {0}\n\nWe decided to bound harbour queue {0} at 700 entries, as it exhausted the memory.\n"
 QUESTION = "[y/N]: "

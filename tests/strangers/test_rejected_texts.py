@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from transcript_sessions import Session
 
 from ragmem import inbox
+from ragmem.api.memory import Ragmem
 from ragmem.backends.fake.embedder import FakeEmbedder
 from ragmem.backends.fake.store import FakeStore
-from ragmem.buffer import Request, accept
 from ragmem.domain.model import State
 from ragmem.errors import BackendError, RejectionError, StorageError
 from ragmem.inbox import put
-from ragmem.memory import Ragmem
-from ragmem.services import ingest as ingesting
-from ragmem.services.hand_in import HandIn
-from ragmem.services.refusals import Refusal, each
-from ragmem.services.seed_report import SeedReport
+from ragmem.inbox.buffer import Request, accept
+from ragmem.services.ingestion import ingest as ingesting
+from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.processes.refusals import Refusal, each
+from ragmem.services.seeding.report import SeedReport
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 WORDS = ("harbour", "poisoned", "lantern", "quarry", "meadow")
@@ -214,7 +214,7 @@ def test_another_release_reads_a_transcript_anew_of_which_an_exchange_was_reject
 
 
 def test_a_transcript_is_taken_in_but_for_the_exchange_on_which_a_rule_fails(place, monkeypatch):
-    from ragmem.services import transcripts
+    from ragmem.services.transcripts import transcripts
 
     real = transcripts.judge
 
@@ -385,7 +385,7 @@ def test_the_command_names_what_the_database_rejects_with_exit_code_3(place, rag
 
 PARSER = """
 import sys
-from ragmem.services import code_on_disk
+from ragmem.services.code import on_disk as code_on_disk
 real = code_on_disk.read_code
 def broken(path, text):
     if "bad" in path:

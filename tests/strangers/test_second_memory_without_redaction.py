@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.domain.redaction import Redactor
-from ragmem.memory import Ragmem
-from ragmem.services.records import record_shape
-from ragmem.services.shapes import match_shape
-from ragmem.services.side_by_side import SideBySide
+from ragmem.api.memory import Ragmem
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.records.records import record_shape
+from ragmem.services.retrieval.shapes import match_shape
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 CHOOSER = random.Random(31)

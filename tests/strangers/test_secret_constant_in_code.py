@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.memory import Ragmem
-from ragmem.readers import source
-from ragmem.services import code_on_disk, code_relinking, hand_in, seed
+from ragmem.api.memory import Ragmem
+from ragmem.services.code import on_disk, relinking
+from ragmem.services.ingestion import drafts, source
+from ragmem.services.seeding import seed
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 CHOOSER = random.Random(7)
@@ -112,7 +113,7 @@ ERRORS = [KeyError("x"), RecursionError("too deep"), ValueError("two\nlines"), R
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: type(one).__name__)
 def test_code_that_cannot_be_parsed_leaves_the_others_stored(tmp_path, memory, monkeypatch, error):
     repository = written(tmp_path / "repo", {"bad.py": "x = 1\n", "good.py": "def f():\n    return 1\n"})
-    monkeypatch.setattr(code_on_disk, "read_code", raising(code_on_disk.read_code, error))
+    monkeypatch.setattr(on_disk, "read_code", raising(on_disk.read_code, error))
     report = memory.ingest_code(repository)
     assert report.new == ["good.py"]
     assert [path for path, _ in report.failed] == ["bad.py"]
@@ -123,14 +124,14 @@ def test_code_that_cannot_be_parsed_leaves_the_others_stored(tmp_path, memory, m
 
 
 def test_code_that_cannot_be_linked_leaves_the_others_stored(tmp_path, memory, monkeypatch):
-    real = code_relinking.link_python
+    real = relinking.link_python
 
     def broken(files, **named):
         if any("bad" in file.path for file in files):
             raise KeyError("scope")
         return real(files, **named)
 
-    monkeypatch.setattr(code_relinking, "link_python", broken)
+    monkeypatch.setattr(relinking, "link_python", broken)
     files = {"bad.py": "x = 1\n", "good.py": "def f():\n    return 1\n"}
     report = memory.ingest_code(written(tmp_path / "repo", files))
     assert report.new == ["good.py"]
@@ -138,7 +139,7 @@ def test_code_that_cannot_be_linked_leaves_the_others_stored(tmp_path, memory, m
 
 
 def test_memory_that_is_short_ends_the_run(tmp_path, memory, monkeypatch):
-    monkeypatch.setattr(code_on_disk, "read_code", raising(code_on_disk.read_code, MemoryError()))
+    monkeypatch.setattr(on_disk, "read_code", raising(on_disk.read_code, MemoryError()))
     with pytest.raises(MemoryError):
         memory.ingest_code(written(tmp_path / "repo", {"bad.py": "x = 1\n"}))
 
@@ -155,7 +156,7 @@ def notes(tmp_path):
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: type(one).__name__)
 def test_a_note_that_cannot_be_read_leaves_the_others_handed_in(notes, memory, monkeypatch, error):
     monkeypatch.setitem(source.READERS, "markdown", raising(source.READERS["markdown"], error))
-    handed = memory.hand_in([notes], hand_in.HandIn())
+    handed = memory.hand_in([notes], drafts.HandIn())
     assert len(handed.drafts) == 2
     assert len(handed.problems) == 1
     assert "bad.md" in handed.problems[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from quick_commands import COMMANDS as QUICK
 
-from ragmem.serve.log import Log
+from ragmem.server.http.log import Log
 
 PAYLOADS = ["\x1b]52;c;aGFyYm91cg==\x07", "\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "\u202e", "\u2066"]
 RAW = [b"\x1b]", b"\x1b[2J", "\x9b".encode(), "\u202e".encode(), "\u2066".encode(), b"\x07"]

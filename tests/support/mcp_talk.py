@@ -8,8 +8,8 @@ import sys
 import time
 from contextlib import suppress
 
-from ragmem.memory import Ragmem
-from ragmem.services.hand_in import HandIn
+from ragmem.api.memory import Ragmem
+from ragmem.services.ingestion.drafts import HandIn
 
 NOTES = {
     "deploy.md": "# Deploy\n\nWe decided to deploy PostgreSQL 16 with Kubernetes: the old host ran full.\n",

@@ -19,9 +19,9 @@ import typing
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragmem.domain.code import Edge, EdgeKind, ParsedFile
-from ragmem.domain.python_code import link_python, parse_python
-from ragmem.domain.python_syntax import module_tree
+from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile
+from ragmem.domain.python.code import link_python, parse_python
+from ragmem.domain.text.python_syntax import module_tree
 
 _SKIPPED = re.compile("TYPE_CHECKING|__name__ == .__main__")
 

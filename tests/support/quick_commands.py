@@ -18,9 +18,9 @@ import threading
 from pathlib import Path
 
 PRELOADED = """
-ragmem.cli.app ragmem.cli.common ragmem.cli.query ragmem.cli.ingest ragmem.cli.seed ragmem.cli.inspect
-ragmem.cli.gc ragmem.cli.doctor ragmem.memory ragmem.services.query ragmem.services.seed
-ragmem.services.ingest ragmem.services.doctor ragmem.backends.fake ragmem.backends.minilm
+ragmem.cli.app ragmem.cli.common ragmem.cli.query ragmem.cli.ingest ragmem.cli.seed ragmem.cli.inspect.inspect
+ragmem.cli.gc ragmem.cli.doctor ragmem.api.memory ragmem.services.retrieval.query ragmem.services.seeding.seed
+ragmem.services.ingestion.ingest ragmem.services.doctor.doctor ragmem.backends.fake ragmem.backends.minilm
 numpy orjson typer rich.console
 """.split()
 

@@ -4,8 +4,8 @@ import re
 
 from hypothesis import strategies as st
 
-from ragmem.domain.record_types import SHAPES, Form, RecordType
-from ragmem.domain.records import record
+from ragmem.domain.records.record_types import SHAPES, Form, RecordType
+from ragmem.domain.records.records import record
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
 PATH = TEXT.filter(lambda text: not re.search(r"[\r\n]", text))

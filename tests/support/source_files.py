@@ -6,7 +6,7 @@ from pathlib import Path
 from ragmem.config import Settings, SourceSpec
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.readers.source import Unchanged, find_files, read_file
+from ragmem.services.ingestion.source import Unchanged, find_files, read_file
 
 
 def read_all(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 REAL = {"RAGMEM_MODELS_BACKEND": "minilm", "RAGMEM_STORE_BACKEND": "lightrag"}

@@ -16,7 +16,7 @@ def processes(data):
     listed = subprocess.run(ps, capture_output=True, text=True, check=True).stdout
     words = [line.split() for line in listed.splitlines()]
     return [
-        int(each[0]) for each in words if str(data) in each and any("warm/__main__" in one for one in each)
+        int(each[0]) for each in words if str(data) in each and any("daemon/__main__" in one for one in each)
     ]
 
 

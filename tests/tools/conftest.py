@@ -3,7 +3,7 @@
 import pytest
 from tool_homes import opened
 
-from ragmem.tools.calling import call as calling
+from ragmem.mcp.dispatch import call as calling
 
 
 @pytest.fixture

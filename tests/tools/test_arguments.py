@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.errors import UsageError
-from ragmem.tools.arguments import checked
-from ragmem.tools.definitions import TOOLS, tool_named
+from ragmem.mcp.arguments import checked
+from ragmem.mcp.definitions import TOOLS, tool_named
 
 SEARCH, GET, EPISODE = tool_named("search"), tool_named("get"), tool_named("record_episode")
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tool_homes import opened
 
-from ragmem.tools.calling import call, prompt, read_resource
-from ragmem.tools.definitions import TOOLS
+from ragmem.mcp.definitions import TOOLS
+from ragmem.mcp.dispatch import call, prompt, read_resource
 
 ODD = [
     "",

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from ragmem.domain.model import Category, Kind
-from ragmem.domain.record_types import SHAPES, EventType, RecordType
-from ragmem.tools import definitions
-from ragmem.tools.calling import _HANDLERS
-from ragmem.tools.definitions import RESOURCES, TOOLS, tool_named, tools_of
+from ragmem.domain.records.record_types import SHAPES, EventType, RecordType
+from ragmem.mcp import definitions
+from ragmem.mcp.definitions import RESOURCES, TOOLS, tool_named, tools_of
+from ragmem.mcp.dispatch import _HANDLERS
 
 
 def tokens(profile):
@@ -34,11 +34,11 @@ def test_six_tools_are_offered_by_default_and_take_few_tokens():
 
 def test_the_definitions_import_nothing_else():
     code = (
-        "import sys; before = set(sys.modules); import ragmem.tools.definitions;"
+        "import sys; before = set(sys.modules); import ragmem.mcp.definitions;"
         "print(*sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["ragmem", "ragmem.tools", "ragmem.tools.definitions"]
+    assert done.stdout.split() == ["ragmem", "ragmem.mcp", "ragmem.mcp.definitions"]
 
 
 def test_words_to_choose_from_are_those_of_the_domain():

@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from ragmem.domain.excerpts import estimate_tokens
-from ragmem.domain.injected import without_injections
+from ragmem.api.home import now
+from ragmem.domain.injection.injected import without_injections
 from ragmem.domain.model import Category, Draft, Kind, Scope, Supersession
-from ragmem.opening import now
-from ragmem.services.query import Question
-from ragmem.services.when import parse_moment
-from ragmem.tools.calling import call as calling
-from ragmem.tools.operations import answer
+from ragmem.domain.text.excerpts import estimate_tokens
+from ragmem.mcp.dispatch import call as calling
+from ragmem.mcp.operations import answer
+from ragmem.services.processes.dates import parse_moment
+from ragmem.services.retrieval.query import Question
 
 TIDES = (
     "We decided to keep the tide tables in SQLite because the pilot boat has no network. The parser reads "

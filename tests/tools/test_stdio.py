@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mcp_talk import QUESTION, Talk, environment, fill, request
 
 from ragmem import client
-from ragmem.tools.definitions import TOOLS, tools_of
+from ragmem.mcp.definitions import TOOLS, tools_of
 
 DEFAULT = [tool.name for tool in tools_of("default")]
 
@@ -312,7 +312,7 @@ def test_it_ends_at_once_whatever_it_does(home, end):
 
 READS = """
 import signal, sys, threading, time
-from ragmem.tools import stdio
+from ragmem.mcp import stdio
 
 def ended():
     time.sleep(0.3)

@@ -3,10 +3,10 @@
 import pytest
 from tool_homes import REAL, opened
 
+from ragmem.api.memory import Ragmem
+from ragmem.daemon.fulltext_only import ByWords
 from ragmem.domain.model import Kind, State
-from ragmem.memory import Ragmem
-from ragmem.tools.calling import call as calling
-from ragmem.warm.by_words import ByWords
+from ragmem.mcp.dispatch import call as calling
 
 DECISION = "We decided to run the harbour service under systemd because the host of the pilot boat is small."
 KEY = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT" * 2

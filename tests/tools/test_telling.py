@@ -3,8 +3,8 @@
 import pytest
 from tool_homes import opened
 
-from ragmem.tools.calling import call as calling
-from ragmem.tools.calling import prompt, read_resource
+from ragmem.mcp.dispatch import call as calling
+from ragmem.mcp.dispatch import prompt, read_resource
 
 SOURCE = '''"""Tides."""
 

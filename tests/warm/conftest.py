@@ -11,8 +11,8 @@ import pytest
 from warm_homes import NOTE, Warm, processes, wait_until
 
 from ragmem import client
-from ragmem.memory import Ragmem
-from ragmem.services.hand_in import HandIn
+from ragmem.api.memory import Ragmem
+from ragmem.services.ingestion.drafts import HandIn
 
 
 @pytest.fixture(autouse=True)

@@ -9,14 +9,14 @@ import time
 from warm_homes import QUESTION, processes, wait_until
 
 from ragmem import client, inbox
+from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.cli.context import context
+from ragmem.daemon.context import answer
+from ragmem.daemon.indexer import index, waiting
+from ragmem.daemon.log import Log
+from ragmem.daemon.state import Home
 from ragmem.errors import BackendError
-from ragmem.memory import Ragmem
-from ragmem.warm.answering import answer
-from ragmem.warm.home import Home
-from ragmem.warm.indexing import index, waiting
-from ragmem.warm.log import Log
 
 
 def asked(session="s", prompt=QUESTION, **more):
@@ -197,7 +197,7 @@ def _with(models):
 
 
 def test_the_log_does_not_grow_without_end_and_tells_nothing_that_was_asked(warm, monkeypatch):
-    monkeypatch.setattr("ragmem.warm.log.LONGEST", 500)
+    monkeypatch.setattr("ragmem.daemon.log.LONGEST", 500)
     log = Log(warm.state)
     for _ in range(50):
         log.failed("answering", ValueError("the secret prompt"))
@@ -229,7 +229,7 @@ def test_the_log_names_each_place_in_the_code_that_led_to_a_bug_for_a_report(war
 
 def test_what_waits_for_vectors_gets_them_in_a_process_of_its_own(filled, monkeypatch):
     # On a busy machine one of low priority takes a minute.
-    monkeypatch.setattr("ragmem.warm.indexing.NICE", 0)
+    monkeypatch.setattr("ragmem.daemon.indexer.NICE", 0)
     with Ragmem.open() as memory:
         memory.remember("The importer retries three times, since the mirror drops connections.")
         memory.take_in()

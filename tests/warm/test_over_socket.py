@@ -8,12 +8,13 @@ import pytest
 from warm_homes import QUESTION
 
 from ragmem.__main__ import run
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Kind
-from ragmem.memory import Ragmem
-from ragmem.services import over_socket, routes
-from ragmem.services.plain import plain, restored
-from ragmem.services.query import Question
-from ragmem.services.routes import RoutedAnswer, ask_by_route
+from ragmem.services.context import daemon_answers
+from ragmem.services.context.dataclass_json import plain, restored
+from ragmem.services.retrieval import routes
+from ragmem.services.retrieval.query import Question
+from ragmem.services.retrieval.routes import RoutedAnswer, ask_by_route
 
 LINES = [
     ["query", QUESTION],
@@ -77,7 +78,7 @@ def test_every_format_is_the_same_over_the_socket(filled, capfd, monkeypatch):
     monkeypatch.delenv("RAGMEM_WARM")
     process = filled.start()
     # It is that process which finds the answers, however busy the machine is.
-    monkeypatch.setattr(over_socket, "STATUS_S", 10.0)
+    monkeypatch.setattr(daemon_answers, "STATUS_S", 10.0)
     monkeypatch.setattr(routes, "ask_by_route", None)
     monkeypatch.setattr(Ragmem, "session_context", None)
 

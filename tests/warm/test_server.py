@@ -4,7 +4,7 @@ import gc
 import socket
 from pathlib import Path
 
-from ragmem.warm.server import Server
+from ragmem.daemon.server import Server
 
 
 def _open_files():

@@ -6,8 +6,8 @@ from ragmem.backends.fake.embedder import DIMENSIONS, MODEL_ID, FakeEmbedder, Ot
 from ragmem.backends.fake.language_model import FakeLanguageModel
 from ragmem.backends.fake.reranker import FakeReranker
 from ragmem.backends.fake.store import FakeStore
-from ragmem.catalog.database import Database
 from ragmem.ports import Embedder, LanguageModel, Models, Reranker
+from ragmem.storage.sql.database import Database
 
 __all__ = [
     "DIMENSIONS",

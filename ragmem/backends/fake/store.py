@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragmem.catalog.database import Database
-from ragmem.catalog.migrations import table_exists
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Mode, Models, VectorBlock
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.migrations import table_exists
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import cast
 
 from ragmem.backends.lightrag.store import LightRAGStore
-from ragmem.catalog.database import Database
-from ragmem.catalog.sqlite import SQLiteDatabase
 from ragmem.errors import ConfigError
 from ragmem.ports import Models, Store
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 __all__ = ["LightRAGStore", "open_store"]
 
@@ -35,7 +35,8 @@ def open_store(options: Mapping[str, object], models: Models, *, database: Datab
                 hint='set [store] profile = "postgres"',
             )
         return LightRAGStore(settings, models, database)
-    from ragmem.backends.lightrag import foreign, foreign_profile
+    from ragmem.backends.lightrag.external import foreign
+    from ragmem.backends.lightrag.external import profile as foreign_profile
 
     chosen = foreign_profile.choose(
         profile,

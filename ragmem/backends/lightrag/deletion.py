@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
-from ragmem.backends.lightrag import names, remains, sources, walk
-from ragmem.backends.lightrag.records import Found, read_extraction
-from ragmem.backends.lightrag.sources import MAX_SOURCES
-from ragmem.catalog.batches import batches, marks
+from ragmem.backends.lightrag.rows import graph_sql, names, orphans, sources
+from ragmem.backends.lightrag.rows.records import Found, read_extraction
+from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
+from ragmem.storage.sql.batches import batches, marks
 
 _Fields = dict[str, Any]
 
@@ -45,7 +45,7 @@ class _Removal:
         chunks = [chunk for of_memory in chunks_of.values() for chunk in of_memory]
         touched = sources.keys_of_chunks(self._connection, self._workspace, chunks)
         self._load(chunks)
-        lost = remains.weights(self._extractions[chunk] for chunk in chunks)
+        lost = orphans.weights(self._extractions[chunk] for chunk in chunks)
         sources.forget_chunks(self._connection, self._workspace, chunks)
         self._delete_rows(chunks_of, chunks)
         # Relations first: an entity that no entity row describes any more falls back to its relations.
@@ -115,22 +115,24 @@ class _Removal:
     def _shrink_relation(self, key: str, lost: Mapping[tuple[str, str], float]) -> None:
         pair = tuple(key.split(names.SEPARATOR, 1))
         source, target = pair[0], pair[-1]
-        stored = dict(walk.edges(self._connection, self._workspace, [(source, target)])).get((source, target))
+        stored = dict(graph_sql.edges(self._connection, self._workspace, [(source, target)])).get(
+            (source, target)
+        )
         chunks = self._remaining(sources.RELATION_CHUNKS, key)
         if not chunks or stored is None:
-            walk.remove_edges(self._connection, self._workspace, [(source, target)])
+            graph_sql.remove_edges(self._connection, self._workspace, [(source, target)])
             sources.delete_keys(self._connection, self._workspace, sources.RELATION_CHUNKS, [key])
             self._delete_vector(names.RELATIONSHIPS, names.relation_id(source, target))
             return
         stored.update(
-            remains.relation(
+            orphans.relation(
                 (source, target),
                 chunks,
                 self._extractions,
                 weight=float(stored.get("weight", 1.0)),
                 lost=lost.get((source, target), 0.0),
             ),
-            **remains.origin(chunks, self._paths),
+            **orphans.origin(chunks, self._paths),
         )
         self._connection.execute(
             "UPDATE store_edges SET weight = ?, data = ? WHERE workspace = ? AND source = ? AND target = ?",
@@ -139,26 +141,26 @@ class _Removal:
 
     def _shrink_entity(self, name: str) -> None:
         chunks = self._remaining(sources.ENTITY_CHUNKS, name)
-        stored = {key: data for key, data, _ in walk.nodes(self._connection, self._workspace, [name])}.get(
-            name
-        )
+        stored = {
+            key: data for key, data, _ in graph_sql.nodes(self._connection, self._workspace, [name])
+        }.get(name)
         if not chunks or stored is None:
             self._remove_entity(name)
             return
-        stored.update(remains.entity(name, chunks, self._extractions), **remains.origin(chunks, self._paths))
-        stored[remains.TYPES] = remains.types_of(name, chunks, self._extractions)
+        stored.update(orphans.entity(name, chunks, self._extractions), **orphans.origin(chunks, self._paths))
+        stored[orphans.TYPES] = orphans.types_of(name, chunks, self._extractions)
         self._connection.execute(
             "UPDATE store_nodes SET data = ? WHERE workspace = ? AND id = ?",
             (orjson.dumps(stored).decode(), self._workspace, name),
         )
 
     def _remove_entity(self, name: str) -> None:
-        for other in walk.adjacent(self._connection, self._workspace, [name]).get(name, ()):
+        for other in graph_sql.adjacent(self._connection, self._workspace, [name]).get(name, ()):
             self._delete_vector(names.RELATIONSHIPS, names.relation_id(name, other))
             sources.delete_keys(
                 self._connection, self._workspace, sources.RELATION_CHUNKS, [names.relation_key(name, other)]
             )
-        walk.remove_nodes(self._connection, self._workspace, [name])
+        graph_sql.remove_nodes(self._connection, self._workspace, [name])
         sources.delete_keys(self._connection, self._workspace, sources.ENTITY_CHUNKS, [name])
         self._delete_vector(names.ENTITIES, names.entity_id(name))
 

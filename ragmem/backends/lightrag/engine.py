@@ -15,12 +15,13 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag import reads, registration
-from ragmem.backends.lightrag.home import Home, register, working_dir
-from ragmem.backends.lightrag.names import summarised
-from ragmem.backends.lightrag.sources import MAX_SOURCES
-from ragmem.backends.lightrag.tokens import PieceTokenizer
-from ragmem.domain.description import MAX_SENTENCES
+from ragmem.backends.lightrag.rows import reads
+from ragmem.backends.lightrag.rows.names import summarised
+from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
+from ragmem.backends.lightrag.rows.tokens import PieceTokenizer
+from ragmem.backends.lightrag.storages import registration
+from ragmem.backends.lightrag.storages.home import Home, register, working_dir
+from ragmem.domain.entities.description import MAX_SENTENCES
 from ragmem.errors import BackendError
 from ragmem.ports import Embedder, Models
 

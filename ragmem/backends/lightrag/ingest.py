@@ -4,14 +4,16 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ragmem.backends.lightrag import documents, leading, merging, names, reads, records
+from ragmem.backends.lightrag import merging
 from ragmem.backends.lightrag.engine import Engine, Instance, run
-from ragmem.backends.lightrag.home import Home, VectorKey
-from ragmem.backends.lightrag.segments import restore
-from ragmem.catalog.batches import batches, marks
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.rows import documents, names, reads, records
+from ragmem.backends.lightrag.storages import relation_pruning
+from ragmem.backends.lightrag.storages.home import Home, VectorKey
+from ragmem.backends.lightrag.vectors.segments import restore
 from ragmem.domain.model import Record
 from ragmem.ports import Embedder, Mode
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 TOP_K = 40
 """Entities and relations that a mode starts from at most, LightRAG's default."""
@@ -146,7 +148,7 @@ def native_query(
 ) -> Mapping[str, Any]:
     """Run LightRAG's aquery_data; with keywords given it needs no language model."""
     instance = engine.instance(project)
-    with leading.answering():
+    with relation_pruning.answering():
         return run(lambda: ask(instance, query, mode, keywords=keywords, themes=themes, limit=limit))
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 import orjson
 
-from ragmem.backends.lightrag import names
-from ragmem.backends.lightrag.segments import restore
-from ragmem.catalog.invariants import sentence
+from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.vectors.segments import restore
 from ragmem.ports import Embedder
+from ragmem.storage.maintenance.invariants import sentence
 
 UNIT_TOLERANCE = 0.02
 """By how much the length of a vector may differ from 1 after it was kept in 8 bits."""

@@ -3,9 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 
-from ragmem.backends.lightrag import sources
-from ragmem.backends.lightrag.walk import listed
-from ragmem.catalog.batches import batches
+from ragmem.backends.lightrag.rows import sources
+from ragmem.backends.lightrag.rows.graph_sql import listed
+from ragmem.storage.sql.batches import batches
 
 
 def mentions(

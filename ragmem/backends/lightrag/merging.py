@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
-from ragmem.backends.lightrag import names, remains, sources, walk
 from ragmem.backends.lightrag.engine import Instance
-from ragmem.backends.lightrag.records import Edges, Nodes
-from ragmem.backends.lightrag.tokens import PieceCounter
-from ragmem.backends.lightrag.walk import ordered
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag.rows import graph_sql, names, orphans, sources
+from ragmem.backends.lightrag.rows.graph_sql import ordered
+from ragmem.backends.lightrag.rows.records import Edges, Nodes
+from ragmem.backends.lightrag.rows.tokens import PieceCounter
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 _Fields = dict[str, Any]
 
@@ -52,9 +52,9 @@ class _Graph:
         self._edges.update(dict.fromkeys(edges))
         with self._database.read() as connection:
             self._nodes.update(
-                (name, data) for name, data, _ in walk.nodes(connection, self._workspace, wanted)
+                (name, data) for name, data, _ in graph_sql.nodes(connection, self._workspace, wanted)
             )
-            self._edges.update(walk.edges(connection, self._workspace, edges))
+            self._edges.update(graph_sql.edges(connection, self._workspace, edges))
 
     async def get_node(self, node_id: str) -> _Fields | None:
         """Return the attributes of the node, or None."""
@@ -78,9 +78,9 @@ class _Graph:
         before = await self.get_node(node_id) or {}
         after = {**before, **_bounded(node_data)}
         # The merge may write a node twice, and each mention counts once.
-        types = Counter(remains.known_types(before)) + Counter(self._new_types.pop(node_id, {}))
+        types = Counter(orphans.known_types(before)) + Counter(self._new_types.pop(node_id, {}))
         if types:
-            after |= {"entity_type": remains.prevailing(types), remains.TYPES: dict(types)}
+            after |= {"entity_type": orphans.prevailing(types), orphans.TYPES: dict(types)}
         self._nodes[node_id] = after
         self._changed_nodes.add(node_id)
 

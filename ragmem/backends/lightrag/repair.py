@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from ragmem.backends.lightrag import invariants, names, schema, sweeping
+from ragmem.backends.lightrag import invariants, sweep
 from ragmem.backends.lightrag.deletion import delete_memories
-from ragmem.backends.lightrag.segments import quantise
-from ragmem.backends.lightrag.vector_index import VectorIndex
-from ragmem.catalog.batches import batches
-from ragmem.catalog.model_record import NEXT, ModelRecord, ModelRecords
-from ragmem.catalog.sqlite import SQLiteDatabase
-from ragmem.catalog.structure import complete
+from ragmem.backends.lightrag.rows import names, schema
+from ragmem.backends.lightrag.vectors.segments import quantise
+from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.ports import Embedder
+from ragmem.storage.activity.model_record import NEXT, ModelRecord, ModelRecords
+from ragmem.storage.sql.batches import batches
+from ragmem.storage.sql.schema_check import complete
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 EMBEDDED_AT_ONCE = 256
 """Names of entities and relations in one call of the embedder and one transaction."""
@@ -111,7 +112,7 @@ def _take_out(database: SQLiteDatabase, connection: sqlite3.Connection, embedder
     ).rowcount
     connection.execute(f"DELETE FROM store_edges AS o WHERE {_END_IS_LOST}")
     taken = delete_memories(connection, sorted(_damaged(connection, embedder.model_id)))
-    swept = sweeping.sweep(database, dry_run=False)
+    swept = sweep.sweep(database, dry_run=False)
     connection.execute(f"UPDATE store_nodes AS o SET degree = {invariants.DEGREE}")
     return {"memories": taken, "unfit_vectors": unfit, "orphans": sum(swept.values())}
 

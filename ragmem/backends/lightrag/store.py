@@ -7,35 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragmem.backends.lightrag import (
-    bulk,
-    deletion,
-    home,
-    invariants,
-    mentions,
-    names,
-    reads,
-    reuse,
-    schema,
-    second_model,
-    sweeping,
-    whole,
-)
-from ragmem.backends.lightrag.asking import Questions, askable
-from ragmem.backends.lightrag.records import fingerprint as fingerprint_of
-from ragmem.backends.lightrag.records import vector_texts
-from ragmem.backends.lightrag.vector_index import VectorHit, VectorIndex
-from ragmem.catalog import structure
-from ragmem.catalog.sqlite import SQLiteDatabase
+from ragmem.backends.lightrag import deletion, invariants, mentions
+from ragmem.backends.lightrag import graph_dump as whole
+from ragmem.backends.lightrag import sweep as sweeping
+from ragmem.backends.lightrag.question_vectors import Questions, askable
+from ragmem.backends.lightrag.read_only import Named
+from ragmem.backends.lightrag.rows import names, reads, schema
+from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
+from ragmem.backends.lightrag.rows.records import vector_texts
+from ragmem.backends.lightrag.storages import home
+from ragmem.backends.lightrag.vectors import bulk, vector_reuse
+from ragmem.backends.lightrag.vectors import reembedding as second_model
+from ragmem.backends.lightrag.vectors.vector_index import VectorHit, VectorIndex
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import BackendError
 from ragmem.ports import Embedder, Mode, Models, TextsOf, VectorBlock
+from ragmem.storage.sql import schema_check
+from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragmem.backends.lightrag.engine import Engine
-    from ragmem.backends.lightrag.home import VectorKey
+    from ragmem.backends.lightrag.storages.home import VectorKey
 
 
 class LightRAGStore:
@@ -169,7 +163,7 @@ class LightRAGStore:
         """Return text -> vector of what is embedded for the records, as far as it is stored."""
         if not self._readable():
             return {}
-        return reuse.vectors_of(self._database, self._models.embedder.model_id, records)
+        return vector_reuse.vectors_of(self._database, self._models.embedder.model_id, records)
 
     def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
         """Remove everything that only these memories brought in; unknown ids are ignored."""
@@ -227,9 +221,7 @@ class LightRAGStore:
 
     def reader(self) -> "Callable[[SQLiteDatabase], LightRAGStore]":
         """Return what another process makes of the database as it opens it: a store to read from."""
-        from ragmem.backends.lightrag.reading import opened
-
-        return partial(opened, self.answering_model())
+        return partial(open_read_only, self.answering_model())
 
     def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
         """Return the nearest chunks of a project for each vector, best first."""
@@ -346,7 +338,7 @@ class LightRAGStore:
         """Return what tables and vector files say of each other that is not so; deep: reads vectors too."""
         if not self._readable():
             return []
-        lacking = structure.damage(self._database, schema.STORE).text
+        lacking = schema_check.damage(self._database, schema.STORE).text
         found = [f"the store is not whole: {lacking}"] if lacking else []
         if lacking:
             return found
@@ -429,3 +421,8 @@ def _hits(found: Sequence[VectorHit]) -> list[Hit]:
         Hit(chunk_id=hit.id, memory_id=hit.subject, rank=rank, score=hit.score)
         for rank, hit in enumerate(found, start=1)
     ]
+
+
+def open_read_only(model_id: str, database: SQLiteDatabase) -> LightRAGStore:
+    """Return the store in a database that is only read; its vectors are those of this model."""
+    return LightRAGStore({}, Named(model_id), database)

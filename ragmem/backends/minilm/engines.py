@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -104,9 +105,9 @@ def _open(name: str, folder: Path) -> Engine:
 
         return OnnxEngine(folder / "minilm.onnx")
     if name == "mlx":
-        from ragmem.backends.mlx.minilm import MlxEngine
-
-        return MlxEngine(weights)
+        # By name, because that package imports this one.
+        engine: Engine = import_module("ragmem.backends.mlx.minilm").MlxEngine(weights)
+        return engine
     raise ConfigError(f'there is no engine "{name}"', hint=f"engine is one of {', '.join(ENGINES)}")
 
 

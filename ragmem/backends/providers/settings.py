@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from ragmem.domain.redaction import DEFAULT, Redactor
+from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.errors import ConfigError
 from ragmem.ports import Meter, Purpose
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.memory import Ragmem
 
 
 class Agents(ListPane):

@@ -8,24 +8,25 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from textual import on
-from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import ContentSwitcher, Footer, OptionList
 from textual.widgets.option_list import Option
 from textual.worker import WorkerFailed
 
+from ragmem.api.memory import Ragmem
+from ragmem.charts.widths import fitted
 from ragmem.cli.common import printable
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reading import Reader
+from ragmem.cli.explorer.shell import Shell
 from ragmem.cli.explorer.table import Row, short
 from ragmem.cli.explorer.themes import DARK, LIGHT
 from ragmem.cli.explorer.views import VIEWS
 from ragmem.domain.model import Kind, Match, State, Tier
-from ragmem.domain.record_types import RecordType
-from ragmem.domain.widths import fitted
+from ragmem.domain.records.record_types import RecordType
 from ragmem.errors import RagmemError
-from ragmem.memory import Ragmem
 
 NOTHING_STORED = """\
 Nothing is stored here yet.
@@ -43,7 +44,7 @@ CRUMB = 30
 """Letters of a step of the way."""
 
 
-class Explorer(App[None]):
+class Explorer(Shell):
     """Shows one memory; `reader` asks it, in threads."""
 
     CSS_PATH = "styles.tcss"

@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.memories import beginning, named
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.domain.redaction import Redactor
-from ragmem.memory import Ragmem
-from ragmem.services.connection_list import Linked, hubs
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.connections.connection_list import Linked, hubs
 
 MOST = 500
 """Memories that are listed."""

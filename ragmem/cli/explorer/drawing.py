@@ -6,9 +6,9 @@ from rich.color import Color
 from rich.text import Text
 from textual.theme import Theme
 
+from ragmem.charts.chart_lines import Paint
+from ragmem.charts.charts import Tone
 from ragmem.cli.common import printable
-from ragmem.domain.chart_lines import Paint
-from ragmem.domain.charts import Tone
 
 _COLOURS = {
     Tone.PLAIN: "primary",

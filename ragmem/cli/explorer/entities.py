@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.domain.redaction import Redactor
-from ragmem.memory import Ragmem
-from ragmem.services.graph_scope import Place
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.graph.scope import Place
 
 MOST = 300
 """Entities that are listed."""

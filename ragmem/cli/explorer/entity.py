@@ -11,10 +11,10 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import RagmemError
-from ragmem.services.graph_evidence import Told
-from ragmem.services.graph_views import EntityView, Neighbour
+from ragmem.services.graph.evidence import Told
+from ragmem.services.graph.views import EntityView, Neighbour
 
 MOST = 200
 """Memories and neighbours that are listed."""

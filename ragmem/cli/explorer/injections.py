@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.common import moment
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.memory import Ragmem
-from ragmem.services.injection_list import Listed
+from ragmem.services.context.injection_list import Listed
 
 MOST = 1_000
 """Injections that are listed, the latest."""

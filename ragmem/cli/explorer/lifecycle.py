@@ -8,17 +8,17 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.events import Resize
 
+from ragmem.api.memory import Ragmem
+from ragmem.charts import chart_lines
+from ragmem.charts.widths import fitted, padded
 from ragmem.cli.explorer.drawing import heading, painter, text_of
 from ragmem.cli.explorer.plain import Plain
-from ragmem.domain import chart_lines
-from ragmem.domain.widths import fitted, padded
 from ragmem.errors import RagmemError
-from ragmem.memory import Ragmem
-from ragmem.services.lifecycle_picture import sheet, where_of
-from ragmem.services.lifecycle_report import LifecycleReport
+from ragmem.services.reporting.lifecycle_picture import sheet, where_of
+from ragmem.services.reporting.lifecycle_report import LifecycleReport
 
 if TYPE_CHECKING:
-    from ragmem.cli.explorer.app import Explorer
+    from ragmem.cli.explorer.shell import Shell
 
 LINES = 12
 """Lines of each list."""
@@ -33,7 +33,7 @@ class Lifecycle(VerticalScroll):
         Binding("k", "scroll_up", show=False),
     ]
 
-    app: "Explorer"
+    app: "Shell"
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id, classes="pane")

@@ -11,14 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.widgets import Input
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked, Suggestions, has_words, parsed
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.errors import RagmemError
-from ragmem.memory import Ragmem
 
 if TYPE_CHECKING:
-    from ragmem.cli.explorer.app import Explorer
+    from ragmem.cli.explorer.shell import Shell
 
 SETTLED = 0.12
 """Seconds without a key until a filter is asked for."""
@@ -59,7 +59,7 @@ class ListPane(Vertical):
         Binding("escape", "unfilter", show=False),
     ]
 
-    app: "Explorer"
+    app: "Shell"
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id, classes="pane")

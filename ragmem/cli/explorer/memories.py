@@ -2,14 +2,14 @@
 
 from typing import Any, ClassVar
 
-from ragmem.catalog.listing import Filter, counted, listed
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked, chosen
 from ragmem.cli.explorer.listing import PAGE, ListPane, Page
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import Kind, Memory, State, Tier
-from ragmem.domain.redaction import Redactor
-from ragmem.memory import Ragmem
-from ragmem.services.scope import known_sources
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.ingestion.scope import known_sources
+from ragmem.storage.memories.listing import Filter, counted, listed
 
 BEGINNING = 1_200
 """Characters of a text that stand beside its line."""

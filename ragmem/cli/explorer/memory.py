@@ -19,7 +19,7 @@ from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.cli.explorer.whole import Whole, score_of, told, whole
 from ragmem.domain.model import Match
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import RagmemError
 
 LINKS = 500

@@ -10,19 +10,19 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.events import Resize
 
-from ragmem.catalog.listing import Filter, crossed
+from ragmem.api.memory import Ragmem
+from ragmem.charts.plots.model import Plot
+from ragmem.charts.plots.terminal import lines
+from ragmem.charts.widths import fitted
 from ragmem.cli.common import printable, size
 from ragmem.cli.explorer.drawing import heading, painter, text_of
 from ragmem.cli.explorer.plain import Plain
 from ragmem.domain.model import State
-from ragmem.domain.widths import fitted
 from ragmem.errors import RagmemError
-from ragmem.memory import Ragmem
-from ragmem.services.plots.model import Plot
-from ragmem.services.plots.terminal import lines
+from ragmem.storage.memories.listing import Filter, crossed
 
 if TYPE_CHECKING:
-    from ragmem.cli.explorer.app import Explorer
+    from ragmem.cli.explorer.shell import Shell
 
 FIRST = ("tiers", "weeks")
 LATER = ("ages", "decay", "degree")
@@ -65,7 +65,7 @@ class Overview(VerticalScroll):
         Binding("k", "scroll_up", show=False),
     ]
 
-    app: "Explorer"
+    app: "Shell"
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id, classes="pane")

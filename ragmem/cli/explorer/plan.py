@@ -7,18 +7,18 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reading import ClosingError
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.domain.redaction import Redactor
-from ragmem.memory import Ragmem
-from ragmem.services.gc_items import Item, Plan
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.lifecycle.items import Item, Plan
 
 if TYPE_CHECKING:
-    from ragmem.cli.explorer.app import Explorer
+    from ragmem.cli.explorer.shell import Shell
 
 BUDGET_S = 60.0
 """Seconds in which memories are compared that never were; the next plan goes on."""
@@ -116,7 +116,7 @@ class PlanScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("backspace,escape", "leave", show=False)]
 
-    app: "Explorer"
+    app: "Shell"
 
     def compose(self) -> ComposeResult:
         """Lay the screen out."""

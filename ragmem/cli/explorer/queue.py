@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.memory import Ragmem
-from ragmem.services.queue_list import queue
+from ragmem.services.reporting.queue_list import queue
 
 
 class Queue(ListPane):

@@ -6,8 +6,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import Any, Self, TypeVar
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.common import tell
-from ragmem.memory import Ragmem
 
 Answer = TypeVar("Answer")
 

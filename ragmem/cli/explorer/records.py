@@ -2,12 +2,12 @@
 
 from typing import Any, ClassVar
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked, chosen
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.memories import beginning
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.domain.record_types import RecordType
-from ragmem.memory import Ragmem
+from ragmem.domain.records.record_types import RecordType
 
 MOST = 500
 """Records that are listed, the newest."""

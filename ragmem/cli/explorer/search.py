@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from ragmem.api.memory import Ragmem, now
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.memories import named
@@ -11,11 +12,10 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.cli.explorer.whole import score_of
 from ragmem.domain.model import Match
-from ragmem.domain.redaction import Redactor
-from ragmem.memory import Ragmem, now
-from ragmem.services.query import Question
-from ragmem.services.routes import ask_by_route
-from ragmem.services.shapes import found_text
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.retrieval.query import Question
+from ragmem.services.retrieval.routes import ask_by_route
+from ragmem.services.retrieval.shapes import found_text
 
 LIMIT = 20
 """Answers of a question."""

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from ragmem.catalog.listing import Filter, crossed
+from ragmem.api.memory import Ragmem
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import Tier
-from ragmem.memory import Ragmem
-from ragmem.services.source_files import files_of
+from ragmem.services.seeding.source_files import files_of
+from ragmem.storage.memories.listing import Filter, crossed
 
 FILES = 200
 """Files of a source that are named beside it."""

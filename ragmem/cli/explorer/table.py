@@ -11,8 +11,8 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import DataTable
 
+from ragmem.charts.widths import fitted
 from ragmem.cli.common import printable
-from ragmem.domain.widths import fitted
 
 AHEAD = 30
 """Lines before the end from which the next page is asked for."""

@@ -12,7 +12,7 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Table
 
 if TYPE_CHECKING:
-    from ragmem.cli.explorer.app import Explorer
+    from ragmem.cli.explorer.shell import Shell
 
 
 class TabbedScreen(Screen[None]):
@@ -28,7 +28,7 @@ class TabbedScreen(Screen[None]):
         Binding("c", "copy", "Copy id"),
     ]
 
-    app: "Explorer"
+    app: "Shell"
 
     def __init__(self, *, tab: str = "") -> None:
         super().__init__()

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from ragmem.api.memory import Ragmem
 from ragmem.cli.common import plural, size
 from ragmem.cli.explorer.filtering import Asked
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row, short
-from ragmem.memory import Ragmem
-from ragmem.services.transcript_list import standing
+from ragmem.services.reporting.transcript_list import standing
 
 
 class Transcripts(ListPane):

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragmem.catalog.mentions import Mentions
+from ragmem.api.memory import Ragmem
 from ragmem.cli.common import moment
 from ragmem.cli.explorer.table import short
 from ragmem.domain.model import Match, Memory
-from ragmem.domain.redaction import Redactor
-from ragmem.memory import Ragmem
-from ragmem.services.code_links import code_of
-from ragmem.services.code_shapes import links_shape
-from ragmem.services.connection_list import Linked, linked
-from ragmem.services.living import life_shape
-from ragmem.services.memory_history import Happening, happenings
-from ragmem.services.shapes import memory_shape
-from ragmem.services.superseding import standing, superseded_shape, told_former, told_superseded
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.code.links import code_of
+from ragmem.services.code.shapes import links_shape
+from ragmem.services.connections.connection_list import Linked, linked
+from ragmem.services.lifecycle.feedback import life_shape
+from ragmem.services.reporting.memory_history import Happening, happenings
+from ragmem.services.retrieval.shapes import memory_shape
+from ragmem.services.retrieval.superseding import standing, superseded_shape, told_former, told_superseded
+from ragmem.storage.names.mentions import Mentions
 
 LONGEST = 40_000
 """Characters of a text that are rendered; a screen of a novel takes seconds."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ragmem.domain.code import SymbolKind
+from ragmem.domain.code.code import SymbolKind
 from ragmem.readers.code.syntax import Import, Syntax, named_by_path, node_text
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read

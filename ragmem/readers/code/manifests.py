@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
+from ragmem.domain.code.code import ParsedFile, Symbol, SymbolKind
 
 _MOST_PATHS = 1_000
 _GO_MODULE = re.compile(r"^\s*module\s+\"?([^\s\"]+)", re.MULTILINE)

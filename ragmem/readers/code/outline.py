@@ -3,7 +3,7 @@
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
+from ragmem.domain.code.code import ParsedFile, Symbol, SymbolKind
 from ragmem.readers.code.comments import Comment, doc_before, joined, purpose
 from ragmem.readers.code.expressions import bare_type, dotted, without_arguments
 from ragmem.readers.code.parsing import Parsed, parsed

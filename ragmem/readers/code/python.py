@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ragmem.domain.code import ParsedFile
-from ragmem.domain.python_code import parse_python
+from ragmem.domain.code.code import ParsedFile
+from ragmem.domain.python.code import parse_python
 from ragmem.errors import SourceError
 from ragmem.readers.code.parsing import grammar_module
 

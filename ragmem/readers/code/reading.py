@@ -3,8 +3,8 @@
 import importlib
 import posixpath
 
-from ragmem.domain.code import ParsedFile, Symbol, SymbolKind
-from ragmem.domain.python_modules import module_name
+from ragmem.domain.code.code import ParsedFile, Symbol, SymbolKind
+from ragmem.domain.python.modules import module_name
 from ragmem.errors import SourceError
 from ragmem.readers.code.c import is_cpp
 from ragmem.readers.code.languages import LANGUAGES, MANIFESTS, language_of

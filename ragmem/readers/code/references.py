@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from ragmem.domain.code import SymbolKind
+from ragmem.domain.code.code import SymbolKind
 from ragmem.readers.code.expressions import bare_type, dotted, receiver_of, type_stated
 from ragmem.readers.code.scopes import OWNING, Facts, Scope
 from ragmem.readers.code.syntax import Syntax

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragmem.domain.code import SymbolKind
+from ragmem.domain.code.code import SymbolKind
 
 OWNING = (SymbolKind.CLASS, SymbolKind.INTERFACE)
 """Kinds of symbols that have members."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ragmem.domain.code import SymbolKind
+from ragmem.domain.code.code import SymbolKind
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
     from tree_sitter import Node

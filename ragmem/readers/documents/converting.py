@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import ragmem
-from ragmem.domain.redaction import DEFAULT, Redactor
+from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.readers.documents import wire
 from ragmem.readers.documents.confinement import OUT_OF_MEMORY
 from ragmem.readers.documents.model import Converted, Limits, RefusedError

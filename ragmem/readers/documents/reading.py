@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ragmem.config import Settings, SourceSpec
-from ragmem.domain.document_place import place_metadata
+from ragmem.domain.injection.purity import purified_text
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.purity import purified_text
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.model.document_place import place_metadata
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.dates import Changed, time_of_file
 from ragmem.readers.documents.converting import Converter
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError

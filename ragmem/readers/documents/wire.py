@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
 
 LENGTH_BYTES = 8

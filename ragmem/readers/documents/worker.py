@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.documents import confinement, wire
 from ragmem.readers.documents.formats import module_of
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError

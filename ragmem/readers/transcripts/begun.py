@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ragmem.domain.transcript import Act
+from ragmem.domain.sessions.transcript import Act
 from ragmem.readers.transcripts.tools import Call
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from ragmem.domain.exchanges import BEYOND, clip
+from ragmem.domain.injection.purity import purified_text
 from ragmem.domain.model import digest
-from ragmem.domain.purity import purified_text
-from ragmem.domain.redaction import Redactor
-from ragmem.domain.transcript import Act, Deed, Exchange
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.transcript import Act, Deed, Exchange
+from ragmem.domain.text.exchanges import BEYOND, clip
 from ragmem.readers.dates import parse_time
 from ragmem.readers.transcripts.begun import Begun
 from ragmem.readers.transcripts.cleaning import is_command

@@ -2,8 +2,8 @@
 
 import re
 
-from ragmem.domain.injected import without_injections
-from ragmem.domain.private import without_private
+from ragmem.domain.injection.injected import without_injections
+from ragmem.domain.secrets.private import without_private
 
 _NAMES = (
     "system[-_]reminder|command-message|command-contents|local-command-stdout|local-command-stderr"

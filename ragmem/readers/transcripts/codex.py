@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.domain.redaction import Redactor
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.transcripts.building import Building
 from ragmem.readers.transcripts.cleaning import asked_in
 from ragmem.readers.transcripts.records import texts_of, word

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import orjson
 
+from ragmem.domain.classification.signal import is_greeting
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.phases import phases_of, text_of, title_of
-from ragmem.domain.redaction import Redactor
-from ragmem.domain.signal import is_greeting
-from ragmem.domain.transcript import SOURCE, Deed, Exchange
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.phases import phases_of, text_of, title_of
+from ragmem.domain.sessions.transcript import SOURCE, Deed, Exchange
 from ragmem.readers.files import show
 from ragmem.readers.transcripts.cleaning import is_command
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragmem.domain.exchanges import BEYOND, clip
-from ragmem.domain.framing import FRAME_TAG
-from ragmem.domain.purity import purified_text
-from ragmem.domain.redaction import Redactor
-from ragmem.domain.secret_commands import prints_secret
-from ragmem.domain.transcript import Act, Deed
+from ragmem.domain.injection.framing import FRAME_TAG
+from ragmem.domain.injection.purity import purified_text
+from ragmem.domain.secrets.commands import prints_secret
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.transcript import Act, Deed
+from ragmem.domain.text.exchanges import BEYOND, clip
 from ragmem.readers.transcripts.tools import Call
 
 LOOKED_AT = 6_000

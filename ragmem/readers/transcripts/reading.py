@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import orjson
 
-from ragmem.domain.redaction import Redactor
-from ragmem.domain.transcript import Exchange
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.transcript import Exchange
 from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.building import Building
 from ragmem.readers.transcripts.claude import Claude

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragmem.domain.exchanges import BEYOND, clip
-from ragmem.domain.purity import purified_text
-from ragmem.domain.redaction import Redactor
-from ragmem.domain.transcript import Act, Deed
+from ragmem.domain.injection.purity import purified_text
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.transcript import Act, Deed
+from ragmem.domain.text.exchanges import BEYOND, clip
 
 MAX_LINE = 160
 """Characters of a command, a question or a name of a file in a line."""

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ragmem.charts.plots.model import Axis, Columns, Curves, Layer, Line, Plot, Scale
 from ragmem.errors import BackendError
 from ragmem.ports import ShowsGraph
-from ragmem.services.plots.model import Axis, Columns, Curves, Layer, Line, Plot, Scale
 from ragmem.services.reporting.reading import Reading
 
 

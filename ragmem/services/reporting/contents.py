@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from ragmem.services.plots.model import Plot, Row, Stacks
+from ragmem.charts.plots.model import Plot, Row, Stacks
 from ragmem.services.reporting.reading import LONGEST, Reading
 
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragmem.domain.charts import Mark
-from ragmem.services.plots.making import histogram_of
-from ragmem.services.plots.model import Axis, Columns, Scale
+from ragmem.charts.charts import Mark
+from ragmem.charts.plots.making import histogram_of
+from ragmem.charts.plots.model import Axis, Columns, Scale
 
 QUESTIONS = 100
 """Questions that are asked unless somebody wants another number."""

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from ragmem.catalog.lifecycle_counts import archived_counts
-from ragmem.services.lifecycle_picture import RULES
-from ragmem.services.plots.making import bars_of
-from ragmem.services.plots.model import Axis, Columns, Layer, Plot, Row, Stacks
+from ragmem.charts.plots.making import bars_of
+from ragmem.charts.plots.model import Axis, Columns, Layer, Plot, Row, Stacks
 from ragmem.services.reporting.bonds import classed
+from ragmem.services.reporting.lifecycle_picture import RULES
 from ragmem.services.reporting.reading import LAYERS, Reading
+from ragmem.storage.lifecycle.lifecycle_counts import archived_counts
 
 RUNS = 10
 """Runs of gc that are shown."""

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
 
-from ragmem.catalog.figures import Timed
-from ragmem.catalog.rows import from_stamp, to_stamp
-from ragmem.domain.charts import Mark
-from ragmem.domain.decay import DecayPolicy, published_recency, recency
-from ragmem.services.plots.model import Axis, Columns, Curves, Layer, Line, Plot, Strip
+from ragmem.charts.charts import Mark
+from ragmem.charts.plots.model import Axis, Columns, Curves, Layer, Line, Plot, Strip
+from ragmem.domain.model.decay import DecayPolicy, published_recency, recency
 from ragmem.services.reporting.reading import LAYERS, Reading
+from ragmem.storage.memories.report_queries import Timed
+from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)

@@ -4,12 +4,12 @@ import base64
 import hashlib
 from collections.abc import Iterator
 
-from ragmem.domain.svg_text import xml
-from ragmem.services.plots.model import Plot
-from ragmem.services.plots.numbers import Cell, table_of
-from ragmem.services.plots.picture import inline
-from ragmem.services.plots.style import STYLE, VARIABLES
-from ragmem.services.plots.ticks import whole
+from ragmem.charts.plots.model import Plot
+from ragmem.charts.plots.numbers import Cell, table_of
+from ragmem.charts.plots.picture import inline
+from ragmem.charts.plots.style import STYLE, VARIABLES
+from ragmem.charts.plots.ticks import whole
+from ragmem.charts.svg_text import xml
 from ragmem.services.reporting.report import CHAPTERS, Report
 
 _PAGE_STYLE = """\

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ragmem.catalog.catalog import Catalog
-from ragmem.catalog.figures import Figures
-from ragmem.domain.decay import DecayPolicy
-from ragmem.domain.lifecycle import CURATED, LifecyclePolicy
+from ragmem.charts.plots.model import Plot
+from ragmem.domain.model.decay import DecayPolicy
+from ragmem.domain.model.lifecycle import CURATED, LifecyclePolicy
 from ragmem.ports import Store
-from ragmem.services.plots.model import Plot
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.report_queries import Figures
 
 LAYERS = 5
 """Sources that are told apart; the rest are added up."""

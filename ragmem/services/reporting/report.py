@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from ragmem.catalog.rows import from_stamp
-from ragmem.services.plots.model import Columns, Curves, Plot, Stacks
-from ragmem.services.plots.numbers import plot_shape
+from ragmem.charts.plots.model import Columns, Curves, Plot, Stacks
+from ragmem.charts.plots.numbers import plot_shape
 from ragmem.services.reporting.reading import Reading
 from ragmem.services.reporting.table import plots_of
+from ragmem.storage.sql.rows import from_stamp
 
 CHAPTERS: Mapping[str, Sequence[str]] = {
     "What there is": ("sources", "tiers", "projects", "topics"),

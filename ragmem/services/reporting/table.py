@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ragmem.services.plots.model import Axis, Columns, Plot
+from ragmem.charts.plots.model import Axis, Columns, Plot
 from ragmem.services.reporting.bonds import connections, degree
 from ragmem.services.reporting.contents import projects, sources, tiers, topics
 from ragmem.services.reporting.lives import archive, gc, injections, kept, recalls, states

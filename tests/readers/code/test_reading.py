@@ -7,7 +7,7 @@ from code_projects import CodeProject
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.code_linking import link
+from ragmem.domain.code.linking import link
 from ragmem.errors import SourceError
 from ragmem.readers.code import LANGUAGES, language_of, read_code
 

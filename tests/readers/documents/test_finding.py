@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sample import Question, Sample
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 MODULES = sorted(path.stem for path in Path(__file__).parent.glob("samples_*.py"))
 SAMPLES: list[Sample] = [sample for name in MODULES for sample in import_module(name).SAMPLES]

@@ -16,11 +16,11 @@ from pathlib import Path
 import hostile
 import pytest
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 from ragmem.readers.documents import converting
 from ragmem.readers.documents.converting import Converter
 from ragmem.readers.documents.model import Limits, RefusedError
-from ragmem.services.seed_report import SeedReport
+from ragmem.services.seeding.report import SeedReport
 
 SECONDS = 20
 MEMORY_MB = 400

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from ragmem.readers.documents.formats import html
-from ragmem.readers.documents.formats.html_decoding import decoded
+from ragmem.readers.documents.formats.html.html_decoding import decoded
 from ragmem.readers.documents.model import Limits, RefusedError
 
 

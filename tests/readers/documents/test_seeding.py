@@ -9,11 +9,11 @@ from pathlib import Path
 import hostile
 import pytest
 
+from ragmem.api.memory import Ragmem
 from ragmem.errors import SourceError
-from ragmem.memory import Ragmem
 from ragmem.readers.documents import converting
-from ragmem.services.gc_items import Item
-from ragmem.services.hand_in import HandIn
+from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.lifecycle.items import Item
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 PAGES = [
@@ -142,7 +142,7 @@ def test_pages_go_with_the_next_run_where_one_is_killed_before(
     seed(memory)
     write_pdf(report, ["The lantern is new.", PAGES[1]])
     with monkeypatch.context() as patched:
-        patched.setattr("ragmem.services.lost_parts.archive_gone_parts", lambda *_, **__: 1 / 0)
+        patched.setattr("ragmem.services.seeding.removed_pages.archive_gone_parts", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             seed(memory)
     (told,) = [one.reason for one in seed(memory).problems]

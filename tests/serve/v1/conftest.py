@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from ragmem.memory import Ragmem
-from ragmem.services.hand_in import HandIn
+from ragmem.api.memory import Ragmem
+from ragmem.services.ingestion.drafts import HandIn
 
 NOTES = {
     "deploy": "We decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.",

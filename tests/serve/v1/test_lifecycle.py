@@ -6,10 +6,12 @@ import uuid
 import pytest
 from starlette.exceptions import HTTPException
 
-from ragmem import tending
-from ragmem.serve.v1.jobs import PLANS, Jobs
-from ragmem.serve.workers import Workers
-from ragmem.services import gc_plan, gc_workers, side_by_side
+from ragmem.api import gc
+from ragmem.server.http.workers import Workers
+from ragmem.server.v1.jobs import PLANS, Jobs
+from ragmem.services.lifecycle import plan
+from ragmem.services.lifecycle import workers as gc_workers
+from ragmem.services.processes import worker_pool
 
 
 def ok(response):
@@ -52,15 +54,15 @@ def test_the_report_tells_states_and_what_goes_next(api):
 
 
 def test_a_large_memory_is_planned_in_several_processes(open_memory, connect, monkeypatch):
-    monkeypatch.setattr(tending, "LARGE", 1)
-    monkeypatch.setattr(side_by_side, "cores", lambda: 2)
+    monkeypatch.setattr(gc, "LARGE", 1)
+    monkeypatch.setattr(worker_pool, "cores", lambda: 2)
     asked, plans = [], gc_workers.plans
 
     def told(catalog, store, projects, *, workers):
         asked.append(workers)
         return plans(catalog, store, projects, workers=1)
 
-    monkeypatch.setattr(gc_plan, "plans", told)
+    monkeypatch.setattr(plan, "plans", told)
     memory = open_memory()
     with connect(memory) as client:
         client.post("/v1/memory/memories", text="The brass tap in the kitchen drips since March.")

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from ragmem.memory import Ragmem
+from ragmem.api.memory import Ragmem
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA3"
 

@@ -6,9 +6,9 @@ import uuid
 
 import pytest
 
-from ragmem.memory import Ragmem
-from ragmem.serve import workers
-from ragmem.serve.v1 import overview
+from ragmem.api.memory import Ragmem
+from ragmem.server.http import workers
+from ragmem.server.v1 import overview
 
 
 def ok(response):

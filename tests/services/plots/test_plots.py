@@ -9,17 +9,17 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.chart_lines import BLOCKS, NARROWEST, PLAIN
-from ragmem.domain.charts import Mark
-from ragmem.domain.widths import letters
-from ragmem.services.plots.making import bars_of, histogram_of
-from ragmem.services.plots.model import Axis, Columns, Curves, Layer, Line, Row, Scale, Stacks, Strip
-from ragmem.services.plots.numbers import plot_shape, table_of
-from ragmem.services.plots.picture import inline, svg
-from ragmem.services.plots.spreading import spread
-from ragmem.services.plots.style import LETTER, SMALL
-from ragmem.services.plots.terminal import WIDEST, lines
-from ragmem.services.plots.ticks import ranged, written
+from ragmem.charts.chart_lines import BLOCKS, NARROWEST, PLAIN
+from ragmem.charts.charts import Mark
+from ragmem.charts.plots.making import bars_of, histogram_of
+from ragmem.charts.plots.model import Axis, Columns, Curves, Layer, Line, Row, Scale, Stacks, Strip
+from ragmem.charts.plots.numbers import plot_shape, table_of
+from ragmem.charts.plots.picture import inline, svg
+from ragmem.charts.plots.spreading import spread
+from ragmem.charts.plots.style import LETTER, SMALL
+from ragmem.charts.plots.terminal import WIDEST, lines
+from ragmem.charts.plots.ticks import ranged, written
+from ragmem.charts.widths import letters
 
 SVG = "{http://www.w3.org/2000/svg}"
 

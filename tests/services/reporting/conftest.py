@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from ragmem.catalog.entity_settling import Told
-from ragmem.catalog.injections import Injection
-from ragmem.catalog.lives import LifeRow, Recall
-from ragmem.catalog.supersessions import Supersession
-from ragmem.domain.lifecycle import Life
+from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.memory import Ragmem
+from ragmem.domain.model.lifecycle import Life
+from ragmem.storage.activity.injections import Injection
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
+from ragmem.storage.lifecycle.supersessions import Supersession
+from ragmem.storage.names.settling import Told
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

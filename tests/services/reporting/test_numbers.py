@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.catalog.figures import Figures, Given
-from ragmem.cli.inspect_plots import PlotName
+from ragmem.api.memory import Ragmem
+from ragmem.charts.plots.numbers import table_of
+from ragmem.cli.inspect.plots import PlotName
 from ragmem.domain.model import Draft
 from ragmem.errors import BackendError
-from ragmem.memory import Ragmem
-from ragmem.services.connection_list import hubs
-from ragmem.services.gc_lifecycle import CONSOLIDATED
-from ragmem.services.hand_in import SOURCE
-from ragmem.services.plots.numbers import table_of
+from ragmem.services.connections.connection_list import hubs
+from ragmem.services.ingestion.drafts import SOURCE
+from ragmem.services.lifecycle.lifecycle import CONSOLIDATED
 from ragmem.services.reporting.bonds import degree
 from ragmem.services.reporting.latency import Latency, latency_plot, measured
 from ragmem.services.reporting.reading import LONGEST, SHIPPED, Reading
 from ragmem.services.reporting.report import CHAPTERS
 from ragmem.services.reporting.table import PLOTS
+from ragmem.storage.memories.report_queries import Figures, Given
 
 from .conftest import FAKE, NOW, SECRET
 

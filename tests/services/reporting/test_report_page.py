@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.memory import Ragmem
-from ragmem.services.plots.model import Row, Stacks
+from ragmem.api.memory import Ragmem
+from ragmem.charts.plots.model import Row, Stacks
 from ragmem.services.reporting.page import page
 from ragmem.services.reporting.report import Report
 

@@ -9,11 +9,12 @@ from zipfile import ZipFile
 
 from ragmem.readers.dates import parse_time
 from ragmem.readers.documents import archives
-from ragmem.readers.documents.formats import html_notes, html_tree, marks
-from ragmem.readers.documents.formats.html_decoding import decoded
-from ragmem.readers.documents.formats.html_inline import Page
-from ragmem.readers.documents.formats.html_tree import local, roles
-from ragmem.readers.documents.formats.html_writing import blocks
+from ragmem.readers.documents.formats import marks
+from ragmem.readers.documents.formats.html import html_notes, html_tree
+from ragmem.readers.documents.formats.html.html_decoding import decoded
+from ragmem.readers.documents.formats.html.html_inline import Page
+from ragmem.readers.documents.formats.html.html_tree import local, roles
+from ragmem.readers.documents.formats.html.html_writing import blocks
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
 

@@ -1,0 +1,1 @@
+"""The API of an open memory: the class `Ragmem` and its parts."""

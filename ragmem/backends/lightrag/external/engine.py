@@ -1,0 +1,208 @@
+"""The LightRAG objects of a store on any of its storages: opened with care, and their failures translated."""
+
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragmem.backends.lightrag import engine
+from ragmem.backends.lightrag.engine import Embedding, Engine, Instance
+from ragmem.backends.lightrag.external import lock
+from ragmem.backends.lightrag.external import profile as foreign_profile
+from ragmem.backends.lightrag.external.profile import Profile
+from ragmem.backends.lightrag.external.tables import Model
+from ragmem.domain.model import digest
+from ragmem.errors import BackendError, RagmemError
+from ragmem.ports import Models
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+_DRIVERS = frozenset(
+    "asyncpg grpc httpcore httpx neo4j opensearchpy psycopg pymilvus pymongo qdrant_client redis"
+    " tenacity".split()
+)
+"""Packages whose exceptions tell of a server and not of a bug."""
+
+ITERATIVE = (0, 8)
+"""The pgvector that searches on when the rows which its index found are of other projects."""
+
+
+class ForeignEngine(Engine):
+    """LightRAG for each workspace, on the storages of a profile.
+
+    `ahead` holds vectors by text: LightRAG's storages embed what they store, and get it from there.
+    """
+
+    def __init__(self, profile: Profile, models: Models, options: Mapping[str, object], home: Path) -> None:
+        self._profile = profile
+        self._models = models
+        self._options = options
+        self._folder = home
+        self._variables: dict[str, str] | None = None
+        self._instances: dict[str, Instance] = {}
+        self._model: Model | None = None
+        self._locked = False
+        self.place = ", ".join(foreign_profile.addresses(profile.environment)) or str(home / profile.folder)
+        self.ahead: dict[str, NDArray[np.float32]] = {}
+
+    def run(self, work: Callable[_P, Coroutine[Any, Any, _T]], *arguments: _P.args, **named: _P.kwargs) -> _T:
+        """Run a coroutine to its end; raises BackendError where a server does not answer as it should."""
+        with self._translated():
+            return engine.run(lambda: work(*arguments, **named))
+
+    def use(self, model: Model) -> None:
+        """Open workspaces with the tables of this model from now on."""
+        if self._model != model:
+            if self._model is not None:
+                self.close()
+            self._model = model
+
+    def forget_pending(self) -> None:
+        """Forget what the storages hold back of a put that failed."""
+        with contextlib.suppress(BackendError), self._translated():
+            self.discard_pending()
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except RagmemError:
+            raise
+        except Exception as error:
+            cause: BaseException | None = error
+            while cause is not None:
+                if (
+                    isinstance(cause, OSError | TimeoutError)
+                    or type(cause).__module__.split(".")[0] in _DRIVERS
+                ):
+                    problem = str(cause).strip().partition("\n")[0] or type(cause).__name__
+                    raise BackendError(
+                        f'the storage at "{self.place}" failed: {problem}',
+                        hint="is the server running, and [store] in config.toml right",
+                    ) from error
+                cause = cause.__cause__ or cause.__context__
+            raise
+
+    def instance(self, workspace: str) -> Instance:
+        """Return the opened LightRAG of a workspace; raises BackendError where its server is away."""
+        with self._translated():
+            return super().instance(workspace)
+
+    def _open(self, workspace: str) -> Instance:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # LightRAG makes its files readable for all; this keeps them to their owner.
+        (self._folder / self._profile.folder).mkdir(exist_ok=True, mode=0o700)
+        model = self._model
+        assert model is not None
+        first = self._variables is None
+        variables = self._variables = self._variables or self._reached()
+        with self._alone(first=first), foreign_profile.surroundings(variables):
+            rag = engine.construct(
+                self._folder,
+                working_dir=str(self._folder / self._profile.folder),
+                workspace=workspace,
+                storages=self._profile.storages,
+                embedding=Embedding(_table_name(model.id), model.dimensions, self._embedding()),
+                models=self._models,
+                options=self._options,
+            )
+            try:
+                instance = engine.start(rag)
+                self._refuse_other_database(instance, variables)
+            except BaseException:
+                # Those that were opened hold on to a pool of connections that all storages share.
+                engine.run(lambda: _finalize(Instance(rag, {})))
+                raise
+        return instance
+
+    def _refuse_other_database(self, instance: Instance, variables: Mapping[str, str]) -> None:
+        """Raise BackendError where LightRAG gave the connections of another database.
+
+        It has one pool for the whole process, that of whoever came first.
+        """
+        if not self._profile.uses_postgres:
+            return
+        wanted = [variables.get(f"POSTGRES_{name}") for name in ("HOST", "PORT", "DATABASE")]
+        for storage in (*instance.storages(), instance.rag.doc_status):
+            pool = getattr(storage, "db", None)
+            found = [str(getattr(pool, name, None)) for name in ("host", "port", "database")]
+            if hasattr(pool, "host") and any(a not in {None, b} for a, b in zip(wanted, found, strict=True)):
+                raise BackendError(
+                    f'this process already has a store in the PostgreSQL database "{found[2]}"',
+                    hint="close it before another one is opened",
+                )
+
+    def _alone(self, *, first: bool) -> contextlib.AbstractContextManager[None]:
+        if not (first and self._profile.url):
+            return contextlib.nullcontext()
+        from ragmem.backends.lightrag.external import postgres
+
+        return postgres.alone(self._profile.url)
+
+    def _reached(self) -> dict[str, str]:
+        """Return the variables for the storages, once their servers have answered."""
+        if self._profile.url:
+            from ragmem.backends.lightrag.external import postgres
+
+            address = postgres.resolve(self._profile.url)
+            self.place = address.place
+            variables = {**self._profile.environment, **address.variables}
+            if address.pgvector < ITERATIVE:
+                # Its index would answer with nothing where the nearest rows are of other projects.
+                variables.setdefault("POSTGRES_VECTOR_INDEX_TYPE", "")
+            else:
+                variables.setdefault(
+                    "POSTGRES_SERVER_SETTINGS", "hnsw.iterative_scan=strict_order&hnsw.ef_search=200"
+                )
+            return variables
+        if not self._locked and lock.keeps_files(self._profile.names):
+            lock.take(self._folder / self._profile.folder)
+            self._locked = True
+        variables = dict(self._profile.environment)
+        foreign_profile.reach(variables)
+        return variables
+
+    def _embedding(self) -> Callable[..., Coroutine[Any, Any, NDArray[np.float32]]]:
+        # A plain function and no method: LightRAG deep-copies its configuration.
+        ahead, models = self.ahead, self._models
+
+        async def embed(texts: list[str], context: str = "document", **_: Any) -> NDArray[np.float32]:
+            if context == "query":
+                return models.embedder.embed(list(texts), role="query")
+            # Each asked for once: another thread may drop what its own put has used.
+            known = {text: vector for text in texts if (vector := ahead.get(text)) is not None}
+            missing = [text for text in dict.fromkeys(texts) if text not in known]
+            if missing:
+                vectors = models.embedder.embed(missing, role="document")
+                known.update(zip(missing, vectors, strict=True))
+            return np.stack([known[text] for text in texts])
+
+        return embed
+
+    def close(self) -> None:
+        """Close all instances; closing twice is fine, and so is a server that went away."""
+        self.ahead.clear()
+        # What cannot be said goodbye to is gone anyway.
+        with contextlib.suppress(BackendError), self._translated():
+            super().close()
+        self._instances.clear()
+        self._variables = None
+        if self._locked:
+            lock.release(self._folder / self._profile.folder)
+            self._locked = False
+
+
+async def _finalize(instance: Instance) -> None:
+    for storage in (*instance.storages(), instance.rag.doc_status):
+        with contextlib.suppress(Exception):
+            await storage.finalize()
+
+
+def _table_name(model: str) -> str:
+    """Return a name for the model that fits into the name of a table and of no other model's."""
+    readable = "".join(letter if letter.isalnum() else "_" for letter in model.lower() if letter.isascii())
+    return f"{readable[:20].strip('_')}_{digest('model', model)[:8]}"

@@ -1,0 +1,210 @@
+"""LightRAG's merge against any of its storages, with a handful of calls for all entities of a put.
+
+The merge asks for one node, edge and list of sources at a time; over a network that is some ten round trips
+for each. Everything that it will ask for is read in four calls before it starts and written in five after it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from ragmem.backends.lightrag.engine import Instance
+from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.rows.graph_sql import ordered
+from ragmem.backends.lightrag.rows.records import Edges, Nodes
+from ragmem.backends.lightrag.rows.sources import WINDOW
+
+_Fields = dict[str, Any]
+_Pair = tuple[str, str]
+
+
+async def rows(storage: Any, keys: Iterable[str]) -> dict[str, _Fields]:
+    """Return those rows of a key-value, vector or status storage that exist, by id."""
+    wanted = list(dict.fromkeys(keys))
+    if not wanted:
+        return {}
+    found = await storage.get_by_ids(wanted)
+    # Some storages answer with nothing at all where they have none of the ids.
+    return {key: row for key, row in zip(wanted, found or (), strict=False) if row}
+
+
+class HeldGraph:
+    """The part of a graph storage that the merge calls, on nodes and edges in memory."""
+
+    def __init__(self, storage: Any) -> None:
+        self._storage = storage
+        self._nodes: dict[str, _Fields | None] = {}
+        self._edges: dict[_Pair, _Fields | None] = {}
+        self._changed_nodes: set[str] = set()
+        self._changed_edges: set[_Pair] = set()
+
+    async def load(self, wanted: Iterable[str], pairs: Iterable[_Pair]) -> None:
+        """Read these nodes and edges, absent ones as None."""
+        nodes, edges = sorted(set(wanted)), sorted({ordered(*pair) for pair in pairs})
+        self._nodes.update(dict.fromkeys(nodes))
+        self._edges.update(dict.fromkeys(edges))
+        if nodes:
+            self._nodes.update(await self._storage.get_nodes_batch(nodes))
+        if edges:
+            found = await self._storage.get_edges_batch([{"src": one, "tgt": other} for one, other in edges])
+            self._edges.update({ordered(*pair): fields for pair, fields in found.items()})
+
+    async def get_node(self, node_id: str) -> _Fields | None:
+        """Return the attributes of a node, or None."""
+        if node_id not in self._nodes:
+            await self.load([node_id], ())
+        return self._nodes[node_id]
+
+    async def has_edge(self, source_node_id: str, target_node_id: str) -> bool:
+        """Tell whether an edge exists, in either direction."""
+        return await self.get_edge(source_node_id, target_node_id) is not None
+
+    async def get_edge(self, source_node_id: str, target_node_id: str) -> _Fields | None:
+        """Return the attributes of an edge, or None."""
+        pair = ordered(source_node_id, target_node_id)
+        if pair not in self._edges:
+            await self.load((), [pair])
+        return self._edges[pair]
+
+    async def upsert_node(self, node_id: str, node_data: _Fields) -> None:
+        """Change a node; attributes that are not given keep their value."""
+        self._nodes[node_id] = {**(await self.get_node(node_id) or {}), **node_data}
+        self._changed_nodes.add(node_id)
+
+    async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: _Fields) -> None:
+        """Change an edge; attributes that are not given keep their value."""
+        pair = ordered(source_node_id, target_node_id)
+        self._edges[pair] = {**(await self.get_edge(*pair) or {}), **edge_data}
+        self._changed_edges.add(pair)
+
+    async def flush(self) -> None:
+        """Write to the storage what was changed."""
+        nodes = [(name, self._nodes[name]) for name in sorted(self._changed_nodes)]
+        edges = [(*pair, self._edges[pair]) for pair in sorted(self._changed_edges)]
+        if nodes:
+            await self._storage.upsert_nodes_batch(nodes)
+        if edges:
+            await self._storage.upsert_edges_batch(edges)
+
+
+class HeldSources:
+    """The part of a key-value storage that the merge calls, on lists of sources in memory.
+
+    LightRAG copies a list some twenty times per insert; it sees the newest WINDOW of it.
+    """
+
+    def __init__(self, storage: Any) -> None:
+        self._storage = storage
+        self._older: dict[str, list[str]] = {}
+        self._newest: dict[str, list[str]] = {}
+        self._changed: set[str] = set()
+
+    async def load(self, keys: Iterable[str]) -> None:
+        """Read the sources of these entities or relations."""
+        wanted = sorted(set(keys))
+        found = await rows(self._storage, wanted)
+        for key in wanted:
+            chunks = list(found.get(key, {}).get("chunk_ids") or ())
+            self._older[key], self._newest[key] = chunks[:-WINDOW], chunks[-WINDOW:]
+
+    async def get_by_id(self, key: str) -> _Fields | None:
+        """Return LightRAG's row {chunk_ids, count}, or None where the key is unknown."""
+        if key not in self._newest:
+            await self.load([key])
+        chunks = self._newest[key]
+        return {"chunk_ids": list(chunks), "count": len(chunks), "_id": key} if chunks else None
+
+    async def upsert(self, data: dict[str, _Fields]) -> None:
+        """Set the sources of the keys; those older than the window stay."""
+        for key, row in data.items():
+            if key not in self._newest:
+                await self.load([key])
+            self._newest[key] = row["chunk_ids"]
+            self._changed.add(key)
+
+    async def flush(self) -> None:
+        """Write what was changed."""
+        changed = {key: [*self._older[key], *self._newest[key]] for key in sorted(self._changed)}
+        if changed:
+            await self._storage.upsert(
+                {key: {"chunk_ids": chunks, "count": len(chunks)} for key, chunks in changed.items()}
+            )
+
+
+class HeldVectors:
+    """The part of a vector storage that the merge calls; an entity that has a vector keeps it.
+
+    What is embedded is a name and not a description (docs/adr/003), so nothing changes when descriptions
+    merge.
+    """
+
+    def __init__(self, storage: Any, content: Callable[[str, _Fields], str]) -> None:
+        self._storage = storage
+        self._content = content
+        self._known: set[str] = set()
+        self._added: dict[str, _Fields] = {}
+
+    async def load(self, ids: Iterable[str]) -> None:
+        """Find out which of these have a vector."""
+        self._known.update(await rows(self._storage, ids))
+
+    async def upsert(self, data: dict[str, _Fields]) -> None:
+        """Add what has no vector yet."""
+        self._added.update({key: row for key, row in data.items() if key not in self._known})
+
+    async def delete(self, ids: Sequence[str]) -> None:
+        """Do nothing: the merge only deletes what it adds again at once."""
+
+    async def flush(self) -> None:
+        """Write what was added, to the storage's buffer."""
+        if self._added:
+            await self._storage.upsert(
+                {key: {**row, "content": self._content(key, row)} for key, row in self._added.items()}
+            )
+
+
+def _entity_content(_: str, row: _Fields) -> str:
+    return names.entity_text(str(row["entity_name"]))
+
+
+async def merge(
+    instance: Instance, merges: Sequence[tuple[Nodes, Edges]], *, relation_texts: dict[str, str]
+) -> None:
+    """Merge the nodes and edges of chunks into the graph; sources first, then nodes, edges and vectors.
+
+    `relation_texts` is what is embedded of relations, by vector id.
+    """
+    from lightrag.operate import merge_nodes_and_edges
+
+    def relation_content(key: str, row: _Fields) -> str:
+        return relation_texts.get(key) or names.relation_text(str(row["src_id"]), str(row["tgt_id"]), "")
+
+    rag = instance.rag
+    pairs = {ordered(*pair) for _, edges in merges for pair in edges}
+    named = {name for nodes, _ in merges for name in nodes} | {name for pair in pairs for name in pair}
+    graph = HeldGraph(rag.chunk_entity_relation_graph)
+    entity_sources, relation_sources = HeldSources(rag.entity_chunks), HeldSources(rag.relation_chunks)
+    entities = HeldVectors(rag.entities_vdb, _entity_content)
+    relations = HeldVectors(rag.relationships_vdb, relation_content)
+    await graph.load(named, pairs)
+    await entity_sources.load(named)
+    await relation_sources.load(names.relation_key(*pair) for pair in pairs)
+    await entities.load(names.entity_id(name) for name in named)
+    await relations.load(names.relation_id(*pair) for pair in pairs)
+    await merge_nodes_and_edges(
+        chunk_results=list(merges),
+        knowledge_graph_inst=graph,
+        entity_vdb=entities,
+        relationships_vdb=relations,
+        global_config=instance.config,
+        # Its progress reports go nowhere, and no cancellation comes from there.
+        pipeline_status={},
+        pipeline_status_lock=nullcontext(),
+        # No cache: a cached summary would keep the words of a memory that is deleted later.
+        llm_response_cache=None,
+        entity_chunks_storage=entity_sources,
+        relation_chunks_storage=relation_sources,
+    )
+    # A deletion rebuilds nodes and edges from their sources, so these must never lack what those have.
+    for held in (entity_sources, relation_sources, graph, entities, relations):
+        await held.flush()

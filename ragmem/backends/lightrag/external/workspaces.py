@@ -1,0 +1,118 @@
+"""The workspaces of a store on LightRAG's storages: opened when they are needed, with the right model."""
+
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from ragmem.backends.lightrag.external.profile import Profile
+from ragmem.backends.lightrag.external.tables import Model, Registry
+from ragmem.errors import BackendError
+from ragmem.ports import Models
+from ragmem.storage.sql.database import Database
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ragmem.backends.lightrag.engine import Instance
+    from ragmem.backends.lightrag.external.engine import ForeignEngine
+
+_T = TypeVar("_T")
+_P = ParamSpec("_P")
+
+
+class Workspaces:
+    """What is known of a store's workspaces, and LightRAG for each, imported on first use.
+
+    A workspace is not to be opened for the first time inside of a transaction: for its tables LightRAG waits
+    until all transactions of the server's database have ended.
+    """
+
+    def __init__(
+        self, profile: Profile, options: Mapping[str, object], models: Models, database: Database
+    ) -> None:
+        self._profile = profile
+        self._options = options
+        self._models = models
+        self._database = database
+        self.registry = Registry(database, profile.identity)
+        self._opened: ForeignEngine | None = None
+        self._opening = threading.Lock()
+
+    @property
+    def _engine(self) -> "ForeignEngine":
+        with self._opening:
+            if self._opened is None:
+                from ragmem.backends.lightrag.external.engine import ForeignEngine
+
+                self._opened = ForeignEngine(self._profile, self._models, self._options, self._database.home)
+            return self._opened
+
+    @property
+    def ahead(self) -> "dict[str, NDArray[np.float32]]":
+        """Vectors by text, for LightRAG's storages to find."""
+        return self._engine.ahead
+
+    def forget_ahead(self, texts: Iterable[str]) -> None:
+        """Drop the vectors of these texts; one that stayed would keep all of its call."""
+        if self._opened is not None:
+            for text in texts:
+                self._opened.ahead.pop(text, None)
+
+    def run(self, work: Callable[_P, Coroutine[Any, Any, _T]], *arguments: _P.args, **named: _P.kwargs) -> _T:
+        """Run a coroutine to its end; raises BackendError where a server does not answer as it should."""
+        return self._engine.run(work, *arguments, **named)
+
+    def asked_model(self) -> Model:
+        """Return the model that would make vectors now."""
+        embedder = self._models.embedder
+        return Model(embedder.model_id, embedder.dimensions)
+
+    def refuse_other_model(self) -> None:
+        """Raise BackendError where the store has vectors of another model."""
+        pinned, asked = self.registry.model(), self.asked_model()
+        if pinned is not None and pinned != asked:
+            raise BackendError(
+                f'the vectors in the store are of the model "{pinned.id}", not of "{asked.id}"',
+                hint="run `ragmem seed --rebuild`, or set [models] back",
+            )
+
+    def opened(self, projects: Iterable[str] | None = None) -> dict[str, "Instance"]:
+        """Return the opened LightRAG of each of these projects (None: all) that was ever written to."""
+        known = self.registry.workspaces()
+        chosen = [
+            project
+            for project in (known if projects is None else dict.fromkeys(projects))
+            if project in known
+        ]
+        if not chosen:
+            return {}
+        self._engine.use(self.registry.model() or self.asked_model())
+        return {project: self._engine.instance(known[project]) for project in chosen}
+
+    def open_new(self, projects: Iterable[str]) -> None:
+        """Open the workspaces of these projects, those that have none get one."""
+        wanted, known = list(projects), self.registry.workspaces()
+        new = [project for project in wanted if project not in known]
+        if new:
+            with self._database.write() as connection:
+                for project in new:
+                    self.registry.add_workspace(connection, project)
+        self.opened(wanted)
+
+    def holding(self, memory_ids: Sequence[str]) -> dict[str, "Instance"]:
+        """Return the opened LightRAG of each project that may hold some of these memories."""
+        places = self.registry.places(memory_ids)
+        # A put that was killed before its commit left a document whose place nobody knows.
+        lost = len(places) < len(memory_ids)
+        return self.opened(None if lost else set(places.values()))
+
+    def forget_pending(self) -> None:
+        """Forget what the storages hold back of a put that failed."""
+        if self._opened is not None:
+            self._opened.forget_pending()
+
+    def close(self) -> None:
+        """Close LightRAG; closing twice is fine."""
+        if self._opened is not None:
+            self._opened.close()

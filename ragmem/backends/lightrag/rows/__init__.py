@@ -1,0 +1,1 @@
+"""The SQL of the store's rows: documents, names, graph, orphans."""

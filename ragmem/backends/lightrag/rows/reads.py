@@ -1,0 +1,223 @@
+"""Reads of the graph and counts, straight from the tables."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from ragmem.backends.lightrag.rows import graph_sql, names
+from ragmem.domain.model import Entity, Relation
+from ragmem.errors import BackendError
+from ragmem.storage.sql.batches import batches, marks
+
+_BY_CHUNK = "store_vectors_by_chunk"
+
+_LAST_CHARACTER = "\U0010ffff"
+
+_COUNTS = {
+    "documents": "SELECT count(*) FROM store_documents",
+    "chunks": "SELECT count(*) FROM store_kv WHERE namespace = 'text_chunks'",
+    "vectors": "SELECT count(*) FROM store_vectors",
+    "entities": "SELECT count(*) FROM store_nodes",
+    "relations": "SELECT count(*) FROM store_edges",
+    "workspaces": "SELECT count(DISTINCT workspace) FROM store_documents",
+}
+
+NO_STATISTICS: Mapping[str, int] = dict.fromkeys(_COUNTS, 0)
+"""The counts of a store that was never written to."""
+
+
+def statistics(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return the number of rows of each sort."""
+    return {name: connection.execute(statement).fetchone()[0] for name, statement in _COUNTS.items()}
+
+
+def vector_models(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
+    """Return how many vectors there are by model and number of dimensions, most first; reads all rows."""
+    return {
+        (model, dimensions): count
+        for model, dimensions, count in connection.execute(
+            "SELECT model, length(vector), count(*) FROM store_vectors GROUP BY 1, 2 ORDER BY 3 DESC"
+        )
+    }
+
+
+def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
+    """Return how long this model's vectors are; 0 where no chunk has one."""
+    row = connection.execute(
+        "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
+        (names.CHUNKS, model),
+    ).fetchone()
+    return int(row[0]) if row is not None else 0
+
+
+def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) -> dict[int, str]:
+    """Return sequence number -> chunk of the vectors that these chunks have, of this model and of others."""
+    found: dict[int, str] = {}
+    by_id = connection.execute(
+        "SELECT 1 FROM pragma_index_list('store_vectors') WHERE name = ?", (_BY_CHUNK,)
+    )
+    if by_id.fetchone() is not None:
+        for part in batches(chunk_ids):
+            # Of the two indexes that serve, SQLite would take the one by namespace and model.
+            found.update(
+                connection.execute(
+                    f"SELECT seq, id FROM store_vectors INDEXED BY {_BY_CHUNK}"
+                    f" WHERE namespace = 'chunks' AND id IN ({marks(part)})",
+                    part,
+                )
+            )
+        return found
+    # A home of an earlier release that cannot be written: an entry is looked for in every workspace.
+    spaces = [name for (name,) in connection.execute("SELECT DISTINCT workspace FROM store_documents")]
+    for workspace in spaces:
+        for part in batches(chunk_ids):
+            found.update(
+                connection.execute(
+                    "SELECT seq, id FROM store_vectors WHERE workspace = ? AND namespace = 'chunks'"
+                    f" AND id IN ({marks(part)})",
+                    (workspace, *part),
+                )
+            )
+    return found
+
+
+def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: str, dimensions: int) -> None:
+    """Raise BackendError where this model made vectors, and all of them with another number of dimensions.
+
+    A server that has another model under the same name would else hide all that was stored before.
+    """
+    ours = "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ?"
+    made = connection.execute(f"{ours} LIMIT 1", (namespace, model)).fetchone()
+    if made is None or made[0] == dimensions:
+        return
+    if connection.execute(
+        f"{ours} AND length(vector) = ? LIMIT 1", (namespace, model, dimensions)
+    ).fetchone():
+        return
+    raise BackendError(
+        f'the vectors have {made[0]} dimensions, and "{model}" makes {dimensions} now',
+        hint="run `ragmem doctor --repair` to have them made anew, or set the former model back",
+    )
+
+
+def content_hashes(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Return the fingerprint under which each memory was put, by (project, id).
+
+    A memory that sits in two projects, or in another than asked for, comes as it is: under its project.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for part in batches(ids):
+        for project, key, value in connection.execute(
+            f"SELECT workspace, id, content_hash FROM store_documents WHERE id IN ({marks(part)})", part
+        ):
+            found[project, key] = value
+    return found
+
+
+def _workspaces(connection: sqlite3.Connection, project: str | None) -> list[str]:
+    if project is not None:
+        return [project]
+    rows = connection.execute("SELECT DISTINCT workspace FROM store_nodes ORDER BY workspace")
+    return [workspace for (workspace,) in rows]
+
+
+def entity(name: str, data: Mapping[str, Any]) -> Entity:
+    """Return the entity of a node's attributes."""
+    return Entity(
+        name=name,
+        type=str(data.get("entity_type", "UNKNOWN")),
+        description=_readable(data.get("description", "")),
+    )
+
+
+def relation(source: str, target: str, weight: float, data: Mapping[str, Any]) -> Relation:
+    """Return the relation of an edge's attributes."""
+    return Relation(
+        source=source,
+        target=target,
+        keywords=str(data.get("keywords", "")),
+        description=_readable(str(data.get("description", ""))),
+        weight=weight,
+    )
+
+
+def _readable(description: str) -> str:
+    return "\n".join(description.split(names.SEPARATOR))
+
+
+def entities(
+    connection: sqlite3.Connection, prefix: str, *, limit: int, project: str | None
+) -> list[tuple[Entity, int]]:
+    """Return entities by prefix with their degree, most connected first.
+
+    What several projects speak of is one entity here, with its relations of all of them counted.
+    """
+    folded = prefix.lower()
+    found: list[tuple[int, str, str]] = []
+    for workspace in _workspaces(connection, project):
+        condition = "AND folded >= ? AND folded < ?" if folded else ""
+        values = (folded, folded + _LAST_CHARACTER) if folded else ()
+        found += connection.execute(
+            f"SELECT degree, id, data FROM store_nodes WHERE workspace = ? {condition}"
+            " ORDER BY degree DESC, id LIMIT ?",
+            (workspace, *values, limit),
+        ).fetchall()
+    degrees: dict[str, int] = {}
+    described: dict[str, str] = {}
+    for degree, name, data in sorted(found, key=lambda row: (-row[0], row[1])):
+        degrees[name] = degrees.get(name, 0) + degree
+        described.setdefault(name, data)
+    leading = sorted(degrees, key=lambda name: (-degrees[name], name))[:limit]
+    return [(entity(name, orjson.loads(described[name])), degrees[name]) for name in leading]
+
+
+def neighbours(
+    connection: sqlite3.Connection, name: str, *, limit: int, project: str | None
+) -> list[tuple[Relation, Entity]]:
+    """Return the relations of an entity and the entities at their other end, heaviest first."""
+    found: list[tuple[Relation, Entity]] = []
+    for workspace in _workspaces(connection, project):
+        rows = connection.execute(
+            "SELECT source, target, weight, data FROM store_edges WHERE workspace = ?1 AND source = ?2"
+            " UNION ALL"
+            " SELECT source, target, weight, data FROM store_edges WHERE workspace = ?1 AND target = ?2"
+            " ORDER BY weight DESC, source, target LIMIT ?3",
+            (workspace, name, limit),
+        ).fetchall()
+        others = [target if source == name else source for source, target, _, _ in rows]
+        data_of = {key: data for key, data, _ in graph_sql.nodes(connection, workspace, others)}
+        for other, (source, target, weight, raw) in zip(others, rows, strict=True):
+            edge = relation(source, target, weight, orjson.loads(raw))
+            found.append((edge, entity(other, data_of.get(other, {}))))
+    found.sort(key=lambda pair: (-pair[0].weight, pair[0].source, pair[0].target))
+    return found[:limit]
+
+
+def subgraph(
+    connection: sqlite3.Connection, label: str, *, depth: int, limit: int, project: str | None
+) -> dict[str, Any]:
+    """Return the graph around a label; of all projects, side by side, each id is then "project/name"."""
+    if project is not None:
+        return graph_sql.around(connection, project, label, depth=depth, limit=limit)
+    joined: dict[str, Any] = {"nodes": [], "edges": [], "is_truncated": False}
+    workspaces = list(_workspaces(connection, None))
+    for left, workspace in zip(range(len(workspaces), 0, -1), workspaces, strict=True):
+        room = limit - len(joined["nodes"])
+        if room <= 0:
+            joined["is_truncated"] = True
+            break
+        if label == graph_sql.ALL:
+            # The first project would take all the room, and the others be missed.
+            room = -(-room // left)
+        found = graph_sql.around(connection, workspace, label, depth=depth, limit=room)
+        joined["is_truncated"] = joined["is_truncated"] or found["is_truncated"]
+        for node in found["nodes"]:
+            node["id"] = f"{workspace}/{node['id']}"
+            joined["nodes"].append(node)
+        for edge in found["edges"]:
+            edge["source"], edge["target"] = f"{workspace}/{edge['source']}", f"{workspace}/{edge['target']}"
+            edge["id"] = f"{edge['source']}-{edge['target']}"
+            joined["edges"].append(edge)
+    return joined

@@ -1,0 +1,176 @@
+"""A record as the rows that LightRAG keeps of a document, and back."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from ragmem.backends.lightrag.rows import names
+from ragmem.domain.model import Extraction, Record, digest
+
+_Fields = dict[str, Any]
+Nodes = dict[str, list[_Fields]]
+Edges = dict[tuple[str, str], list[_Fields]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a cached extraction says: entities by name, relations by ordered pair."""
+
+    entities: dict[str, list[_Fields]]
+    relations: dict[tuple[str, str], list[_Fields]]
+
+
+def fingerprint(record: Record, model: str) -> str:
+    """Return a hash of all that the store keeps of a record; an equal one needs no second put."""
+    memory = record.memory
+    parts = [model, memory.scope.project, memory.indexed_text, memory.event_time.isoformat()]
+    for chunk in record.chunks:
+        parts += [chunk.id, chunk.searchable]
+    for extraction in record.extractions:
+        parts += [extraction.chunk_id, cached_extraction(extraction)]
+    return digest("record", *parts)
+
+
+def texts_of(record: Record) -> str:
+    """Return a hash of what is embedded of a record's chunks: an id alone says nothing of the heading."""
+    return digest("texts", *(part for chunk in record.chunks for part in (chunk.id, chunk.searchable)))
+
+
+# A put asks for the rows of an extraction some eight times: for its fingerprint, its vectors, its merge.
+_remembered = lru_cache(maxsize=256)
+
+
+@_remembered
+def _entity_rows(extraction: Extraction) -> tuple[_Fields, ...]:
+    rows = []
+    for entity in extraction.entities:
+        name = names.clean_name(entity.name)
+        if name:
+            rows.append(
+                {
+                    "name": name,
+                    "type": entity.type or "UNKNOWN",
+                    "description": _clean(entity.description) or name,
+                }
+            )
+    return tuple(rows)
+
+
+@_remembered
+def _relation_rows(extraction: Extraction) -> tuple[_Fields, ...]:
+    rows = []
+    for relation in extraction.relations:
+        source, target = names.clean_name(relation.source), names.clean_name(relation.target)
+        if source and target and source != target:
+            rows.append(
+                {
+                    "source": source,
+                    "target": target,
+                    "keywords": _clean(relation.keywords),
+                    "description": _clean(relation.description) or f"{source} {relation.keywords} {target}",
+                    "weight": relation.weight,
+                }
+            )
+    return tuple(rows)
+
+
+def _clean(text: str) -> str:
+    """Return a text that survives LightRAG's merge as it is: it splits at its separator and strips."""
+    return text.replace(names.SEPARATOR, " ").strip()
+
+
+@_remembered
+def cached_extraction(extraction: Extraction) -> str:
+    """Return the JSON from which a deletion rebuilds what other documents said; LightRAG reads it as well."""
+    return orjson.dumps(
+        {"entities": _entity_rows(extraction), "relationships": _relation_rows(extraction)}
+    ).decode()
+
+
+def read_extraction(cached: str) -> Found:
+    """Return a cached extraction by name and pair; what is not ours (an LLM's text) counts as empty."""
+    entities: dict[str, list[_Fields]] = {}
+    relations: dict[tuple[str, str], list[_Fields]] = {}
+    try:
+        content = orjson.loads(cached)
+    except orjson.JSONDecodeError:
+        content = {}
+    for row in content.get("entities", ()):
+        entities.setdefault(row["name"], []).append(row)
+    for row in content.get("relationships", ()):
+        one, other = sorted((row["source"], row["target"]))
+        relations.setdefault((one, other), []).append(row)
+    return Found(entities, relations)
+
+
+def merge_input(record: Record) -> list[tuple[Nodes, Edges]]:
+    """Return (nodes, edges) of each chunk, as LightRAG's merge takes them; newer events sort last."""
+    path = names.file_token(record.memory.id)
+    moment = int(record.memory.event_time.timestamp())
+    result = []
+    for extraction in record.extractions:
+        origin = {"source_id": extraction.chunk_id, "file_path": path, "timestamp": moment}
+        nodes: Nodes = {}
+        for row in _entity_rows(extraction):
+            nodes.setdefault(row["name"], []).append(
+                {
+                    "entity_name": row["name"],
+                    "entity_type": row["type"],
+                    "description": row["description"],
+                    **origin,
+                }
+            )
+        edges: Edges = {}
+        for row in _relation_rows(extraction):
+            edges.setdefault((row["source"], row["target"]), []).append(
+                {
+                    "src_id": row["source"],
+                    "tgt_id": row["target"],
+                    "weight": row["weight"],
+                    "description": row["description"],
+                    "keywords": row["keywords"],
+                    **origin,
+                }
+            )
+        result.append((nodes, edges))
+    return result
+
+
+def candidates(record: Record) -> tuple[list[str], list[list[str]]]:
+    """Return all entity names and relation pairs of a record: LightRAG's anchors for recovery."""
+    entities: set[str] = set()
+    pairs: set[tuple[str, str]] = set()
+    for extraction in record.extractions:
+        entities.update(row["name"] for row in _entity_rows(extraction))
+        for row in _relation_rows(extraction):
+            one, other = sorted((row["source"], row["target"]))
+            pairs.add((one, other))
+            entities.update((one, other))
+    return sorted(entities), [list(pair) for pair in sorted(pairs)]
+
+
+def vector_texts(records: Iterable[Record]) -> dict[tuple[str, str, str], str]:
+    """Return what is to be embedded for the records, by workspace, namespace and id."""
+    texts: dict[tuple[str, str, str], str] = {}
+    for record in records:
+        space = record.memory.scope.project
+        for chunk in record.chunks:
+            texts[space, names.CHUNKS, chunk.id] = chunk.searchable
+        for extraction in record.extractions:
+            for row in _entity_rows(extraction):
+                texts.setdefault(
+                    (space, names.ENTITIES, names.entity_id(row["name"])),
+                    names.entity_text(row["name"]),
+                )
+            for row in _relation_rows(extraction):
+                source, target = row["source"], row["target"]
+                for name in (source, target):
+                    texts.setdefault((space, names.ENTITIES, names.entity_id(name)), names.entity_text(name))
+                texts.setdefault(
+                    (space, names.RELATIONSHIPS, names.relation_id(source, target)),
+                    names.relation_text(source, target, row["keywords"]),
+                )
+    return texts

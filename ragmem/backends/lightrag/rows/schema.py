@@ -1,0 +1,221 @@
+"""The tables of the store, as steps from version to version; all have a `workspace` column (a project).
+
+To change a table, append a `Migration` to STORE; ragmem/storage/sql/migrations.py says how.
+"""
+
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.migrations import Migration, Schema, settle, table_exists
+from ragmem.storage.sql.sqlite import SQLiteDatabase
+
+_META = "CREATE TABLE IF NOT EXISTS storage_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+
+_TABLES = (
+    _META,
+    # Key-value rows of LightRAG: full_docs, text_chunks, llm_response_cache, full_entities, full_relations.
+    """
+    CREATE TABLE IF NOT EXISTS store_kv (
+      workspace TEXT NOT NULL,
+      namespace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      data TEXT NOT NULL,
+      created INTEGER NOT NULL,
+      updated INTEGER NOT NULL,
+      UNIQUE (workspace, namespace, id)
+    )
+    """,
+    # entity_chunks and relation_chunks, one row per mention: LightRAG keeps a hub's list in one value, which
+    # would be rewritten whole by each insert that mentions the hub. `seq` grows, so newest = highest.
+    """
+    CREATE TABLE IF NOT EXISTS store_sources (
+      seq INTEGER PRIMARY KEY,
+      workspace TEXT NOT NULL,
+      namespace TEXT NOT NULL,
+      key TEXT NOT NULL,
+      chunk_id TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_sources_by_age ON store_sources (workspace, namespace, key, seq)",
+    # Unique in this order and not by key: the mentions of a chunk lie on one page, so that an insert writes a
+    # page or two and not one for each entity.
+    """
+    CREATE UNIQUE INDEX IF NOT EXISTS store_sources_by_chunk
+    ON store_sources (workspace, chunk_id, namespace, key)
+    """,
+    # A vector is int8 with its own scale. A changed vector is a new row with a new seq, never an update, so
+    # that what was derived from a seq stays true. AUTOINCREMENT: a seq is never used again.
+    # `subject`: chunks: id of the memory; entities: name; relationships: source (and `object`: target).
+    """
+    CREATE TABLE IF NOT EXISTS store_vectors (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      workspace TEXT NOT NULL,
+      namespace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      object TEXT NOT NULL,
+      model TEXT NOT NULL,
+      scale REAL NOT NULL,
+      vector BLOB NOT NULL,
+      created INTEGER NOT NULL,
+      UNIQUE (workspace, namespace, id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_vectors_by_model ON store_vectors (namespace, model, workspace, seq)",
+    """
+    CREATE INDEX IF NOT EXISTS store_vectors_by_memory ON store_vectors (workspace, subject)
+    WHERE namespace = 'chunks'
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS store_nodes (
+      workspace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      folded TEXT NOT NULL,        -- the name in lower case, for search by prefix
+      degree INTEGER NOT NULL DEFAULT 0,
+      data TEXT NOT NULL,
+      UNIQUE (workspace, id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_nodes_by_name ON store_nodes (workspace, folded)",
+    "CREATE INDEX IF NOT EXISTS store_nodes_by_degree ON store_nodes (workspace, degree DESC, id)",
+    """
+    CREATE TABLE IF NOT EXISTS store_edges (
+      workspace TEXT NOT NULL,
+      source TEXT NOT NULL,        -- source < target: edges have no direction
+      target TEXT NOT NULL,
+      weight REAL NOT NULL DEFAULT 1.0,
+      data TEXT NOT NULL,
+      UNIQUE (workspace, source, target)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_edges_by_target ON store_edges (workspace, target, source)",
+    # Degrees are kept, not counted: ranking all entities by degree would read every edge.
+    """
+    CREATE TRIGGER IF NOT EXISTS store_edges_added AFTER INSERT ON store_edges BEGIN
+      UPDATE store_nodes SET degree = degree + 1
+      WHERE workspace = new.workspace AND id IN (new.source, new.target);
+    END
+    """,
+    """
+    CREATE TRIGGER IF NOT EXISTS store_edges_removed AFTER DELETE ON store_edges BEGIN
+      UPDATE store_nodes SET degree = degree - 1
+      WHERE workspace = old.workspace AND id IN (old.source, old.target);
+    END
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS store_documents (
+      workspace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      status TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      updated_at TEXT NOT NULL,
+      file_path TEXT NOT NULL,
+      track_id TEXT NOT NULL,
+      content_hash TEXT NOT NULL,
+      is_duplicate INTEGER NOT NULL DEFAULT 0,
+      original_id TEXT NOT NULL DEFAULT '',
+      data TEXT NOT NULL,
+      UNIQUE (workspace, id)
+    )
+    """,
+    "CREATE INDEX IF NOT EXISTS store_documents_by_id ON store_documents (id)",
+    "CREATE INDEX IF NOT EXISTS store_documents_by_age ON store_documents (workspace, created_at, id)",
+    """
+    CREATE INDEX IF NOT EXISTS store_documents_by_status
+    ON store_documents (workspace, status, created_at, id)
+    """,
+    "CREATE INDEX IF NOT EXISTS store_documents_by_path ON store_documents (workspace, file_path)",
+    "CREATE INDEX IF NOT EXISTS store_documents_by_hash ON store_documents (workspace, content_hash)",
+    "CREATE INDEX IF NOT EXISTS store_documents_by_track ON store_documents (workspace, track_id)",
+)
+
+TABLES = ("store_kv", "store_sources", "store_vectors", "store_nodes", "store_edges", "store_documents")
+
+
+def _stamped(database: Database, connection: Connection) -> int:
+    if not table_exists(database, connection, "storage_meta"):
+        return 0
+    row = connection.execute("SELECT value FROM storage_meta WHERE key = 'version'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _stamp(connection: Connection, version: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO storage_meta VALUES ('version', ?)", (str(version),))
+
+
+# The rows of a namespace that follow a seq: with the workspace in between, an index could not tell them. Its
+# entries end with the seq, as those of every index do.
+_VECTORS_BY_AGE = (
+    "DROP INDEX IF EXISTS store_vectors_by_model",
+    "CREATE INDEX IF NOT EXISTS store_vectors_by_age ON store_vectors (namespace, model)",
+)
+
+# Two models' vectors of one text may stand side by side. A constraint of a table cannot be taken off, so the
+# table is written anew; the seqs stay, and so does the highest that was ever given. The unique index is an
+# index of its own this time, and is built sorted, after the rows.
+_TWO_MODELS = (
+    "DROP TABLE IF EXISTS store_vectors_anew",
+    """
+    CREATE TABLE store_vectors_anew (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      workspace TEXT NOT NULL,
+      namespace TEXT NOT NULL,
+      id TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      object TEXT NOT NULL,
+      model TEXT NOT NULL,
+      scale REAL NOT NULL,
+      vector BLOB NOT NULL,
+      created INTEGER NOT NULL
+    )
+    """,
+    """
+    INSERT INTO store_vectors_anew
+    SELECT seq, workspace, namespace, id, subject, object, model, scale, vector, created
+    FROM store_vectors ORDER BY seq
+    """,
+    "DELETE FROM sqlite_sequence WHERE name = 'store_vectors_anew'",
+    """
+    INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'store_vectors_anew', seq FROM sqlite_sequence WHERE name = 'store_vectors'
+    """,
+    "DROP TABLE store_vectors",
+    "ALTER TABLE store_vectors_anew RENAME TO store_vectors",
+    "CREATE UNIQUE INDEX store_vectors_by_id ON store_vectors (workspace, namespace, id, model)",
+    "CREATE INDEX store_vectors_by_age ON store_vectors (namespace, model)",
+    """
+    CREATE INDEX store_vectors_by_memory ON store_vectors (workspace, subject) WHERE namespace = 'chunks'
+    """,
+)
+
+# Where a chunk is of which only the id is known, in whatever workspace; its entries end with the seq, so that
+# no row need be read.
+_CHUNKS_BY_ID = (
+    """
+    CREATE INDEX IF NOT EXISTS store_vectors_by_chunk ON store_vectors (id) WHERE namespace = 'chunks'
+    """,
+)
+
+STORE = Schema(
+    "store",
+    (
+        Migration(1, "tables", _TABLES),
+        Migration(2, "vectors by age", _VECTORS_BY_AGE, reads_without=True),
+        Migration(3, "vectors of two models", _TWO_MODELS, reads_without=True),
+        Migration(4, "vectors of chunks by id", _CHUNKS_BY_ID, reads_without=True),
+    ),
+    stamped=_stamped,
+    stamp=_stamp,
+)
+"""The store's tables; `storage_meta` has their version."""
+
+
+def is_ready(database: SQLiteDatabase) -> bool:
+    """Tell whether the tables exist, without creating any; older ones are brought up to date.
+
+    Raises what `settle` raises.
+    """
+    return database.exists() and settle(database, STORE, create=False)
+
+
+def create(database: SQLiteDatabase) -> None:
+    """Create the tables where they are missing; doing it twice is fine."""
+    settle(database, STORE)

@@ -1,0 +1,140 @@
+"""LightRAG's key-value storage on the shared database."""
+
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import orjson
+from lightrag.base import BaseKVStorage
+
+from ragmem.backends.lightrag.rows import sources
+from ragmem.backends.lightrag.storages.home import home_of
+from ragmem.storage.sql.batches import batches, marks
+
+TEXT_CHUNKS = "text_chunks"
+_STAMPS = ("_id", "create_time", "update_time")
+
+
+@final
+@dataclass
+class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
+    """One namespace of one workspace; each write is durable with the transaction around it."""
+
+    supports_strict_point_reads: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.final_namespace = self.namespace
+        self._database = home_of(self.global_config).database
+        self._tracks_sources = self.namespace in sources.NAMESPACES
+
+    async def index_done_callback(self) -> None:
+        """Nothing waits: writes go to the database at once."""
+
+    async def get_by_id(self, id: str) -> dict[str, Any] | None:  # noqa: A002 - LightRAG's name
+        """Return the row, or None."""
+        return (await self.get_by_ids([id]))[0]
+
+    async def get_by_id_strict(self, id: str) -> dict[str, Any] | None:  # noqa: A002 - LightRAG's name
+        """Return the row; None means that it is surely absent."""
+        return await self.get_by_id(id)
+
+    async def get_by_ids(self, ids: list[str]) -> list[dict[str, Any] | None]:
+        """Return the rows in the order of the ids, None for each that is absent."""
+        found: dict[str, dict[str, Any]] = {}
+        with self._database.read() as connection:
+            if self._tracks_sources:
+                chunks = sources.newest_chunks_of(
+                    connection, self.workspace, self.namespace, ids, sources.WINDOW
+                )
+                return [sources.tracking_row(key, chunks[key]) if key in chunks else None for key in ids]
+            for part in batches(ids):
+                for key, data, created, updated in connection.execute(
+                    f"SELECT id, data, created, updated FROM store_kv"
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
+                    (self.workspace, self.namespace, *part),
+                ):
+                    row = orjson.loads(data)
+                    row.update(_id=key, create_time=created, update_time=updated)
+                    found[key] = row
+        return [found.get(key) for key in ids]
+
+    async def filter_keys(self, keys: set[str]) -> set[str]:
+        """Return the keys that are not stored."""
+        missing = set(keys)
+        with self._database.read() as connection:
+            if self._tracks_sources:
+                return missing - sources.known_keys(connection, self.workspace, self.namespace, keys)
+            for part in batches(keys):
+                missing.difference_update(
+                    key
+                    for (key,) in connection.execute(
+                        "SELECT id FROM store_kv"
+                        f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
+                        (self.workspace, self.namespace, *part),
+                    )
+                )
+        return missing
+
+    async def upsert(self, data: dict[str, dict[str, Any]]) -> None:
+        """Write the rows; LightRAG expects the time stamps to be set in what it passed."""
+        if self._tracks_sources:
+            self._replace_sources(data)
+            return
+        now = int(time.time())
+        rows = []
+        # In order of the keys, so that neighbouring rows of the index are written together.
+        for key, row in sorted(data.items()):
+            if self.namespace == TEXT_CHUNKS:
+                row.setdefault("llm_cache_list", [])
+            row["_id"] = key
+            row.setdefault("create_time", now)
+            row["update_time"] = now
+            stored = {name: value for name, value in row.items() if name not in _STAMPS}
+            rows.append((self.workspace, self.namespace, key, orjson.dumps(stored).decode(), now, now))
+        with self._database.write() as connection:
+            connection.executemany(
+                "INSERT INTO store_kv VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (workspace, namespace, id)"
+                " DO UPDATE SET data = excluded.data, updated = excluded.updated",
+                rows,
+            )
+
+    def _replace_sources(self, data: dict[str, dict[str, Any]]) -> None:
+        with self._database.write() as connection:
+            before = sources.newest_chunks_of(
+                connection, self.workspace, self.namespace, data, sources.WINDOW
+            )
+            changes = [(key, before.get(key, []), row.get("chunk_ids") or []) for key, row in data.items()]
+            sources.replace(connection, self.workspace, self.namespace, changes)
+
+    async def delete(self, ids: list[str]) -> None:
+        """Remove the rows; unknown ids are ignored."""
+        with self._database.write() as connection:
+            if self._tracks_sources:
+                sources.delete_keys(connection, self.workspace, self.namespace, ids)
+                return
+            connection.executemany(
+                "DELETE FROM store_kv WHERE workspace = ? AND namespace = ? AND id = ?",
+                [(self.workspace, self.namespace, key) for key in ids],
+            )
+            if self.namespace == TEXT_CHUNKS:
+                # LightRAG sees only the newest part of a hub's sources, so it cannot remove the older ones.
+                sources.forget_chunks(connection, self.workspace, ids)
+
+    async def is_empty(self) -> bool:
+        """Tell whether the namespace has no row."""
+        table = "store_sources" if self._tracks_sources else "store_kv"
+        with self._database.read() as connection:
+            row = connection.execute(
+                f"SELECT 1 FROM {table} WHERE workspace = ? AND namespace = ? LIMIT 1",
+                (self.workspace, self.namespace),
+            ).fetchone()
+        return row is None
+
+    async def drop(self) -> dict[str, str]:
+        """Remove all rows of the namespace."""
+        table = "store_sources" if self._tracks_sources else "store_kv"
+        with self._database.write() as connection:
+            connection.execute(
+                f"DELETE FROM {table} WHERE workspace = ? AND namespace = ?", (self.workspace, self.namespace)
+            )
+        return {"status": "success", "message": "data dropped"}

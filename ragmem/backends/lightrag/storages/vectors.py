@@ -1,0 +1,247 @@
+"""LightRAG's vector storage on the shared database."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import orjson
+from lightrag.base import BaseVectorStorage
+from numpy.typing import NDArray
+
+from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.storages.home import home_of
+from ragmem.backends.lightrag.vectors.segments import quantise, restore
+from ragmem.storage.sql.batches import batches, marks
+
+_Fields = dict[str, Any]
+
+
+@final
+@dataclass
+class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
+    """The vectors of one namespace of one workspace.
+
+    Changes wait until `index_done_callback`, which embeds what is missing in one call. Rows hold who a vector
+    belongs to and nothing that the other storages know better: content and path of a chunk are joined from
+    its own row, so nothing here goes stale.
+    """
+
+    def __post_init__(self) -> None:
+        self._validate_embedding_func()
+        self._home = home_of(self.global_config)
+        self._database = self._home.database
+        options = self.global_config.get("vector_db_storage_cls_kwargs") or {}
+        self.cosine_better_than_threshold = float(options.get("cosine_better_than_threshold", 0.2))
+        self._model = (self._home.embedder or self._home.models.embedder).model_id
+        # None marks a removal. LightRAG removes a relation and adds it again at each merge: in between the
+        # row (and its vector) must not be lost.
+        self._pending: dict[str, _Fields | None] = {}
+
+    async def upsert(self, data: dict[str, _Fields]) -> None:
+        """Add rows; an entity or relation that is there already keeps its vector."""
+        self._pending.update(data)
+
+    async def delete(self, ids: list[str]) -> None:
+        """Remove rows; unknown ids are ignored."""
+        self._pending.update(dict.fromkeys(ids))
+
+    async def delete_entity(self, entity_name: str) -> None:
+        """Remove the vector of an entity."""
+        await self.delete([names.entity_id(entity_name)])
+
+    async def delete_entity_relation(self, entity_name: str) -> None:
+        """Remove the vectors of all relations of an entity."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                # Reads all of the workspace's relations: an index for this rare call would cost each insert.
+                "SELECT DISTINCT id FROM store_vectors"
+                " WHERE workspace = ?1 AND namespace = ?2 AND (subject = ?3 OR object = ?3)",
+                (self.workspace, self.namespace, entity_name),
+            ).fetchall()
+        await self.delete([key for (key,) in rows])
+        for key, fields in list(self._pending.items()):
+            if fields is not None and entity_name in (fields.get("src_id"), fields.get("tgt_id")):
+                self._pending[key] = None
+
+    async def drop_pending_index_ops(self) -> None:
+        """Forget what waits."""
+        self._pending.clear()
+
+    async def index_done_callback(self) -> None:
+        """Write what waits; on failure it waits on."""
+        if not self._pending:
+            return
+        with self._database.write() as connection:
+            removed = [key for key, fields in self._pending.items() if fields is None]
+            for part in batches(removed):
+                connection.execute(
+                    "DELETE FROM store_vectors"
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
+                    (self.workspace, self.namespace, *part),
+                )
+            added = {key: fields for key, fields in self._pending.items() if fields is not None}
+            if self.namespace != names.CHUNKS:
+                for key in self._present(added):
+                    del added[key]
+            await self._insert(added)
+        self._pending.clear()
+
+    def _present(self, keys: Iterable[str]) -> set[str]:
+        found: set[str] = set()
+        with self._database.read() as connection:
+            for part in batches(keys):
+                found.update(
+                    key
+                    for (key,) in connection.execute(
+                        f"SELECT id FROM store_vectors WHERE workspace = ? AND namespace = ?"
+                        f" AND id IN ({marks(part)}) AND +model = ?",
+                        (self.workspace, self.namespace, *part, self._model),
+                    )
+                )
+        return found
+
+    async def _insert(self, added: dict[str, _Fields]) -> None:
+        prepared = self._home.prepared
+        unknown = [key for key in added if (self.workspace, self.namespace, key) not in prepared]
+        fresh: dict[str, NDArray[np.float32]] = {}
+        if unknown:
+            texts = [self._text(added[key]) for key in unknown]
+            fresh = dict(zip(unknown, await self.embedding_func(texts, context="document"), strict=True))
+        now = int(time.time())
+        rows = []
+        for key, fields in added.items():
+            vector = fresh.get(key)
+            if vector is None:
+                vector = prepared[self.workspace, self.namespace, key]
+            subject, other = self._subject(fields)
+            rows.append(
+                (self.workspace, self.namespace, key, subject, other, self._model, *quantise(vector), now)
+            )
+        with self._database.write() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO store_vectors"
+                " (workspace, namespace, id, subject, object, model, scale, vector, created)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+
+    def _subject(self, fields: _Fields) -> tuple[str, str]:
+        if self.namespace == names.ENTITIES:
+            return str(fields["entity_name"]), ""
+        if self.namespace == names.RELATIONSHIPS:
+            return str(fields["src_id"]), str(fields["tgt_id"])
+        return str(fields.get("full_doc_id", "")), ""
+
+    def _text(self, fields: _Fields) -> str:
+        content = str(fields.get("content", ""))
+        subject, other = self._subject(fields)
+        if self.namespace == names.ENTITIES:
+            return names.entity_text(subject)
+        if self.namespace == names.RELATIONSHIPS:
+            # The content reads "keywords TAB source NEWLINE target NEWLINE description".
+            return names.relation_text(subject, other, content.partition("\t")[0])
+        return content
+
+    def _fields(self, subject: str, other: str) -> _Fields:
+        if self.namespace == names.ENTITIES:
+            return {"entity_name": subject}
+        if self.namespace == names.RELATIONSHIPS:
+            return {"src_id": subject, "tgt_id": other}
+        return {"full_doc_id": subject}
+
+    async def query(self, query: str, top_k: int, query_embedding: Any = None) -> list[_Fields]:
+        """Return the nearest rows above the threshold with id, distance (the cosine) and created_at."""
+        if query_embedding is None:
+            query_embedding = (await self.embedding_func([query], context="query"))[0]
+        vector = np.asarray(query_embedding, np.float32)
+        vector = vector / max(float(np.linalg.norm(vector)), 1e-12)
+        hits = self._home.index.search(
+            self.namespace,
+            self._model,
+            vector,
+            limit=top_k,
+            workspaces=[self.workspace],
+            minimum=self.cosine_better_than_threshold,
+        )
+        rows: list[_Fields] = [
+            {
+                **self._fields(hit.subject, hit.object),
+                "id": hit.id,
+                "distance": hit.score,
+                "created_at": hit.created,
+            }
+            for hit in hits
+        ]
+        return self._with_content(rows)
+
+    def _with_content(self, rows: list[_Fields]) -> list[_Fields]:
+        if self.namespace != names.CHUNKS:
+            return rows
+        chunks: dict[str, _Fields] = {}
+        with self._database.read() as connection:
+            for part in batches(row["id"] for row in rows):
+                for key, data in connection.execute(
+                    f"SELECT id, data FROM store_kv"
+                    f" WHERE workspace = ? AND namespace = 'text_chunks' AND id IN ({marks(part)})",
+                    (self.workspace, *part),
+                ):
+                    chunks[key] = orjson.loads(data)
+        for row in rows:
+            chunk = chunks.get(row["id"])
+            if chunk is not None:
+                row.update(content=chunk["content"], file_path=chunk.get("file_path", "unknown_source"))
+        return rows
+
+    async def get_by_id(self, id: str) -> _Fields | None:  # noqa: A002 - LightRAG's name
+        """Return the row without its vector, or None."""
+        return (await self.get_by_ids([id]))[0]
+
+    async def get_by_ids(self, ids: list[str]) -> list[_Fields | None]:
+        """Return the rows in the order of the ids, None for each that is absent."""
+        found: dict[str, _Fields] = {}
+        with self._database.read() as connection:
+            for part in batches(ids):
+                for key, subject, other, created in connection.execute(
+                    f"SELECT id, subject, object, created FROM store_vectors"
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
+                    (self.workspace, self.namespace, *part, self._model),
+                ):
+                    found[key] = {**self._fields(subject, other), "id": key, "created_at": created}
+        self._with_content(list(found.values()))
+        for key in ids:
+            if key in self._pending:
+                fields = self._pending[key]
+                found.pop(key, None)
+                if fields is not None:
+                    kept = {name: fields[name] for name in self.meta_fields if name in fields}
+                    found[key] = {**kept, "id": key, "created_at": int(time.time())}
+        return [found.get(key) for key in ids]
+
+    async def get_vectors_by_ids(self, ids: list[str]) -> dict[str, list[float]]:
+        """Return the vectors of those rows that exist and are not waiting."""
+        found: dict[str, list[float]] = {}
+        with self._database.read() as connection:
+            for part in batches(ids):
+                for key, scale, codes in connection.execute(
+                    f"SELECT id, scale, vector FROM store_vectors"
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
+                    (self.workspace, self.namespace, *part, self._model),
+                ):
+                    found[key] = restore(scale, codes).tolist()
+        return found
+
+    async def finalize(self) -> None:
+        """Write what waits."""
+        await self.index_done_callback()
+
+    async def drop(self) -> dict[str, str]:
+        """Remove all rows of the namespace."""
+        self._pending.clear()
+        with self._database.write() as connection:
+            connection.execute(
+                "DELETE FROM store_vectors WHERE workspace = ? AND namespace = ?",
+                (self.workspace, self.namespace),
+            )
+        return {"status": "success", "message": "data dropped"}

@@ -1,0 +1,1 @@
+"""Vectors in files: segments, memory-mapped index, bulk writes, maintenance."""

@@ -1,0 +1,237 @@
+"""Looking after all sidecars of a home: compaction, comparison with the database, writing anew."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragmem.backends.lightrag.vectors.mmap_index import (
+    FETCH,
+    FOLDER,
+    RECORD,
+    UNFINISHED,
+    Sidecar,
+    checksums,
+    folder_name,
+)
+from ragmem.backends.lightrag.vectors.segments import EXACT_LIMIT, Row, from_rows, sign_bits
+from ragmem.errors import StorageError
+from ragmem.storage.sql.sqlite import SQLiteDatabase
+
+DEAD_SHARE = 0.2
+"""Share of deleted rows in a sidecar from which `compact` writes it anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The vectors of one namespace, model and number of dimensions; each group has one sidecar at most."""
+
+    namespace: str
+    model: str
+    dimensions: int
+
+    def sidecar(self, database: SQLiteDatabase) -> Sidecar:
+        """Return its files, which need not exist."""
+        folder = database.home / FOLDER / folder_name(self.namespace, self.model, self.dimensions)
+        return Sidecar(folder, self.dimensions)
+
+
+def fetch(database: SQLiteDatabase, group: Group, last: int, limit: int) -> list[Row]:
+    """Return the rows of a group after a sequence number, in order; all of them for the limit -1."""
+    with database.read() as connection:
+        return connection.execute(
+            "SELECT seq, workspace, scale, vector FROM store_vectors"
+            " WHERE seq > ? AND namespace = ? AND model = ? AND length(vector) = ? ORDER BY seq LIMIT ?",
+            (last, group.namespace, group.model, group.dimensions, limit),
+        ).fetchall()
+
+
+def groups(database: SQLiteDatabase) -> dict[Group, int]:
+    """Return the groups that the database has, and how many vectors each."""
+    with database.read() as connection:
+        return {
+            Group(namespace, model, dimensions): count
+            for namespace, model, dimensions, count in connection.execute(
+                "SELECT namespace, model, length(vector), count(*) FROM store_vectors GROUP BY 1, 2, 3"
+            )
+        }
+
+
+def _folders(database: SQLiteDatabase) -> list[Path]:
+    folder: Path = database.home / FOLDER
+    return sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
+
+
+def _records_in(path: Path) -> int:
+    try:
+        return (path / "records").stat().st_size // RECORD.itemsize
+    except OSError:
+        return 0
+
+
+def compact(database: SQLiteDatabase, *, dry_run: bool) -> int:
+    """Rewrite files with many deleted rows, drop those of former models; return how many rows.
+
+    A full disk or a read-only home leaves them as they are: they are large then, not wrong.
+    """
+    folders = _folders(database)
+    if not folders or (database.read_only and not dry_run):
+        return 0
+    removed = _remove_unfinished([path for path in folders if path.suffix in UNFINISHED], dry_run=dry_run)
+    current = {group.sidecar(database).folder: group for group in groups(database)}
+    for path in folders:
+        if path.suffix in UNFINISHED:
+            continue
+        group = current.get(path)
+        if group is None:
+            removed += _records_in(path)
+            if not dry_run:
+                Sidecar(path, 1).remove()
+            continue
+        sidecar = group.sidecar(database)
+        stored = sidecar.load().seqs
+        dead = len(stored) - int(np.isin(stored, _seqs(database, group)).sum())
+        if dead <= DEAD_SHARE * len(stored):
+            continue
+        if not dry_run:
+            try:
+                sidecar.rebuild(partial(fetch, database, group))
+            except OSError:
+                continue
+        removed += dead
+    return removed
+
+
+def _remove_unfinished(folders: Sequence[Path], *, dry_run: bool) -> int:
+    """Remove what killed processes left of new or former files; return how many rows."""
+    rows = {path: _records_in(path) for path in folders}
+    if not dry_run:
+        for path in folders:
+            Sidecar(path.with_suffix(""), 1).remove_unfinished()
+    return sum(count for path, count in rows.items() if dry_run or not path.exists())
+
+
+def _seqs(database: SQLiteDatabase, group: Group) -> NDArray[np.int64]:
+    with database.read() as connection:
+        found = connection.execute(
+            "SELECT seq FROM store_vectors WHERE namespace = ? AND model = ?", (group.namespace, group.model)
+        )
+        return np.fromiter((seq for (seq,) in found), np.int64)
+
+
+def check(database: SQLiteDatabase) -> list[tuple[str, str]]:
+    """Compare every sidecar with the database, row by row; return (namespace, problem) for each fault.
+
+    Reads all of both. What is only behind is no problem: rows that the next search appends, deleted rows that
+    a sweep drops, what a killed process left half written, no files at all.
+    """
+    current = {group.sidecar(database).folder: group for group in groups(database)}
+    return [
+        problem
+        for path in _folders(database)
+        if path.suffix not in UNFINISHED
+        for problem in (
+            _check_one(database, current[path])
+            if path in current
+            else [(path.name.rpartition("-")[0], f'no vector belongs to the files in "{path.name}"')]
+        )
+    ]
+
+
+def _check_one(database: SQLiteDatabase, group: Group) -> Iterator[tuple[str, str]]:
+    sidecar = group.sidecar(database)
+    sizes = sidecar.sizes()
+    complete = int(sizes["records"] or 0)
+    # Records are written last: the other files may be longer, never shorter.
+    if any(rows is None or rows < complete for rows in sizes.values()):
+        told = ", ".join(
+            f"{name} {'missing' if rows is None else f'{rows:g} rows'}" for name, rows in sizes.items()
+        )
+        yield group.namespace, f"the files do not fit each other: {told}"
+    records, codes, bits = map(np.asarray, sidecar.mapped())
+    broken = np.zeros(len(records), np.bool_)
+    broken[1:] = records["seq"][1:] <= records["seq"][:-1]
+    misplaced = 0
+    for start in range(0, len(records), FETCH):
+        part = slice(start, start + FETCH)
+        broken[part] |= checksums(records[part], codes[part]) != records["crc"][part]
+        misplaced += int((sign_bits(codes[part]) != bits[part]).any(axis=1).sum())
+    if broken.any():
+        yield group.namespace, f"{int(broken.sum())} records do not match their checksum or order"
+    if misplaced:
+        yield group.namespace, f"{misplaced} rows have other sign bits than their codes"
+    missing, different = _against_rows(database, group, records[~broken], codes[~broken])
+    if missing:
+        yield group.namespace, f"{missing} vectors of the database are missing"
+    if different:
+        yield group.namespace, f"{different} rows have another vector than the database"
+
+
+def _against_rows(
+    database: SQLiteDatabase,
+    group: Group,
+    records: "NDArray[np.void]",
+    codes: NDArray[np.int8],
+) -> tuple[int, int]:
+    """Return how many rows of the database are missing among the files' and how many differ."""
+    missing = different = 0
+    seqs = np.ascontiguousarray(records["seq"])
+    last, newest = 0, int(seqs[-1]) if len(seqs) else 0
+    while last < newest:
+        rows: Sequence[Row] = fetch(database, group, last, FETCH)
+        if not rows:
+            break
+        last = rows[-1][0]
+        expected = from_rows([row for row in rows if row[0] <= newest], group.dimensions)
+        if not len(expected):
+            break
+        places = np.searchsorted(seqs, expected.seqs)
+        found = seqs[places] == expected.seqs
+        missing += int((~found).sum())
+        here = places[found]
+        same = (
+            (codes[here] == expected.codes[found]).all(axis=1)
+            & (records["workspace"][here] == expected.workspaces[found])
+            & (records["scale"][here] == expected.scales[found])
+        )
+        different += int((~same).sum())
+    return missing, different
+
+
+def rebuild(database: SQLiteDatabase) -> int:
+    """Write all sidecars anew from the database, drop those that nothing needs; return the rows written.
+
+    Repeating it gives the same files. Raises StorageError where the home cannot be written; files that were
+    not reached yet are then as they were.
+    """
+    if database.read_only:
+        raise StorageError(
+            f'cannot write the vector files in "{database.home}": the home is read-only',
+            hint="run it as a user who can write there",
+        )
+    wanted = {
+        group.sidecar(database).folder: group
+        for group, count in groups(database).items()
+        if count > EXACT_LIMIT
+    }
+    try:
+        folder: Path = database.home / FOLDER
+        if folder.exists() and not folder.is_dir():
+            folder.unlink()
+        for path in _folders(database):
+            if path.suffix in UNFINISHED:
+                Sidecar(path.with_suffix(""), 1).remove_unfinished()
+            elif path not in wanted:
+                shutil.rmtree(path)
+        return sum(
+            group.sidecar(database).rebuild(partial(fetch, database, group)) for group in wanted.values()
+        )
+    except OSError as error:
+        raise StorageError(
+            f'cannot write the vector files in "{database.home}": {error.strerror}',
+            hint="check free space and permissions",
+        ) from error

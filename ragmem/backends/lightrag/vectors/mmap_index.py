@@ -1,0 +1,243 @@
+"""The memory-mapped copy of the vectors of one namespace: derived from the database, append-only, disposable.
+
+Three files in one folder: `records` (fixed size: seq, workspace, scale, checksum), `codes` (int8) and `bits`
+(signs). A row counts once its record is written; the record comes last, after the others were synced. Who
+opens the files for appending holds the lock beside the folder and cuts off what a crash left half written.
+Where complete rows are unsound, all are written into new files.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import mmap
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragmem.backends.lightrag.vectors.segments import Row, Segment, empty, from_rows
+
+FOLDER = "vectors"
+"""The folder of all sidecars in a home."""
+
+RECORD = np.dtype([("seq", "<i8"), ("workspace", "<u8"), ("scale", "<f4"), ("crc", "<u4")])
+
+FETCH = 20_000
+"""Rows that are appended at a time, so that building a large sidecar needs little memory."""
+
+UNFINISHED = (".new", ".old")
+"""Endings of folders in which a sidecar is being written anew, and of the former one."""
+
+RELEASED_FROM = 64 * 2**20
+"""Bytes of codes from which their memory is given back after each search. A millisecond and a half of it at a
+million rows, and none where a process can afford to keep what it has touched."""
+
+_FORMAT = 2
+"""Of the files; those of another format lie in folders of other names, which a sweep removes."""
+
+_SUMMED = 20
+"""Bytes of a record that its checksum covers, beside the codes."""
+
+FetchRows = Callable[[int, int], Sequence[Row]]
+"""(last known seq, limit) -> committed rows with a higher seq, in order."""
+
+
+def folder_name(namespace: str, model: str, dimensions: int) -> str:
+    """Return the name of the sidecar's folder; models with different ids never share one."""
+    token = hashlib.blake2b(f"{model}\x1f{dimensions}\x1f{_FORMAT}".encode(), digest_size=8).hexdigest()
+    return f"{namespace}-{token}"
+
+
+def checksums(records: NDArray[Any], codes: NDArray[np.int8]) -> NDArray[np.uint32]:
+    """Return what the checksum of each record has to be."""
+    heads, bodies = records.tobytes(), codes.tobytes()
+    width, length = codes.shape[1], RECORD.itemsize
+    return np.fromiter(
+        (
+            zlib.crc32(
+                bodies[n * width : (n + 1) * width], zlib.crc32(heads[n * length : n * length + _SUMMED])
+            )
+            for n in range(len(records))
+        ),
+        np.uint32,
+        len(records),
+    )
+
+
+def _release(codes: NDArray[np.int8]) -> Callable[[], None] | None:
+    """Return what gives back the memory of a large mapped file, None where there is too little to gain."""
+    pages: Any = codes.base
+    if codes.nbytes < RELEASED_FROM or not isinstance(pages, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return None
+    return partial(pages.madvise, mmap.MADV_DONTNEED)
+
+
+class Sidecar:
+    """The files of one namespace and model; every failure to use them means reading the database instead."""
+
+    def __init__(self, folder: Path, dimensions: int) -> None:
+        self.folder = folder
+        self.dimensions = dimensions
+        self._widths = {"records": RECORD.itemsize, "codes": dimensions, "bits": -(-dimensions // 64) * 8}
+
+    def _file(self, name: str) -> Path:
+        return self.folder / name
+
+    def sizes(self) -> dict[str, float | None]:
+        """Return how many rows each file holds, None for one that cannot be read."""
+        found: dict[str, float | None] = {}
+        for name, width in self._widths.items():
+            try:
+                found[name] = self._file(name).stat().st_size / width
+            except OSError:
+                found[name] = None
+        return found
+
+    def _rows_on_disk(self) -> int:
+        return int(min(rows or 0 for rows in self.sizes().values()))
+
+    @contextlib.contextmanager
+    def _lock(self, *, wait: bool = True) -> Iterator[None]:
+        self.folder.parent.mkdir(mode=0o700, exist_ok=True)
+        path = self.folder.parent / f"{self.folder.name}.lock"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def mapped(self) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.uint64]]:
+        """Return records, codes and bits as they lie in the files, as many as all three have."""
+        count = self._rows_on_disk()
+        if count:
+            with contextlib.suppress(OSError, ValueError):  # replaced or cut between two calls
+                return (
+                    np.memmap(self._file("records"), RECORD, "r", shape=(count,)),
+                    np.memmap(self._file("codes"), np.int8, "r", shape=(count, self.dimensions)),
+                    np.memmap(self._file("bits"), np.uint64, "r", shape=(count, self._widths["bits"] // 8)),
+                )
+        nothing = empty(self.dimensions)
+        return np.empty(0, RECORD), nothing.codes, nothing.bits
+
+    def load(self) -> Segment:
+        """Return the sound rows, mapped from the files; empty where there are none."""
+        # asarray: an array of the plain class on the same pages; slices of a memmap cost ten times as much.
+        mapped = self.mapped()
+        records, codes, bits = map(np.asarray, mapped)
+        seqs = records["seq"]
+        # A hole in the records (pages that a power cut lost) shows as a number that does not grow.
+        steps = np.flatnonzero(seqs[1:] <= seqs[:-1])
+        sound = int(steps[0]) + 1 if len(steps) else len(seqs)
+        if sound and seqs[0] <= 0:
+            sound = 0
+        while sound:
+            newest = slice(sound - 1, sound)
+            if checksums(records[newest], codes[newest])[0] == records["crc"][sound - 1]:
+                break
+            sound -= 1
+        return Segment(
+            seqs=seqs[:sound],
+            workspaces=records["workspace"][:sound],
+            scales=records["scale"][:sound],
+            codes=codes[:sound],
+            bits=bits[:sound],
+            release=_release(mapped[1]),
+        )
+
+    def identity(self) -> tuple[int, int]:
+        """Return what changes when the files are replaced or removed."""
+        try:
+            status = self._file("records").stat()
+        except OSError:
+            return (0, 0)
+        return (status.st_dev, status.st_ino)
+
+    def catch_up(self, fetch: FetchRows, *, wait: bool = True) -> Segment:
+        """Append the committed rows that are missing and return all.
+
+        Raises OSError where it cannot; without `wait` BlockingIOError where another process is at it.
+        """
+        with self._lock(wait=wait):
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            segment = self.load()
+            if len(segment) < self._rows_on_disk():
+                # Not cut off: a process that has those rows mapped would be killed when it reads them.
+                self._replace(fetch)
+                return self.load()
+            if self._append(len(segment), segment.last, fetch):
+                segment = self.load()
+        return segment
+
+    def rebuild(self, fetch: FetchRows) -> int:
+        """Write the files anew and return how many rows; who has the old ones mapped keeps them a while.
+
+        Raises OSError where it cannot; the old files are then untouched.
+        """
+        with self._lock():
+            return self._replace(fetch)
+
+    def _unfinished(self) -> list[Path]:
+        return [self.folder.with_name(self.folder.name + suffix) for suffix in UNFINISHED]
+
+    def _replace(self, fetch: FetchRows) -> int:
+        new, old = self._unfinished()
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+        fresh = Sidecar(new, self.dimensions)
+        new.mkdir(mode=0o700)
+        try:
+            count = fresh._append(0, 0, fetch)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+        if self.folder.exists():
+            self.folder.rename(old)
+        new.rename(self.folder)
+        shutil.rmtree(old, ignore_errors=True)
+        return count
+
+    def remove(self) -> None:
+        """Delete the files; whoever has them mapped keeps them until they look again."""
+        with contextlib.suppress(OSError), self._lock():
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def remove_unfinished(self) -> None:
+        """Delete what a killed process left of new or former files; not what one is just writing."""
+        with contextlib.suppress(OSError), self._lock(wait=False):
+            for folder in self._unfinished():
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _append(self, count: int, last: int, fetch: FetchRows) -> int:
+        """Append the rows after `last` behind the first `count` rows; return how many."""
+        added = 0
+        with contextlib.ExitStack() as stack:
+            files: dict[str, Any] = {}
+            for name, width in self._widths.items():
+                descriptor = os.open(self._file(name), os.O_RDWR | os.O_CREAT, 0o600)
+                files[name] = stack.enter_context(os.fdopen(descriptor, "r+b"))
+                files[name].truncate(count * width)
+                files[name].seek(count * width)
+            while True:
+                rows = fetch(last, FETCH)
+                if not rows:
+                    return added
+                segment = from_rows(rows, self.dimensions)
+                records = np.empty(len(segment), RECORD)
+                records["seq"], records["workspace"] = segment.seqs, segment.workspaces
+                records["scale"] = segment.scales
+                records["crc"] = checksums(records, segment.codes)
+                for name, content in (("codes", segment.codes), ("bits", segment.bits)):
+                    files[name].write(content.tobytes())
+                    files[name].flush()
+                    os.fsync(files[name].fileno())
+                files["records"].write(records.tobytes())
+                files["records"].flush()
+                added += len(segment)
+                last = segment.last

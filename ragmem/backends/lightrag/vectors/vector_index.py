@@ -1,0 +1,313 @@
+"""Nearest vectors over the rows of the database, with a memory-mapped copy once there are many."""
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragmem.backends.lightrag.rows import names, reads
+from ragmem.backends.lightrag.vectors import maintenance
+from ragmem.backends.lightrag.vectors.maintenance import Group
+from ragmem.backends.lightrag.vectors.mmap_index import Sidecar
+from ragmem.backends.lightrag.vectors.segments import (
+    EXACT_LIMIT,
+    Segment,
+    cosines,
+    empty,
+    from_rows,
+    join,
+    scores,
+    scores_of,
+)
+from ragmem.errors import BackendError
+from ragmem.storage.sql.batches import PARAMETERS, marks
+from ragmem.storage.sql.sqlite import SQLiteDatabase
+
+APPEND_FROM = 256
+"""Missing rows from which they are appended to the files. Fewer are read from the database by each process:
+a millisecond, where an append waits for the disk."""
+
+_MAX_SEGMENTS = 8
+_SAMPLE = 16
+"""Rows by which the files are held against the database when they are opened."""
+
+_MIN_FETCH = 32
+"""Rows that are scored at least, so that a few deleted ones among them do not need a second scan."""
+
+_TOLERANCE = 1e-3
+"""By how much the score of a row may differ between the files and the database: what float32 rounds off."""
+
+
+class VectorHit(NamedTuple):
+    """A row that was found; `subject` and `object` as in the table, `score` is the cosine."""
+
+    seq: int
+    id: str
+    workspace: str
+    subject: str
+    object: str
+    created: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    query: NDArray[np.float32]
+    limit: int
+    workspaces: Collection[str] | None
+    minimum: float
+
+
+@dataclass(slots=True)
+class _View:
+    """What this process has in memory of one namespace: the mapped files, then rows read since."""
+
+    mapped: Segment
+    recent: list[Segment]
+    identity: tuple[int, int] = (0, 0)
+    writable: bool = True
+    database: tuple[int, ...] = ()
+
+    @property
+    def last(self) -> int:
+        return max(self.mapped.last, self.recent[-1].last if self.recent else 0)
+
+
+class VectorIndex:
+    """Search in the vectors of one home; safe to use from several threads."""
+
+    def __init__(self, database: SQLiteDatabase) -> None:
+        self._database = database
+        self._views: dict[Group, _View] = {}
+        self._guard = threading.Lock()
+
+    def search(
+        self,
+        namespace: str,
+        model: str,
+        query: NDArray[np.float32],
+        *,
+        limit: int,
+        workspaces: Collection[str] | None = None,
+        minimum: float = -1.0,
+    ) -> list[VectorHit]:
+        """Return the nearest rows of this model, best first; equal scores in order of age.
+
+        `query` has unit length. Raises BackendError where all vectors come from another model, or from this
+        one with another number of dimensions.
+        """
+        if limit < 1 or (workspaces is not None and not workspaces):
+            return []
+        group = Group(namespace, model, len(query))
+        wanted = _Wanted(query, limit, workspaces, minimum)
+        hits = self._nearest(group, wanted)
+        if hits is None:
+            with self._guard:
+                self._distrust(group)
+            hits = self._nearest(group, wanted, checked=False) or []
+        if not hits:
+            self._refuse_other_model(group)
+        # Rounded, as in `scores`: of equal vectors the eldest comes first.
+        return sorted(hits, key=lambda hit: (-round(hit.score, 6), hit.seq))[:limit]
+
+    def similarities(
+        self,
+        model: str,
+        query: NDArray[np.float32],
+        chunk_ids: Sequence[str],
+        *,
+        workspaces: Collection[str] | None = None,
+    ) -> dict[str, float]:
+        """Return chunk id -> cosine of those of the chunks that have a vector of this model."""
+        if not chunk_ids:
+            return {}
+        with self._database.read() as connection:
+            ids = reads.vectors_of_chunks(connection, chunk_ids)
+        seqs = np.fromiter(ids, np.int64, len(ids))
+        # After the ids: what was put meanwhile is in the view, and what was deleted still is.
+        with self._guard:
+            view = self._view(Group(names.CHUNKS, model, len(query)), until=int(seqs.max(initial=0)))
+            segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
+        return {
+            ids[seq]: score
+            for segment in segments
+            for seq, score in scores_of(segment, query, seqs, workspaces=workspaces).items()
+        }
+
+    def warm(self, namespace: str, model: str) -> None:
+        """Write the files of a model that nobody has asked yet, so that the first question need not."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
+                (namespace, model),
+            ).fetchone()
+        if row is not None:
+            with self._guard:
+                self._view(Group(namespace, model, *row))
+
+    def _nearest(self, group: Group, wanted: _Wanted, *, checked: bool = True) -> list[VectorHit] | None:
+        """Return at least the wanted hits, as far as there are so many; None where the files prove wrong."""
+        with self._guard:
+            view = self._view(group)
+            segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
+        total = sum(map(len, segments))
+        count = max(wanted.limit + wanted.limit // 4, _MIN_FETCH)
+        while True:
+            found = sorted(
+                (
+                    pair
+                    for segment in segments
+                    for pair in scores(segment, wanted.query, count=count, workspaces=wanted.workspaces)
+                ),
+                key=lambda pair: (-pair[0], pair[1]),
+            )[:count]
+            near = {seq: score for score, seq in found if score >= wanted.minimum}
+            hits = self._look_up(group, wanted.query, list(near))
+            if checked and not all(abs(hit.score - near[hit.seq]) <= _TOLERANCE for hit in hits):
+                return None
+            hits = [hit for hit in hits if wanted.workspaces is None or hit.workspace in wanted.workspaces]
+            exhausted = len(found) < count or count >= total or found[-1][0] < wanted.minimum
+            if len(hits) >= wanted.limit or exhausted:
+                return hits
+            count = min(total, count * 4)
+
+    def _distrust(self, group: Group) -> None:
+        """Drop what is known of a group, in memory and on disk: the database says otherwise."""
+        self._views.pop(group, None)
+        if self._database.read_only:
+            self._views[group] = _View(empty(group.dimensions), [], writable=False)
+        else:
+            group.sidecar(self._database).remove()
+
+    def _look_up(self, group: Group, query: NDArray[np.float32], seqs: Sequence[int]) -> list[VectorHit]:
+        """Return those rows that still exist, scored by the vector in the database."""
+        rows = []
+        with self._database.read() as connection:
+            for start in range(0, len(seqs), PARAMETERS):
+                part = seqs[start : start + PARAMETERS]
+                rows += connection.execute(
+                    "SELECT seq, id, workspace, subject, object, created, scale, vector"
+                    f" FROM store_vectors WHERE seq IN ({marks(part)})"
+                    " AND +namespace = ? AND +model = ? AND length(vector) = ?",
+                    (*part, group.namespace, group.model, group.dimensions),
+                ).fetchall()
+        found = cosines([row[6] for row in rows], [row[7] for row in rows], query)
+        return [
+            VectorHit(seq, key, workspace, subject, other, created, score)
+            for (seq, key, workspace, subject, other, created, *_), score in zip(
+                rows, found.tolist(), strict=True
+            )
+        ]
+
+    def _refuse_other_model(self, group: Group) -> None:
+        namespace, model = group.namespace, group.model
+        with self._database.read() as connection:
+            reads.refuse_other_length(connection, namespace, model, group.dimensions)
+            ours = connection.execute(
+                "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1", (namespace, model)
+            ).fetchone()
+            other = connection.execute(
+                "SELECT model FROM store_vectors WHERE namespace = ? LIMIT 1", (namespace,)
+            ).fetchone()
+        if other is not None and ours is None:
+            raise BackendError(
+                f'the vectors were made by the model "{other[0]}", not by "{model}"',
+                hint="run `ragmem models use` or `ragmem seed --rebuild`, or set the former model back",
+            )
+
+    def _view(self, group: Group, *, until: int | None = None) -> _View:
+        """Return the view with all rows that this connection sees, or with those up to a sequence number."""
+        sidecar = group.sidecar(self._database)
+        view = self._views.get(group)
+        database = self._database.identity
+        # In a database that was put back, other vectors may stand under the numbers that are known.
+        known = view is not None and view.database in (database, ())
+        if view is None or not known or (len(view.mapped) and sidecar.identity() != view.identity):
+            view = self._views[group] = self._open(sidecar, group)
+        view.database = database
+        if until is not None and until <= view.last:
+            return view
+        if self._database.connection().in_transaction:
+            # Rows of a transaction may be rolled back: they must reach neither the view nor the files.
+            rows = maintenance.fetch(self._database, group, view.last, -1)
+            return _View(view.mapped, [*view.recent, from_rows(rows, group.dimensions)])
+        rows = maintenance.fetch(self._database, group, view.last, APPEND_FROM)
+        if view.writable and sum(map(len, view.recent)) + len(rows) >= APPEND_FROM:
+            if len(view.mapped) or self._is_large(group):
+                self._write_files(view, sidecar, group)
+            rows = maintenance.fetch(self._database, group, view.last, -1)
+        elif len(rows) == APPEND_FROM:
+            rows = maintenance.fetch(self._database, group, view.last, -1)
+        if rows:
+            view.recent.append(from_rows(rows, group.dimensions))
+            if len(view.recent) > _MAX_SEGMENTS:
+                view.recent = [join(view.recent)]
+        return view
+
+    def _open(self, sidecar: Sidecar, group: Group) -> _View:
+        """Return a view of the files as they are.
+
+        Where a backup of the database was put back, they hold other vectors under the same numbers, and the
+        newest rows tell. Then, and where rows are missing, they are dropped.
+        """
+        mapped = sidecar.load()
+        if len(mapped):
+            with self._database.read() as connection:
+                newest = connection.execute(
+                    "SELECT seq, workspace, scale, vector FROM store_vectors"
+                    " WHERE seq <= ? AND namespace = ? AND model = ? AND length(vector) = ?"
+                    " ORDER BY seq DESC LIMIT ?",
+                    (mapped.last, group.namespace, group.model, group.dimensions, _SAMPLE),
+                ).fetchall()
+            if not mapped.agrees(newest):
+                if not self._database.read_only:
+                    sidecar.remove()
+                mapped = empty(sidecar.dimensions)
+        return _View(mapped, [], sidecar.identity())
+
+    def _write_files(self, view: _View, sidecar: Sidecar, group: Group) -> None:
+        if self._database.read_only:
+            view.writable = False
+            return
+        try:
+            # Who has files need not wait for another process that appends to them: memory does meanwhile.
+            mapped = sidecar.catch_up(
+                partial(maintenance.fetch, self._database, group), wait=not len(view.mapped)
+            )
+        except BlockingIOError:
+            return
+        except OSError:
+            # Full disk, or something in the way: memory has to do for the rest of this process.
+            view.writable = False
+            return
+        view.mapped, view.recent, view.identity = mapped, [], sidecar.identity()
+
+    def _is_large(self, group: Group) -> bool:
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1 OFFSET ?",
+                (group.namespace, group.model, EXACT_LIMIT),
+            ).fetchone()
+        return row is not None
+
+    def compact(self, *, dry_run: bool) -> int:
+        """Rewrite files with many deleted rows, drop those of former models; return how many rows."""
+        return maintenance.compact(self._database, dry_run=dry_run)
+
+    def check(self) -> list[tuple[str, str]]:
+        """Compare every sidecar with the database, row by row; return (namespace, problem) for each fault.
+
+        A sidecar that is behind or not there is no problem: searches read the rest from the database.
+        """
+        return maintenance.check(self._database)
+
+    def rebuild(self) -> int:
+        """Write all sidecars anew, drop those that nothing needs; return the rows written.
+
+        Raises StorageError where the home cannot be written.
+        """
+        return maintenance.rebuild(self._database)

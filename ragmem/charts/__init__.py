@@ -1,0 +1,1 @@
+"""Charts and diagrams as SVG and as lines of text."""

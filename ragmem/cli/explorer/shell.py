@@ -1,0 +1,37 @@
+"""What the views of the explorer need of the application that shows them."""
+
+from collections.abc import Iterable, Mapping
+
+from textual.app import App
+
+from ragmem.cli.explorer.reading import Reader
+from ragmem.cli.explorer.table import Row
+
+
+class Shell(App[None]):
+    """An application with one memory, which `reader` asks; `known` are the values that filters complete."""
+
+    reader: Reader
+    stored: bool
+    nothing_stored: str
+    known: Mapping[str, Iterable[str]]
+
+    def open_row(self, row: Row) -> None:
+        """Open the screen of the thing that a row stands for."""
+        raise NotImplementedError
+
+    def go_back(self) -> None:
+        """Go back to the previous screen, or to the list of views."""
+        raise NotImplementedError
+
+    def way(self) -> str:
+        """Return the screens that led to this one."""
+        raise NotImplementedError
+
+    def copy(self, text: str) -> None:
+        """Copy a text to the clipboard."""
+        raise NotImplementedError
+
+    def edit(self, path: str) -> None:
+        """Open a file in the person's editor."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""`ragmem inspect`: one module for each subcommand."""

@@ -1,0 +1,131 @@
+"""`ragmem inspect graph`: the most connected entities, or the graph itself for another program."""
+
+import sys
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragmem.cli.common import JsonOption, LimitOption, open_memory, plural, say, say_json, table, tell
+from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects, first_said
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
+    from ragmem.services.graph.export import Exported
+
+
+class ExportForm(StrEnum):
+    """The formats of a graph for other programs."""
+
+    GRAPHML = "graphml"
+    JSON = "json"
+    MERMAID = "mermaid"
+
+
+def graph(
+    export: Annotated[
+        ExportForm | None, typer.Option("--export", "-e", help="Write the graph itself, for another program.")
+    ] = None,
+    around: Annotated[
+        str, typer.Option("--around", metavar="NAME", help="Export what is around this entity.")
+    ] = "",
+    depth: Annotated[
+        int | None, typer.Option("--depth", min=1, max=10, help="So many steps around it; 2 unless given.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Export into a new file.", dir_okay=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace that file.")] = False,
+    project: ProjectOption = None,
+    every: AllOption = False,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Show the most connected entities, or export the graph as GraphML, node-link JSON or Mermaid.
+
+    An export has all entities, of a Mermaid diagram the 60 most connected, unless --limit says how many.
+    """
+    from ragmem.services.graph.shapes import top_shape
+
+    if export is None:
+        for name, given in (("--around", around), ("--depth", depth), ("--out", out), ("--force", force)):
+            if given:
+                raise UsageError(f"{name} goes with --export", hint="say --export graphml, json or mermaid")
+    elif as_json:
+        raise UsageError(
+            "--json and --export exclude each other", hint="--export json writes the graph as JSON"
+        )
+    if depth and not around:
+        raise UsageError("--depth goes with --around", hint="name the entity: --around NAME")
+    if force and out is None:
+        raise UsageError("--force goes with --out", hint="name the file: --out FILE")
+    with open_memory() as memory:
+        projects = asked_projects(memory, project, every=every)
+        if export is not None:
+            done = _export(memory, projects, export, around, depth or 2, limit, out, force=force)
+            _tell_exported(done, out)
+            return EXIT_OK
+        shape = top_shape(memory.graph(projects).top(limit=limit or 20), redactor=memory.redactor)
+        titles = memory.catalog.projects.names()
+    if as_json:
+        say_json({"schema": 1, **shape})
+        return EXIT_OK
+    top = shape["entities"]
+    several = len({one["project"] for one in top}) > 1
+    table(
+        ("entity", "type", "relations", *(["project"] if several else []), "said"),
+        [
+            (
+                one["name"],
+                one["type"],
+                one["degree"],
+                *([titles.get(one["project"], one["project"])] if several else []),
+                first_said(one),
+            )
+            for one in top
+        ],
+    )
+    return EXIT_OK
+
+
+def _export(
+    memory: "Ragmem",
+    projects: tuple[str, ...] | None,
+    form: ExportForm,
+    around: str,
+    depth: int,
+    limit: int | None,
+    out: Path | None,
+    *,
+    force: bool,
+) -> "Exported":
+    from ragmem.charts.widths import escaped_controls
+    from ragmem.services.processes.atomic_write import new_file
+
+    views = memory.graph(projects)
+    if out is None and sys.stdout.isatty():
+        shown = BytesIO()
+        done = views.export(form.value, shown, around=around, depth=depth, limit=limit)
+        written = shown.getvalue()
+        # JSON has escapes that say the same.
+        say((escaped_controls(written) if form is ExportForm.JSON else written).decode().rstrip("\n"))
+        return done
+    if out is None:
+        sys.stdout.flush()
+        done = views.export(form.value, sys.stdout.buffer, around=around, depth=depth, limit=limit)
+        sys.stdout.buffer.flush()
+        return done
+    with new_file(out, force=force) as file:
+        return views.export(form.value, file, around=around, depth=depth, limit=limit)
+
+
+def _tell_exported(done: "Exported", out: Path | None) -> None:
+    sizes = f"{plural(done.entities, 'entity', 'entities')}, {plural(done.relations, 'relation')}"
+    if out is not None:
+        tell(f'wrote "{out}": {sizes}')
+    if done.truncated:
+        tell(f"note: the graph has more than these {sizes}; -n sets how many entities")

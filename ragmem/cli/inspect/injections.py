@@ -1,0 +1,145 @@
+"""`ragmem inspect injections`: show what assistants were given, when and why."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragmem.cli.common import (
+    JsonOption,
+    LimitOption,
+    bold,
+    dim,
+    moment,
+    open_memory,
+    printable,
+    say,
+    say_json,
+    table,
+    tell,
+)
+from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.context.injection_list import Listed
+
+DEFAULT_LIMIT = 20
+DEFAULT_WHOLE = 5
+"""Injections of one memory, which are shown at length."""
+
+WIDTH = 12
+TERMS = ("relevance", "cosine", "coverage", "lexical", "semantic", "graph", "recency", "score")
+"""Terms of a score that are shown to people; --json has all."""
+
+MOST_TITLE = 48
+MOST_QUESTION = 56
+
+
+def injections(
+    session: Annotated[
+        str, typer.Option("--session", metavar="ID", help="Only into this session: its id or the start.")
+    ] = "",
+    memory: Annotated[
+        str, typer.Option("--memory", metavar="ID", help="Only of this memory, each at length: why it was.")
+    ] = "",
+    since: Annotated[str, typer.Option("--since", help="Only since: 2026-03-15, 7d, yesterday.")] = "",
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+    as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
+) -> int:
+    """Show what assistants were given, when and why, latest first."""
+    from ragmem.api.memory import now
+    from ragmem.services.context.injection_list import injection_shape
+    from ragmem.services.processes.dates import parse_moment
+
+    if as_json and as_lines:
+        raise UsageError("--json and --jsonl exclude each other", hint="give one of them")
+    with open_memory() as opened:
+        found = opened.injections(
+            session=session,
+            memory=memory,
+            since=parse_moment(since, now=now()) if since else None,
+            limit=limit or (DEFAULT_WHOLE if memory else DEFAULT_LIMIT),
+        )
+    if as_json:
+        say_json({"schema": 1, "injections": [injection_shape(item) for item in found]})
+    elif as_lines:
+        for item in found:
+            say_json(injection_shape(item), lines=True)
+    elif memory:
+        for number, item in enumerate(found):
+            if number:
+                say()
+            _say_whole(item)
+    elif found:
+        table(
+            ("at", "session", "event", "memory", "score", "tokens", "feedback", "title", "question"),
+            [_row(item) for item in found],
+        )
+    if not found:
+        tell("nothing was injected" if not (session or memory or since) else "no such injection")
+    return EXIT_OK if found else EXIT_NO
+
+
+def _row(item: "Listed") -> tuple[str | int, ...]:
+    one = item.injection
+    who = f"{one.session[:8]}/{one.agent[:8]}" if one.agent else one.session[:8]
+    return (
+        moment(one.injected_at)[:16].replace("T", " "),
+        who,
+        one.event,
+        one.memory[:WIDTH],
+        "" if one.score is None else f"{one.score:.2f}",
+        one.tokens,
+        f"{item.feedback:+d}" if item.feedback else "",
+        _cut(_title(item), MOST_TITLE),
+        _cut(one.question, MOST_QUESTION),
+    )
+
+
+def _title(item: "Listed") -> str:
+    return f"{item.title} ({item.state})".strip() if item.state else item.title
+
+
+def _cut(text: str, most: int) -> str:
+    line = " ".join(printable(text).split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def _say_whole(item: "Listed") -> None:
+    """Tell of one injection: to whom, why, and how it was chosen."""
+    one, detail = item.injection, item.injection.detail
+    into = f"session {one.session}" + (f", agent {one.agent}" if one.agent else "")
+    lines = [
+        (
+            "injected",
+            f"{moment(one.injected_at)} into {into}" + (f" of {one.assistant}" * bool(one.assistant)),
+        ),
+        ("memory", f"{one.memory[:WIDTH]}  {_title(item)}, {one.tokens} tokens"),
+        ("because", f"{one.event}: {one.reason}"),
+        ("question", one.question or "none: the session began"),
+        ("score", _score(item)),
+    ]
+    if terms := {name: value for name, value in detail.get("terms", {}).items() if name in TERMS}:
+        lines.append(("terms", ", ".join(f"{name} {value:.2f}" for name, value in terms.items())))
+    lines += [
+        ("besides" if not number else "", f"{other[:WIDTH]}  {score:.2f}  {title}")
+        for number, (other, title, score) in enumerate(item.others)
+    ]
+    if item.feedback:
+        lines.append(("feedback", f"{item.feedback:+d}"))
+    for name, value in lines:
+        say(f"{bold(name.ljust(WIDTH))} {value}")
+    if not item.feedback and one.memory:
+        say(
+            dim(f"{'':{WIDTH}} of use? ragmem feedback {one.memory[:WIDTH]} good|bad --session {one.session}")
+        )
+
+
+def _score(item: "Listed") -> str:
+    one, detail = item.injection, item.injection.detail
+    if one.score is None:
+        return "none: it was not searched for"
+    place = f", place {detail['place']} of {detail['of']} found" if "place" in detail else ""
+    relevance, floor = detail.get("terms", {}).get("relevance"), detail.get("floor")
+    against = f"; relevance {relevance:.2f}, told from {floor:.2f} on" if relevance and floor else ""
+    return f"{one.score:.2f}{place}{against}"

@@ -1,0 +1,305 @@
+"""`ragmem inspect`: look into the memory."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from ragmem.cli.common import (
+    JsonOption,
+    LimitOption,
+    SourcesFileOption,
+    bold,
+    moment,
+    open_memory,
+    printable,
+    say,
+    say_json,
+    show_unless_named,
+    size,
+    table,
+)
+from ragmem.cli.inspect.code import code, say_code
+from ragmem.cli.inspect.connections import connections, history
+from ragmem.cli.inspect.entities import entities
+from ragmem.cli.inspect.explore import can_be_explored, explore, explored
+from ragmem.cli.inspect.export import graph
+from ragmem.cli.inspect.graph import communities, entity, path, timeline
+from ragmem.cli.inspect.impact import impact
+from ragmem.cli.inspect.injections import injections
+from ragmem.cli.inspect.life import say_ageing, say_life
+from ragmem.cli.inspect.lifecycle import lifecycle
+from ragmem.cli.inspect.memories import memories
+from ragmem.cli.inspect.merges import merges
+from ragmem.cli.inspect.plots import plots
+from ragmem.cli.inspect.queue import queue
+from ragmem.cli.inspect.records import records
+from ragmem.cli.inspect.report import report
+from ragmem.cli.inspect.sources import sources
+from ragmem.cli.inspect.transcripts import transcripts
+from ragmem.config.secrets import shown
+from ragmem.errors import EXIT_OK
+
+EPILOG = """\b
+Examples:
+  ragmem inspect
+  ragmem inspect memories --kind error --since 30d
+  ragmem inspect entity PostgreSQL
+  ragmem inspect timeline PostgreSQL --since 2025-01-01
+  ragmem inspect graph --export graphml --out graph.graphml
+  ragmem inspect lifecycle --svg lifecycle.svg
+  ragmem inspect plots decay ages
+  ragmem inspect report --html report.html
+  ragmem inspect config --json
+
+\b
+Exit codes:
+  0  shown
+  1  no path connects the two, nothing was said since then, nothing is like that
+  2  no such id or entity
+"""
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Look into the memory: numbers, memories, entities, settings.",
+    epilog=EPILOG,
+)
+
+
+@app.callback(invoke_without_command=True)
+def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
+    """Look into the memory: numbers, memories, entities, settings.
+
+    Without a command, on a terminal, it opens the explorer where Textual is installed; else it shows the
+    numbers.
+    """
+    if context.invoked_subcommand is None and not as_json and can_be_explored():
+        return explored()
+    return show_unless_named(context, stats, group="inspect", as_json=as_json)
+
+
+@app.command()
+def stats(as_json: JsonOption = False) -> int:
+    """Show how much there is: memories by state, source and kind, chunks, vectors, entities, size."""
+    with open_memory() as memory:
+        found = memory.statistics() | {"idle_gc": memory.may_tend()}
+    if as_json:
+        say_json({"schema": 1, **found})
+        return EXIT_OK
+    catalog = found["catalog"]
+    say(f"{bold('home')}        {found['home']}  ({size(found['bytes'])})")
+    if "database" in found:
+        say(f"{bold('database')}    {found['database']}")
+    total = catalog["total"]
+    say(
+        f"{bold('memories')}    {total['memories']:,}  in {total['chunks']:,} chunks,"
+        f" {size(total['characters'])} of text"
+    )
+    for name, count in found["store"].items():
+        say(f"{bold(name.replace('_', ' ').ljust(10))}  {count:,}")
+    for part in ("state", "tier", "kind", "source", "project"):
+        if catalog[part]:
+            counts = ", ".join(f"{name} {count:,}" for name, count in list(catalog[part].items())[:12])
+            say(f"{bold(part.ljust(10))}  {counts}")
+    held = found["inbox"]
+    if held["waiting"] or held["aside"]:
+        since = f" since {held['since']}" if held["since"] else ""
+        counts = f"waiting {held['waiting']:,}{since}, set aside {held['aside']:,}"
+        say(f"{bold('inbox'.ljust(10))}  {counts}")
+    told = "on: `ragmem serve` carries it out while nobody asks" if found["idle_gc"] else "off"
+    say(f"{bold('idle gc'.ljust(10))}  {told}")
+    return EXIT_OK
+
+
+app.command()(sources)
+
+_TOLD_APART = frozenset({"text", "summary", "chunks", "id", "code", "superseded_by", "replaced", "life"})
+
+
+@app.command()
+def memory(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
+    as_json: JsonOption = False,
+) -> int:
+    """Show one memory whole: where it comes from, how it was judged, its life, code, chunks and text."""
+    from ragmem.api.home import now
+    from ragmem.services.code.links import code_of
+    from ragmem.services.code.shapes import links_shape
+    from ragmem.services.lifecycle.feedback import life_shape
+    from ragmem.services.retrieval.shapes import ageing_shape, memory_shape
+    from ragmem.services.retrieval.superseding import (
+        former_shape,
+        standing,
+        superseded_shape,
+        told_former,
+        told_superseded,
+    )
+
+    with open_memory() as opened:
+        found = opened.memory(identifier)
+        superseded, replaced = standing(opened.catalog, found)
+        life = life_shape(opened.standing(found.id))
+        chunks = opened.catalog.memories.chunks(found)
+        code_links = links_shape(code_of(opened.catalog, found))
+        ageing = ageing_shape(found, opened.settings.decay, now=now())
+    shape = memory_shape(found, verbatim=True, redactor=opened.redactor) | {
+        "chunks": [
+            {"id": chunk.id, "heading": chunk.heading, "start": chunk.start, "end": chunk.end}
+            for chunk in chunks
+        ],
+        "code": code_links,
+        "superseded_by": superseded_shape(superseded, redactor=opened.redactor) if superseded else None,
+        "replaced": [former_shape(former, redactor=opened.redactor) for former in replaced],
+        "life": life,
+        "ageing": ageing,
+    }
+    if as_json:
+        say_json({"schema": 1, "memory": shape})
+        return EXIT_OK
+    for name, value in shape.items():
+        if name in _TOLD_APART or value in ("", [], {}, False):
+            continue
+        shown = ", ".join(value) if isinstance(value, list) else value
+        say(f"{bold(name.ljust(12))} {shown!s}")
+    if superseded:
+        say(f"{bold('state now'.ljust(12))} {told_superseded(superseded)}")
+        because = superseded_shape(superseded, opened.redactor)["reason"]
+        say(f"{bold('because'.ljust(12))} {because}")
+    for former in replaced:
+        told = printable(told_former(former, opened.redactor))
+        say(f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {told}")
+    say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
+    say_code(code_links)
+    say_life(life)
+    say_ageing(ageing)
+    if found.summary:
+        say(f"\n{bold('summary')}\n{found.summary}")
+    say(f"\n{found.text}")
+    return EXIT_OK
+
+
+for view in (
+    explore,
+    memories,
+    connections,
+    history,
+    entities,
+    entity,
+    path,
+    communities,
+    timeline,
+    merges,
+    graph,
+    records,
+    code,
+    impact,
+    lifecycle,
+    plots,
+    report,
+    injections,
+    queue,
+    transcripts,
+):
+    app.command()(view)
+
+
+@app.command()
+def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
+    """Show each setting with the place that set it."""
+    with open_memory(sources_file=sources_file) as memory:
+        rows = [
+            (key, shown(value, redactor=memory.redactor), origin)
+            for key, value, origin in memory.settings.origins()
+        ]
+        places = memory.settings.places
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "config": [{"key": key, "value": value, "origin": origin} for key, value, origin in rows],
+                "places": {name: str(getattr(places, name)) for name in ("config", "data", "state", "cache")},
+            }
+        )
+        return EXIT_OK
+    table(("key", "value", "origin"), [(key, _shown(value), origin) for key, value, origin in rows])
+    return EXIT_OK
+
+
+@app.command()
+def usage(
+    by: Annotated[
+        Literal["day", "model", "purpose"], typer.Option("--by", help="What a row is about.")
+    ] = "day",
+    since: Annotated[str, typer.Option("--since", help="From here on: 2026-03-15, 7d, yesterday.")] = "",
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Show the requests to providers, what they cost, and what today's caps leave."""
+    from ragmem.cli.inspect.usage import show_usage
+
+    return show_usage(by=by, since=since, limit=limit, as_json=as_json)
+
+
+@app.command()
+def log(limit: LimitOption = None, as_json: JsonOption = False) -> int:
+    """Show what was done to the memory, latest first."""
+    with open_memory() as memory:
+        memory.require()
+        entries = memory.catalog.log.entries(limit=limit or 20)
+        runs = {run.run for run in memory.catalog.archive.runs()}
+    rows = [
+        {**entry, "at": moment(entry["at"]), "undoable": entry["detail"].get("run") in runs}
+        for entry in entries
+    ]
+    if as_json:
+        say_json({"schema": 1, "log": rows})
+        return EXIT_OK
+    table(
+        ("at", "operation", "detail"),
+        [
+            (
+                row["at"],
+                row["operation"],
+                ", ".join(f"{name} {value}" for name, value in row["detail"].items())
+                + (" (can be undone)" if row["undoable"] else ""),
+            )
+            for row in rows
+        ],
+    )
+    return EXIT_OK
+
+
+@app.command()
+def runs(limit: LimitOption = None, as_json: JsonOption = False) -> int:
+    """Show the runs that stored memories, latest first; `forget --ingest RUN` takes one out."""
+    with open_memory() as memory:
+        memory.require()
+        found = memory.catalog.storing_runs.latest(limit or 20)
+    if as_json:
+        rows = [
+            {
+                "run": one.run,
+                "at": moment(one.at),
+                "operation": one.operation,
+                "memories": one.memories,
+                "sources": dict(one.sources),
+            }
+            for one in found
+        ]
+        say_json({"schema": 1, "runs": rows})
+        return EXIT_OK
+    table(
+        ("run", "at", "by", "memories", "sources"),
+        [
+            (one.run, moment(one.at), one.operation or "-", one.memories, ", ".join(one.sources))
+            for one in found
+        ],
+    )
+    return EXIT_OK
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value)
+    return str(value)

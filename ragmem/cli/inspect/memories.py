@@ -1,0 +1,126 @@
+"""`ragmem inspect memories`: list memories by what they are, latest first."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from ragmem.cli.common import JsonOption, LimitOption, open_memory, plural, printable, say_json, table, tell
+from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects
+from ragmem.domain.model import Category, Kind, State, Tier
+from ragmem.errors import EXIT_NO, EXIT_OK
+
+DEFAULT_LIMIT = 20
+
+TITLE = 70
+"""Characters of a title in the table."""
+
+
+class OrderName(StrEnum):
+    """What comes first."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    CHANGED = "changed"
+
+
+def memories(
+    title: Annotated[
+        str, typer.Argument(metavar="[TEXT]", help="Only where the title has this, in any case.")
+    ] = "",
+    kind: Annotated[
+        list[Kind] | None, typer.Option("--kind", "-k", help="Only of this kind; repeatable.")
+    ] = None,
+    source: Annotated[
+        list[str] | None, typer.Option("--source", "-s", help="Only of this source; repeatable.")
+    ] = None,
+    state: Annotated[
+        list[State] | None, typer.Option("--state", help="Only in this state; repeatable.")
+    ] = None,
+    tier: Annotated[list[Tier] | None, typer.Option("--tier", help="Only of this tier; repeatable.")] = None,
+    category: Annotated[
+        list[Category] | None, typer.Option("--category", help="Only knowledge of this category; repeatable.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; repeatable.")
+    ] = None,
+    since: Annotated[
+        str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
+    ] = "",
+    until: Annotated[
+        str, typer.Option("--until", help="Only what happened before, written like --since.")
+    ] = "",
+    order: Annotated[OrderName, typer.Option("--order", help="What comes first.")] = OrderName.NEWEST,
+    project: ProjectOption = None,
+    every: AllOption = False,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """List memories by what they are, latest first; `query` finds them by what they say.
+
+    Exit code 1 where there is none like that.
+    """
+    from ragmem.api.memory import now
+    from ragmem.services.ingestion.scope import known_sources
+    from ragmem.services.processes.dates import parse_moment
+    from ragmem.services.retrieval.shapes import memory_shape
+    from ragmem.storage.memories.listing import Filter, counted, listed
+
+    moment = now()
+    with open_memory() as memory:
+        projects = asked_projects(memory, project, every=every)
+        wanted = Filter(
+            projects=projects,
+            kinds=tuple(kind or ()),
+            categories=tuple(category or ()),
+            tiers=tuple(tier or ()),
+            states=tuple(state or ()),
+            sources=known_sources(memory.catalog, memory.settings, source or ()),
+            tags=tuple(tag or ()),
+            since=parse_moment(since, now=moment) if since else None,
+            until=parse_moment(until, now=moment) if until else None,
+            title=title,
+        )
+        database = memory.catalog.database
+        found, _ = listed(database, wanted, order=order.value, limit=limit or DEFAULT_LIMIT)
+        total = counted(database, wanted)
+        names = memory.catalog.projects.names()
+    if as_json:
+        say_json(
+            {
+                "schema": 1,
+                "memories": [memory_shape(one, redactor=memory.redactor) for one in found],
+                "total": total,
+                "left_out": total - len(found),
+            }
+        )
+        return EXIT_OK if found else EXIT_NO
+    if not found:
+        tell(
+            "no memory like that" + ("" if projects is None else " in this project and yours: --all asks all")
+        )
+        return EXIT_NO
+    table(
+        ("id", "date", "kind", "tier", "state", "source", "project", "title"),
+        [
+            (
+                one.short_id,
+                one.event_time.strftime("%Y-%m-%d"),
+                one.kind.value,
+                one.tier.value,
+                one.state.value,
+                one.source,
+                names.get(one.scope.project, one.scope.project),
+                _cut(printable(memory.redactor.redact(one.title or one.uri)[0])),
+            )
+            for one in found
+        ],
+    )
+    if total > len(found):
+        tell(f"{plural(total - len(found), 'memory', 'memories')} more; -n shows them")
+    return EXIT_OK
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE else line[: TITLE - 1].rstrip() + "…"

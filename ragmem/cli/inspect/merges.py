@@ -1,0 +1,106 @@
+"""`ragmem inspect merges`: which names share a node, why, and how to take that back."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragmem.cli.common import (
+    DryRunOption,
+    JsonOption,
+    LimitOption,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    table,
+    tell,
+)
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
+    from ragmem.storage.names.merges import Merge
+
+SAID = 90
+"""Characters of a sentence in the table."""
+
+
+def merges(
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Only what has to do with this name, in any case.")
+    ] = "",
+    project: Annotated[
+        list[str] | None, typer.Option("--project", "-p", help="Only this project: name, id or path.")
+    ] = None,
+    undo: Annotated[
+        str, typer.Option("--undo", metavar="KEY", help="Give the name its own node back, for good.")
+    ] = "",
+    redo: Annotated[
+        str, typer.Option("--redo", metavar="KEY", help="Allow a merge again that was undone.")
+    ] = "",
+    undone: Annotated[bool, typer.Option("--undone", help="Show what was undone.")] = False,
+    dry_run: DryRunOption = False,
+    limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Show which names became one entity, by which rule and by which sentence; undo it."""
+    from ragmem.services.entities.merges import merge_shape
+    from ragmem.services.entities.merges import merges as read
+
+    if sum(map(bool, (undo, redo, undone))) > 1:
+        raise UsageError("--undo, --redo and --undone exclude each other", hint="give one of them")
+    with open_memory() as memory:
+        memory.require()
+        if undo or redo:
+            done = _change(memory, undo or redo, redo=bool(redo), dry_run=dry_run)
+            if as_json:
+                say_json({"schema": 1, "dry_run": dry_run, "merge": merge_shape(memory.catalog, done)})
+            else:
+                say(_told(done, redo=bool(redo), dry_run=dry_run))
+            return EXIT_OK
+        projects = memory.named_projects(project) if project else None
+        found = read(memory.catalog, projects=projects, name=name, undone=undone)
+        shown = [merge_shape(memory.catalog, one) for one in found[: limit or 50]]
+    if as_json:
+        say_json({"schema": 1, "merges": shown, "left_out": len(found) - len(shown)})
+        return EXIT_OK
+    if not found:
+        tell("no merge was undone" if undone else "no name was merged into another")
+        return EXIT_OK
+    table(
+        ("key", "name", "into", "rule", "project", "since", "said"),
+        [
+            (
+                one["key"],
+                printable(one["name"]),
+                printable(one["into"]),
+                one["rule"],
+                one["project"],
+                one["since"][:10],
+                printable(one["sentence"])[:SAID],
+            )
+            for one in shown
+        ],
+    )
+    if len(found) > len(shown):
+        tell(f"and {plural(len(found) - len(shown), 'merge')} more: --limit")
+    return EXIT_OK
+
+
+def _change(memory: "Ragmem", key: str, *, redo: bool, dry_run: bool) -> "Merge":
+    from ragmem.api.memory import now
+    from ragmem.services.entities import merges as service
+
+    if dry_run:
+        return service.named(memory.catalog, key, undone=redo)
+    change = service.redo if redo else service.undo
+    return change(memory.catalog, memory.store, key, now=now())
+
+
+def _told(merge: "Merge", *, redo: bool, dry_run: bool) -> str:
+    would = "would have" if dry_run else "has"
+    if redo:
+        may = "could" if dry_run else "may"
+        return f'"{merge.name}" {may} become another\'s spelling or alias again'
+    return f'"{merge.name}" {would} its own node, no longer that of "{merge.into}" ({merge.rule})'

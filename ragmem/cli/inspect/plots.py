@@ -1,0 +1,139 @@
+"""`ragmem inspect plots`: curves and counts of the memory in the terminal, or as JSON."""
+
+import shutil
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragmem.cli.common import JsonOption, bold, open_memory, say, say_json, styled, tell
+from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from ragmem.api.memory import Ragmem
+    from ragmem.charts.charts import Tone
+    from ragmem.charts.plots.model import Plot
+    from ragmem.services.reporting.latency import Latency
+
+EARLIEST = 12
+"""The first year of which plots can be made: they reach back ten years."""
+
+QUESTIONS = 100
+"""Questions by which the latency is measured."""
+
+_COLOURS = {"plain": 36, "fresh": 34, "firm": 32, "lasting": 35, "fading": 33, "gone": 2}
+
+
+class PlotName(StrEnum):
+    """The plots; a test holds them equal to those of `services.reporting.table`."""
+
+    DECAY = "decay"
+    AGES = "ages"
+    WEEKS = "weeks"
+    GROWTH = "growth"
+    TIERS = "tiers"
+    SOURCES = "sources"
+    PROJECTS = "projects"
+    DEGREE = "degree"
+    TOPICS = "topics"
+    CONNECTIONS = "connections"
+    STATES = "states"
+    KEPT = "kept"
+    ARCHIVE = "archive"
+    RECALLS = "recalls"
+    INJECTIONS = "injections"
+    GC = "gc"
+    LATENCY = "latency"
+
+
+LatencyOption = Annotated[
+    bool, typer.Option("--latency", help=f"Also measure {QUESTIONS} questions, which loads the model.")
+]
+PrivateOption = Annotated[
+    bool, typer.Option("--private", help="Counts only: without titles and names of projects and entities.")
+]
+AtOption = Annotated[
+    str, typer.Option("--at", help="Ages as of this moment, not of now: 2026-03-15, 7d, yesterday.")
+]
+
+
+def plots(
+    names: Annotated[
+        list[PlotName] | None,
+        typer.Argument(metavar="[NAME]...", help="Only these; all but latency unless given."),
+    ] = None,
+    project: ProjectOption = None,
+    every: AllOption = False,
+    latency: LatencyOption = False,
+    private: PrivateOption = False,
+    at: AtOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """Draw decay, ages, tiers, degrees, connections, states and more in the terminal."""
+    from ragmem.charts.plots.numbers import plot_shape
+
+    moment = moment_of(at)
+    wanted = [name.value for name in dict.fromkeys(names or ())]
+    asks = latency or PlotName.LATENCY.value in wanted
+    if latency and wanted and PlotName.LATENCY.value not in wanted:
+        wanted.append(PlotName.LATENCY.value)
+    with open_memory() as memory:
+        projects = asked_projects(memory, project, every=every)
+        found = memory.plots(
+            wanted,
+            projects=projects,
+            private=private,
+            latency=measured(memory, projects) if asks else None,
+            at=moment,
+        )
+    if as_json:
+        say_json({"schema": 1, "plots": {name: plot_shape(plot) for name, plot in found.items()}})
+        return EXIT_OK
+    say_plots(found.values())
+    return EXIT_OK
+
+
+def moment_of(at: str) -> "datetime":
+    """Return the moment in UTC that ages are counted from; raises UsageError for what is none."""
+    from datetime import UTC
+
+    from ragmem.api.memory import now
+    from ragmem.services.processes.dates import parse_moment
+
+    if not at:
+        return now()
+    moment = parse_moment(at, now=now()).astimezone(UTC)
+    if moment.year < EARLIEST:
+        raise UsageError(f'"{at}" is before the year {EARLIEST}', hint="plots reach back ten years from it")
+    return moment
+
+
+def measured(memory: "Ragmem", projects: "Sequence[str] | None") -> "Latency":
+    """Return how long questions take here, and say beforehand that it takes a while."""
+    tell(f"asking {QUESTIONS} questions")
+    return memory.latency(projects=projects, questions=QUESTIONS)
+
+
+def say_plots(plots: "Iterable[Plot]") -> None:
+    """Write plots one below the other, a blank line between two."""
+    from ragmem.charts.chart_lines import brush_for
+    from ragmem.charts.plots.terminal import lines
+
+    width = shutil.get_terminal_size().columns
+    brush = brush_for(sys.stdout.encoding)
+    for number, plot in enumerate(plots):
+        if number:
+            say()
+        title, *rest = lines(plot, width=width, brush=brush, paint=_painted)
+        say(bold(title))
+        for line in rest:
+            say(line)
+
+
+def _painted(text: str, tone: "Tone") -> str:
+    return styled(text, str(_COLOURS[tone]))

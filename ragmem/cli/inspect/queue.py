@@ -1,0 +1,54 @@
+"""`ragmem inspect queue`: what waits to be taken in, and what nobody could read."""
+
+from ragmem.cli.common import (
+    JsonOption,
+    LimitOption,
+    bold,
+    moment,
+    open_memory,
+    plural,
+    say,
+    say_json,
+    table,
+    tell,
+)
+from ragmem.cli.inspect.lines import tell_rest
+from ragmem.errors import EXIT_OK
+
+DEFAULT_LIMIT = 20
+
+
+def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
+    """Show what waits: texts handed in, events of hooks, memories without vectors; and what was set aside."""
+    from ragmem.services.reporting.queue_list import queue as read
+    from ragmem.services.reporting.queue_list import queue_shape
+
+    most = limit or DEFAULT_LIMIT
+    with open_memory() as memory:
+        found = read(memory.catalog, memory.settings, named=most)
+    waiting, aside = found.oldest[:most], found.aside[:most]
+    # Something may have been taken in while it was counted.
+    unnamed = max(0, found.texts + found.events - len(waiting))
+    if as_json:
+        shape = queue_shape(found)  # of all, for the oldest may be an event, and texts stand first
+        shown = {"waiting": shape["waiting"][:most], "aside": shape["aside"][:most]}
+        say_json({"schema": 1, **shape, **shown, "left_out": unnamed + len(found.aside) - len(aside)})
+        return EXIT_OK
+    if found.empty:
+        say("nothing waits")
+        return EXIT_OK
+    say(f"{bold('texts')}      {found.texts:,}")
+    say(f"{bold('events')}     {found.events:,}")
+    say(f"{bold('vectors')}    {plural(found.vectors, 'memory waits', 'memories wait')} for them")
+    say(f"{bold('set aside')}  {len(found.aside):,}")
+    if waiting:
+        say()
+        table(
+            ("since", "what", "it says"),
+            [(moment(one.since) if one.since else "", one.what, one.told[:90]) for one in waiting],
+        )
+    tell_rest(unnamed, "waiting thing")
+    for one in aside:
+        tell(f"set aside: {one.path}: {one.problem}")
+    tell_rest(len(found.aside) - len(aside), "file that was set aside", "files that were set aside")
+    return EXIT_OK

@@ -1,0 +1,130 @@
+"""`ragmem inspect report`: what a memory looks like, as one HTML file to send, as pictures, or as text."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragmem.cli.common import JsonOption, bold, open_memory, printable, say, say_json, size, tell
+from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects
+from ragmem.cli.inspect.plots import AtOption, LatencyOption, PrivateOption, measured, moment_of, say_plots
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.reporting.report import Report
+
+
+def report(
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write one HTML file; - is standard output."),
+    ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option("--svg", metavar="FOLDER", help="Write each plot as an SVG file into this folder."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that are there.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open the HTML file in the browser.")] = False,
+    project: ProjectOption = None,
+    every: AllOption = False,
+    latency: LatencyOption = False,
+    private: PrivateOption = False,
+    at: AtOption = "",
+    as_json: JsonOption = False,
+) -> int:
+    """Write a report with plots as an HTML file that one can send, as SVG files, or into the terminal."""
+    given = [name for name, value in (("--html", html), ("--svg", svg), ("--json", as_json)) if value]
+    if len(given) > 1:
+        raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="give one of them")
+    if show and (html is None or str(html) == "-"):
+        raise UsageError("--open goes with --html", hint="name the file: --html report.html")
+    if force and html is None and svg is None:
+        raise UsageError("--force goes with --html or --svg", hint="name the file: --html report.html")
+    _check_places(html, svg, force=force)
+    moment = moment_of(at)
+    with open_memory() as memory:
+        projects = asked_projects(memory, project, every=every)
+        known = memory.catalog.projects.names()
+        names = None if projects is None else [known.get(one, one) for one in projects]
+        made = memory.report(
+            where="all projects" if names is None else ", ".join(names),
+            projects=projects,
+            private=private,
+            latency=measured(memory, projects) if latency else None,
+            at=moment,
+        )
+    if as_json:
+        from ragmem.services.reporting.report import report_shape
+
+        say_json({"schema": 1, "report": report_shape(made)})
+    elif html is not None:
+        _write_page(made, html, force=force, show=show)
+    elif svg is not None:
+        _write_pictures(made, svg, force=force)
+    else:
+        _say(made)
+    return EXIT_OK
+
+
+def _check_places(html: Path | None, svg: Path | None, *, force: bool) -> None:
+    """Refuse before anything is counted what could not be written afterwards."""
+    from ragmem.services.processes.atomic_write import place_for
+
+    if html is not None and str(html) != "-":
+        place_for(html, force=force)
+    if svg is None:
+        return
+    from ragmem.services.reporting.table import PLOTS
+
+    if svg.exists() and not svg.is_dir():
+        raise UsageError(f'"{svg}" is no folder', hint="give the name of a folder")
+    if not svg.exists() and not svg.absolute().parent.is_dir():
+        raise UsageError(f'there is no folder "{svg.parent}"', hint="make it, or give another path")
+    if svg.is_dir():
+        for name in PLOTS:
+            place_for(svg / f"{name}.svg", force=force)
+
+
+def _write_page(made: "Report", html: Path, *, force: bool, show: bool) -> None:
+    from ragmem.services.processes.atomic_write import new_file
+    from ragmem.services.reporting.page import page
+
+    text = page(made)
+    if str(html) == "-":
+        say(text.rstrip("\n"))
+        return
+    with new_file(html, force=force) as file:
+        file.write(text.encode("utf-8"))
+    say(f"{html}: {made.title}, {len(made.plots)} plots, {size(html.stat().st_size)}")
+    if show:
+        import webbrowser
+
+        if not webbrowser.open(html.resolve().as_uri()):
+            tell("no browser could be opened: set BROWSER to the one that you have")
+
+
+def _write_pictures(made: "Report", folder: Path, *, force: bool) -> None:
+    from ragmem.charts.plots.picture import svg
+    from ragmem.services.processes.atomic_write import new_file
+
+    folder.mkdir(exist_ok=True)
+    for name, plot in made.plots.items():
+        with new_file(folder / f"{name}.svg", force=force) as file:
+            file.write(svg(plot, name=name).encode("utf-8"))
+        say(f"{folder / name}.svg: {plot.title}")
+
+
+def _say(made: "Report") -> None:
+    from ragmem.charts.chart_lines import NARROWEST, wrapped
+    from ragmem.charts.plots.terminal import WIDEST
+
+    room = max(NARROWEST, min(shutil.get_terminal_size().columns, WIDEST)) - 2
+    say(bold(made.title))
+    say(f"as of {made.made:%Y-%m-%d %H:%M} UTC, ragmem {made.version}")
+    say()
+    for sentence in made.sentences:
+        for number, line in enumerate(wrapped(printable(sentence), room)):
+            say(f"{'  ' if number else '- '}{line}")
+    say()
+    say_plots(made.plots.values())

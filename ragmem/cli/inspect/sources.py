@@ -1,0 +1,68 @@
+"""`ragmem inspect sources`: what is configured, what of it is stored, and what its files gave."""
+
+from typing import Any
+
+from ragmem.cli.common import JsonOption, SourcesFileOption, moment, open_memory, say_json, table
+from ragmem.domain.model import Tier
+from ragmem.errors import EXIT_OK
+
+
+def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
+    """Show the configured sources with their globs, and what of them is stored."""
+    from ragmem.services.seeding.source_files import files_of
+    from ragmem.storage.memories.listing import Filter, crossed
+
+    with open_memory(sources_file=sources_file) as memory:
+        catalog, specs = memory.catalog, memory.settings.sources
+        stored: dict[str, dict[str, Any]] = {}
+        tiers: dict[str, dict[str, int]] = {}
+        if catalog.exists():
+            stored = {str(row["source"]): row for row in catalog.overview.source_rows()}
+            tiers = crossed(catalog.database, "source", "tier", Filter())
+        files = {name: files_of(catalog, name) for name in {*specs, *stored}}
+    rows: list[dict[str, Any]] = []
+    for name in (*specs, *(name for name in stored if name not in specs)):
+        spec, row = specs.get(name), stored.get(name, {})
+        newest: Any = row.get("newest")
+        rows.append(
+            {
+                "source": name,
+                "description": spec.description if spec else "",
+                "memories": row.get("memories", 0),
+                "tiers": tiers.get(name, {}),
+                "files": len(files[name].paths),
+                "files_without_memory": len(files[name].without),
+                "files_gave": dict(files[name].tally),
+                "newest": moment(newest) if newest else None,
+                "reader": spec.reader if spec else None,
+                "scope": spec.scope if spec else None,
+                "signal": spec.signal if spec else None,
+                "enabled": spec.enabled if spec else None,
+                "globs": list(spec.globs) if spec else [],
+            }
+        )
+    if as_json:
+        say_json({"schema": 1, "sources": rows})
+        return EXIT_OK
+    table(
+        (
+            *("source", "memories", *(tier.value for tier in Tier), "files", "newest", "reader", "scope"),
+            *("signal", "description", "glob"),
+        ),
+        [
+            (
+                row["source"],
+                row["memories"],
+                *(row["tiers"].get(tier.value, 0) for tier in Tier),
+                row["files"],
+                (row["newest"] or "")[:10],
+                row["reader"] or "-",
+                row["scope"] or "-",
+                (row["signal"] or "-") if row["enabled"] is not False else "disabled",
+                row["description"],
+                ", ".join(row["globs"]),
+            )
+            for row in rows
+        ],
+    )
+    return EXIT_OK

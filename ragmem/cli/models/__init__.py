@@ -1,0 +1,1 @@
+"""`ragmem models`: one module for each subcommand."""

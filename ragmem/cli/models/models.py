@@ -1,0 +1,178 @@
+"""`ragmem models`: show the models, choose, fetch and try them."""
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ragmem.cli.common import (
+    JsonOption,
+    bold,
+    open_memory,
+    plural,
+    say,
+    say_json,
+    show_unless_named,
+    size,
+    table,
+    tell,
+)
+from ragmem.cli.models import bundle, pull, resume, trial
+from ragmem.cli.models import use as models_use
+from ragmem.errors import EXIT_OK
+from ragmem.ports import HoldsTwoModels
+
+if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
+    from ragmem.config import Settings
+    from ragmem.services.models.reembed import ModelStanding
+
+EPILOG = """\b
+Examples:
+  ragmem models
+  ragmem models list --json
+
+\b
+Exit codes:
+  0  done
+  1  a model answers, but its answers make no sense
+  2  usage or configuration
+  3  a hub or a file could not be read or written
+  4  a model does not answer
+"""
+
+BUNDLED_PARAMETERS = 22_713_216
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Show the models, choose, fetch and try them.",
+    epilog=EPILOG,
+)
+
+
+@app.callback(invoke_without_command=True)
+def models(context: typer.Context, as_json: JsonOption = False) -> int:
+    """Show the models, choose, fetch and try them."""
+    return show_unless_named(context, list_models, group="models", as_json=as_json)
+
+
+@app.command("list")
+def list_models(as_json: JsonOption = False) -> int:
+    """Show the models on this machine, the configured ones, and how far a change is."""
+    from ragmem.services.models.found import found
+
+    with open_memory(quiet=as_json) as memory:
+        settings = memory.settings
+        here = [
+            _bundled(),
+            *map(asdict, found(settings.places.data, os.environ, home=memory.home)),
+        ]
+        standing = _standing(memory)
+        rest = _rest(memory, standing)
+    for model in here:
+        model["configured"] = _configured(settings, model)
+    document = {
+        "schema": 1,
+        "embedder": {"backend": settings.models.backend, "model": settings.models.model},
+        "language_model": {
+            "backend": settings.language_model.backend,
+            "model": settings.language_model.model,
+        },
+        "vectors": None if standing is None else asdict(standing),
+        "models": here,
+    }
+    if as_json:
+        say_json(document)
+        return EXIT_OK
+    _say_chosen(settings, standing, rest=rest)
+    say()
+    table(("model", "place", "for", "type", "size", "bits", "configured", "problem"), map(_row, here))
+    return EXIT_OK
+
+
+app.command("use", epilog=models_use.EPILOG)(models_use.use)
+app.command("resume", epilog=resume.EPILOG)(resume.resume)
+app.command("pull", epilog=pull.PULL_EPILOG)(pull.pull)
+app.command("remove", epilog=pull.REMOVE_EPILOG)(pull.remove)
+app.command("bundle", epilog=bundle.EPILOG)(bundle.bundle)
+app.command("test", epilog=trial.EPILOG)(trial.try_models)
+
+
+def _bundled() -> dict[str, Any]:
+    from ragmem.backends.minilm.embedder import FOLDER
+
+    return {
+        "name": "all-MiniLM-L6-v2",
+        "place": "bundled",
+        "folder": str(FOLDER),
+        "use": "embedding",
+        "type": "bert",
+        "bytes": sum(path.stat().st_size for path in FOLDER.glob("minilm.safetensors")),
+        "parameters": BUNDLED_PARAMETERS,
+        "bits": 8,
+        "problem": "",
+    }
+
+
+def _standing(memory: "Ragmem") -> "ModelStanding | None":
+    if not memory.catalog.exists():
+        return None
+    memory.require()
+    return memory.model_standing()
+
+
+def _configured(settings: "Settings", model: dict[str, Any]) -> str:
+    """Return the tables of the configuration that name a model of this machine."""
+    bundled = model["place"] == "bundled"
+    names = {model["name"], str(model["folder"])}
+    embedder, language_model = settings.models, settings.language_model
+    chosen = (
+        ("embedder", embedder.backend, embedder.model),
+        ("language model", language_model.backend, language_model.model),
+    )
+    return ", ".join(
+        use
+        for use, backend, name in chosen
+        if (backend == "minilm" and bundled) or (backend == "mlx" and name in names)
+    )
+
+
+def _rest(memory: "Ragmem", standing: "ModelStanding | None") -> str:
+    """Return the command that goes on with a change that nobody is at."""
+    if standing is None or not standing.changing or standing.running:
+        return ""
+    return "ragmem models resume" if isinstance(memory.store, HoldsTwoModels) else "ragmem seed --rebuild"
+
+
+def _say_chosen(settings: "Settings", standing: "ModelStanding | None", *, rest: str) -> None:
+    from ragmem.services.models.use import named
+
+    def line(name: str, text: str) -> None:
+        say(f"{bold(name.ljust(15))} {text}")
+
+    embedder = named(settings.models)
+    if standing is None or not standing.active:
+        line("embedder", f"{embedder}; there are no vectors yet")
+    elif not standing.changing:
+        line("embedder", f"{embedder}; {plural(standing.total, 'vector')} of {standing.active}")
+    else:
+        line("embedder", f"{embedder}; {standing.done:,} of {plural(standing.total, 'vector')} made")
+        line("until then", f"{standing.active} answers questions")
+        line("work", f"rests; `{rest}`" if rest else "goes on in the background")
+    line("language model", named(settings.language_model))
+    if standing is not None and standing.problem:
+        tell(f"warning: {standing.problem}")
+
+
+def _row(model: dict[str, Any]) -> tuple[Any, ...]:
+    names = ("name", "place", "use", "type")
+    return (
+        *(model[name] for name in names),
+        size(model["bytes"]),
+        model["bits"] or "",
+        model["configured"],
+        model["problem"],
+    )

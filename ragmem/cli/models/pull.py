@@ -1,0 +1,189 @@
+"""`ragmem models pull` and `remove`: fetch a model from a hub, or take it away again."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.api.memory import Ragmem, now
+from ragmem.cli.common import (
+    Bar,
+    DryRunOption,
+    JsonOption,
+    QuietOption,
+    YesOption,
+    confirm,
+    open_memory,
+    plural,
+    say,
+    say_json,
+    size,
+    tell,
+)
+from ragmem.cli.models.choosing import check_address
+from ragmem.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from ragmem.services.models.pull import Fetching
+
+PULL_EPILOG = """\b
+Examples:
+  ragmem models pull mlx-community/Qwen3-Embedding-0.6B-4bit-DWQ --dry-run
+  ragmem models pull mlx-community/Qwen3-Embedding-0.6B-4bit-DWQ --revision main
+  ragmem models pull team/embedder --from https://hub.example.org
+
+\b
+Exit codes:
+  0    fetched, or there already
+  2    no such model, none of a form that is safe to read, or no room for it
+  3    the hub cannot be reached or does not give it; what was fetched stays
+  5    another process is fetching it
+  130  interrupted; the same command goes on
+"""
+
+REMOVE_EPILOG = """\b
+Examples:
+  ragmem models remove mlx-community/Qwen3-Embedding-0.6B-4bit-DWQ --dry-run
+  ragmem models remove mlx-community/Qwen3-Embedding-0.6B-4bit-DWQ --yes
+
+\b
+Exit codes:
+  0  removed
+  2  ragmem did not fetch it, or it is in use
+"""
+
+
+def pull(
+    model: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The model's name on the hub.")],
+    revision: Annotated[
+        str, typer.Option("--revision", help="A branch, a tag or a commit, instead of the latest.")
+    ] = "main",
+    hub: Annotated[
+        str, typer.Option("--from", metavar="URL", help="Another hub; else HF_ENDPOINT, else the public one.")
+    ] = "",
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Fetch a model from a hub into ragmem's own folder, whole or not at all.
+
+    Nothing is ever fetched but by this command. Files that run code when they are read (pickles) are left
+    out, checksums are compared, and what was interrupted goes on where it was.
+    """
+    from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub
+    from ragmem.services.models.pull import apply, endpoint_of, key_of, plan
+
+    with open_memory(quiet=quiet or as_json) as memory:
+        endpoint = endpoint_of(os.environ, hub)
+        check_address(endpoint, example=DEFAULT_ENDPOINT)
+        opened = Hub(endpoint, key=key_of(os.environ, endpoint, home=memory.home))
+        fetching = plan(memory.settings.places.data, opened, model, revision=revision)
+        if not as_json and not quiet:
+            _tell_plan(fetching, endpoint)
+        if not dry_run and not fetching.there:
+            with Bar(quiet=quiet or as_json) as bar:
+                apply(opened, fetching, now=now(), progress=bar)
+    if as_json:
+        say_json(_document(fetching, endpoint, dry_run=dry_run))
+    elif fetching.there:
+        say(f"{model} is there already: {fetching.folder}")
+    elif dry_run:
+        say(f"would fetch {size(fetching.left)} into {fetching.folder}")
+    else:
+        say(f"{model} is there: {fetching.folder}")
+        if not quiet:
+            _tell_next(fetching)
+    return EXIT_OK
+
+
+def _tell_plan(fetching: "Fetching", endpoint: str) -> None:
+    model = fetching.model
+    licence = f"licence {model.licence}" if model.licence else "licence not said"
+    tell(
+        f"{model.name} {model.revision[:12]}: {size(model.bytes)} in {plural(len(model.files), 'file')},"
+        f" {licence}, from {endpoint}"
+    )
+
+
+def _tell_next(fetching: "Fetching") -> None:
+    from ragmem.services.models.found import found_at
+
+    found = found_at(fetching.folder, fetching.model.name)
+    if found is not None and found.problem:
+        tell(f"warning: it cannot be used as it is: {found.problem}")
+    option = " --language" if found is not None and found.use == "language model" else ""
+    tell(f"hint: ragmem models use{option} mlx:{fetching.model.name}")
+
+
+def _document(fetching: "Fetching", endpoint: str, *, dry_run: bool) -> dict[str, Any]:
+    model = fetching.model
+    return {
+        "schema": 1,
+        "dry_run": dry_run,
+        "model": model.name,
+        "revision": model.revision,
+        "licence": model.licence,
+        "from": endpoint,
+        "folder": str(fetching.folder),
+        "there": fetching.there,
+        "bytes": model.bytes,
+        "left": fetching.left,
+        "files": [{"path": file.path, "bytes": file.bytes} for file in model.files],
+    }
+
+
+def remove(
+    model: Annotated[str, typer.Argument(metavar="OWNER/NAME", help="A model that was fetched.")],
+    yes: YesOption = False,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Remove a model that `ragmem models pull` fetched; one that is in use stays."""
+    from ragmem.config.hub import folder_of
+    from ragmem.services.models.pull import bytes_of, check_name, removable, remove
+
+    with open_memory(quiet=as_json) as memory:
+        check_name(model)
+        data = memory.settings.places.data
+        folders = removable(data, model)
+        _refuse_used(memory, model)
+        count = sum(map(bytes_of, folders))
+        if not dry_run:
+            _confirm(model, count, yes=yes)
+            remove(folders)
+    document = {"schema": 1, "dry_run": dry_run, "model": model, "bytes": count}
+    if as_json:
+        say_json(document | {"folder": str(folder_of(data, model))})
+    else:
+        say(f"{'would remove' if dry_run else 'removed'} {model}: {size(count)}")
+    return EXIT_OK
+
+
+def _refuse_used(memory: Ragmem, model: str) -> None:
+    """Raise UsageError for a model that is configured, or whose vectors answer questions."""
+    from ragmem.config.hub import folder_of
+    from ragmem.services.models.active_models import settings_of
+
+    settings = memory.settings
+    names = {model, str(folder_of(settings.places.data, model))}
+    if settings.language_model.model in names:
+        raise UsageError(
+            f'"{model}" is the language model', hint="choose another first: ragmem models use --language none"
+        )
+    used = [settings.models.model]
+    if memory.catalog.exists() and (active := memory.models.active()) is not None:
+        used.append(settings_of(active.recipe).model)
+    if names.intersection(used):
+        raise UsageError(f'"{model}" is in use', hint="choose another first: ragmem models use minilm")
+
+
+def _confirm(model: str, count: int, *, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f'nobody is here to ask whether "{model}" may go', hint="`ragmem models list` shows what is there"
+        )
+    if not confirm(f"remove {model} ({size(count)})?"):
+        raise UsageError("nothing was removed", hint="`ragmem models list` shows what there is")

@@ -1,0 +1,116 @@
+"""`ragmem models resume`: make the vectors of the configured model, or go on with it."""
+
+import os
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.api.memory import Ragmem, now
+from ragmem.cli.common import (
+    Bar,
+    JsonOption,
+    QuietOption,
+    moment,
+    open_memory,
+    plural,
+    say,
+    say_json,
+    tell,
+)
+from ragmem.errors import EXIT_BACKEND, EXIT_OK
+
+if TYPE_CHECKING:
+    from ragmem.services.models.reembed import Reembedded
+    from ragmem.services.processes.progress import Progress
+
+EPILOG = """\b
+Examples:
+  ragmem models resume
+
+\b
+Exit codes:
+  0    all vectors are the configured model's
+  2    there is no memory, or its store holds the vectors of one model only
+  4    the model does not answer
+  5    another process makes these vectors already
+  130  interrupted; the same command goes on
+"""
+
+NICENESS = 10
+"""Of the process in the background, in the system's own measure."""
+
+LINE_EVERY_S = 10.0
+"""In a log; a bar on a terminal moves all the time."""
+
+
+def resume(
+    background: Annotated[bool, typer.Option("--background", hidden=True)] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Go on with making the vectors of the configured model.
+
+    Does nothing where they are complete. May be interrupted at any time, and run again.
+    """
+    if background:
+        # Whoever works at this machine comes first.
+        os.nice(NICENESS)
+    with open_memory(quiet=quiet or as_json) as memory:
+        done = reembed(memory, quiet=quiet or as_json, background=background)
+    document = {"schema": 1, "vectors": "made" if done.finished else "stopped", **asdict(done)}
+    if as_json:
+        say_json(document)
+    else:
+        if background:
+            say(moment(now()))
+        say_made(document)
+    return EXIT_OK if done.finished else EXIT_BACKEND
+
+
+def reembed(memory: Ragmem, *, quiet: bool, background: bool = False) -> "Reembedded":
+    """Make the vectors that the configured model lacks, and show how far it is."""
+    with ExitStack() as stack:
+        progress: Progress = Lines() if background else stack.enter_context(Bar(quiet=quiet))
+        return memory.reembed(progress=progress)
+
+
+def say_made(document: dict[str, Any]) -> None:
+    """Write what was made; `document` is a Reembedded as JSON, with `vectors` that says how it ended."""
+    made, model = document["made"], document["model"]
+    if document["vectors"] == "stopped":
+        say(f"{plural(made, 'vector')} made, then: {document['note']}")
+        tell(f"hint: {document['hint'] or 'ragmem models resume goes on'}")
+    elif made:
+        say(f"{plural(made, 'vector')} made in {document['seconds']:.1f} s; {model} answers now")
+    else:
+        say(f"nothing to make: {document['note'] or f'the vectors are those of {model}'}")
+
+
+class Lines:
+    """Progress for a log: a line now and then, with the time."""
+
+    def __init__(self) -> None:
+        self._total = self._done = 0
+        self._told = 0.0
+
+    def begin(self, label: str, total: int, *, unit: str = "") -> None:
+        """Start a stretch of `total` steps."""
+        del unit
+        self._total, self._done, self._told = total, 0, time.monotonic()
+        self._tell(f"{label}: {total:,} to go")
+
+    def advance(self, steps: int = 1, *, told: str = "") -> None:
+        """Tell that steps are done, if the last line is old enough."""
+        del told
+        self._done += steps
+        if time.monotonic() - self._told > LINE_EVERY_S:
+            self._told = time.monotonic()
+            self._tell(f"{self._done:,} of {self._total:,}")
+
+    def _tell(self, text: str) -> None:
+        tell(f"{moment(now())} {text}")
+        sys.stderr.flush()

@@ -1,0 +1,150 @@
+"""`ragmem models test`: try the configured models, or others before they are chosen."""
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragmem.backends.composed import ComposedModels
+from ragmem.cli.common import JsonOption, QuietOption, open_memory, say, say_json, table, tell
+from ragmem.cli.models.choosing import LanguageOption, choice_of
+from ragmem.errors import RagmemError
+
+if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
+    from ragmem.config import Settings
+    from ragmem.services.models.trial import Trial
+
+EPILOG = """\b
+Examples:
+  ragmem models test
+  ragmem models test minilm mlx --json
+
+\b
+Exit codes:
+  0  all models answer, and make sense
+  1  a model answers, but makes no sense
+  2  usage or configuration
+  4  a model does not answer
+"""
+
+
+def try_models(
+    models: Annotated[
+        list[str] | None, typer.Argument(metavar="MODEL...", help="These, instead of the configured ones.")
+    ] = None,
+    language: LanguageOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Try models: how fast they answer, and whether their answers make sense.
+
+    An embedder is timed, and has to find twelve notes by questions in other words. A language model has to
+    answer, and to give JSON of a certain form. A provider is asked some ten times, which the ledger counts as
+    trials.
+    """
+    from ragmem.services.models.trial import exit_code
+
+    with open_memory(quiet=quiet or as_json) as memory:
+        trials: list[Trial] = []
+        if models:
+            for name in models:
+                chosen = choice_of(memory, name, language=language).settings
+                trials.append(
+                    try_language_model(memory, chosen) if language else try_embedder(memory, chosen)
+                )
+        else:
+            if not language:
+                trials += [try_embedder(memory, settings) for settings in _embedders(memory)]
+            if memory.settings.language_model.backend:
+                trials.append(try_language_model(memory, memory.settings))
+    if as_json:
+        say_json({"schema": 1, "trials": [asdict(trial) for trial in trials]})
+    else:
+        table(("backend", "model", "for", "status", "figures"), map(_row, trials))
+        for trial in trials:
+            if trial.problem:
+                say(f"{trial.model}: {trial.problem}")
+                if trial.advice and not quiet:
+                    tell(f"hint: {trial.advice}")
+    return exit_code(trials)
+
+
+def _embedders(memory: "Ragmem") -> "list[Settings]":
+    """Return the settings of the configured embedder, and of the one that answers for it meanwhile."""
+    from ragmem.services.models.active_models import settings_of
+
+    found = [memory.settings]
+    if memory.catalog.exists():
+        memory.require()
+        active = memory.models.active()
+        if active is not None and active.recipe and active.model != memory.models.wanted_id():
+            found.append(replace(memory.settings, models=settings_of(active.recipe)))
+    return found
+
+
+def try_embedder(memory: "Ragmem", settings: "Settings") -> "Trial":
+    """Return how the embedder of these settings does; one that does not answer is a trial as well."""
+    from ragmem.services.models import trial as models_trial
+    from ragmem.services.models import use
+
+    opened = ComposedModels(
+        settings.models, meter=models_trial.TrialMeter(memory.ledger), redactor=memory.redactor
+    )
+    try:
+        return models_trial.try_embedder(settings.models.backend, opened.embedder)
+    except RagmemError as error:
+        name = use.named(settings.models)
+        return models_trial.silent("embedder", settings.models.backend, name, error)
+    finally:
+        opened.close()
+
+
+def try_language_model(memory: "Ragmem", settings: "Settings") -> "Trial":
+    """Return how the language model of these settings does; one that does not answer is a trial as well."""
+    from ragmem.errors import BackendError
+    from ragmem.services.models import trial as models_trial
+    from ragmem.services.models import use
+
+    chosen = settings.language_model
+    meter = models_trial.TrialMeter(memory.ledger)
+    opened = ComposedModels(settings.models, chosen, meter=meter, redactor=memory.redactor)
+    try:
+        model = opened.language_model
+        if model is None:
+            raise BackendError(
+                f'the backend "{chosen.backend}" has no language model', hint="name one: BACKEND:MODEL"
+            )
+        return models_trial.try_language_model(chosen.backend, model, meter)
+    except RagmemError as error:
+        return models_trial.silent("language model", chosen.backend, use.named(chosen), error)
+    finally:
+        opened.close()
+
+
+def _row(trial: "Trial") -> tuple[Any, ...]:
+    return (trial.backend, trial.model, trial.use, trial.status, _figures(trial))
+
+
+def _figures(trial: "Trial") -> str:
+    figures = trial.figures
+    if not figures:
+        return ""
+    if trial.use == "embedder":
+        sense = (
+            f", {figures['found']:.0f} of 12 found, margin {figures['margin']:.2f}"
+            if "found" in figures
+            else ""
+        )
+        return (
+            f"{figures['dimensions']:.0f} dimensions, first {_time(figures['first_seconds'])},"
+            f" a question {_time(figures['query_seconds'])}, {figures['texts_per_second']:.3g} texts/s{sense}"
+        )
+    return (
+        f"an answer {_time(figures['answer_seconds'])}, JSON {_time(figures['json_seconds'])},"
+        f" {figures['tokens_per_second']:.3g} tokens/s"
+    )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"

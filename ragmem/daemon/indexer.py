@@ -1,0 +1,49 @@
+"""Make vectors of what waits for them, in a process of its own: the engine would stay in this one."""
+
+import fcntl
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ragmem.domain.model import State
+from ragmem.hooks.drain import LOCK
+
+if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
+
+NICE = 15
+
+LOOK_S = 0.05
+"""Seconds between two looks at whether it is done."""
+
+
+def waiting(memory: "Ragmem") -> int:
+    """Return how many memories have no vectors yet."""
+    return len(memory.catalog.memories.ids(states=[State.PENDING])) if memory.catalog.exists() else 0
+
+
+def index(memory: "Ragmem", is_stopped: Callable[[], bool]) -> bool:
+    """Let a process of low priority do it and wait for it, or stop it; False where one does it now.
+
+    What that has finished when it is stopped is stored.
+    """
+    state = memory.settings.places.state
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(state / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        words = [sys.executable, "-P", "-m", "ragmem", "ingest", "--drain", "--quiet"]
+        child = os.posix_spawn(sys.executable, words, os.environ)
+        os.setpriority(os.PRIO_PROCESS, child, NICE)
+        while os.waitpid(child, os.WNOHANG)[0] == 0:
+            if is_stopped():
+                os.kill(child, signal.SIGTERM)
+            time.sleep(LOOK_S)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True

@@ -1,0 +1,1 @@
+"""What a text is worth: tier, kind, evidence, protection."""

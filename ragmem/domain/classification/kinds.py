@@ -1,0 +1,287 @@
+"""What a text is about: its kind, which selects the half-life, with the category of its knowledge."""
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+
+from ragmem.domain.classification.protection import is_protected
+from ragmem.domain.model import Category, Kind
+
+__all__ = ["detect_category", "detect_kind", "is_protected"]
+
+MAX_CHARS = 20_000
+"""Characters that are read: what a text is about shows in its beginning, and a judgement stays cheap."""
+
+KIND_FLOOR = 1.5
+"""Evidence below this leaves the kind general: one weak cue is chance."""
+
+_FLAGS = re.MULTILINE
+"""Texts are read in lower case: a search that ignores case takes half as long again."""
+
+_HEAD = r"^(?:#{1,6}[ \t]|\*\*)[^\n]{0,60}\b"
+
+
+def _cues(*cues: tuple[float, str]) -> tuple[tuple[float, re.Pattern[str]], ...]:
+    """Return weighted patterns; each counts by how many different strings it finds, at most MAX_COUNT."""
+    return tuple((weight, re.compile(pattern, _FLAGS)) for weight, pattern in cues)
+
+
+MAX_COUNT = 3
+
+_KIND_CUES = {
+    Kind.PREFERENCE: _cues(
+        (
+            3.0,
+            _HEAD + r"(?:preferences?|conventions?|style|guidelines?|rules?|etiquette|criteria|boundaries)\b",
+        ),
+        (
+            2.0,
+            _HEAD
+            + r"(?:instructions|workflow|do not|don't|never|always|ask first|before you|safety|idioms)\b",
+        ),
+        (1.0, r"\b(?:always|never)\b"),
+        (
+            1.5,
+            (
+                r"\b(?:i|we|user|he|she|they)\s+(?:\w+\s+)?(?:prefers?|wants?|likes?|expects?|values?|"
+                r"insists?)\b"
+            ),
+        ),
+        (1.5, r"^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)?[ \t]{0,4}\**(?:do not|don't|avoid|prefer|must|no)\b"),
+        (0.7, r"\b(?:must(?: not)?|should(?: not)?|do not|don't|avoid|prefer|instead of|make sure|ensure)\b"),
+        (
+            0.7,
+            (
+                r"^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)[ \t]{0,4}\**(?:use|keep|run|write|add|put|name|follow|"
+                r"commit|check)\b"
+            ),
+        ),
+    ),
+    Kind.ERROR: _cues(
+        (
+            3.0,
+            _HEAD
+            + r"(?:root cause|symptoms?|bugs?|fix|fixes|troubleshooting|problem|errors?|friction|gotchas?)\b",
+        ),
+        (
+            2.0,
+            (
+                r"\b(?:root cause|(?:the|see the) (?:issue|problem|bug|culprit)(?: was| is|\.)|real bug|"
+                r"race condition|regression)\b"
+            ),
+        ),
+        (1.5, r"\b(?:traceback|exception|stack trace|segfault|panic|crash\w*|deadlock|corrupt\w*)\b"),
+        (2.0, r"\b(?:bugs?|false (?:positives?|negatives?)|overwr(?:ote|itten)|lost)\b"),
+        (1.0, r"\bissues?\b"),
+        (0.7, r"\b(?:doesn't|does not|isn't|is not|wasn't|didn't|can't|cannot|won't|aren't) \w+"),
+        (1.0, r"\b(?:errors?|fail(?:s|ed|ing|ure|ures)?|fatal|broke|broken|breaks)\b"),
+        (1.0, r"\bfix(?:ed|es)\b|\bthe fix\b|\bwork ?arounds?\b"),
+        (0.7, r"\b(?:missing|wrong|stale|incorrect\w*|unexpected\w*|undefined)\b"),
+    ),
+    Kind.ARCHITECTURE: _cues(
+        (
+            3.0,
+            _HEAD + r"(?:architecture|design|structure|schema|components?|decision|"
+            r"configuration|environment|trade-?offs)\b",
+        ),
+        (
+            2.0,
+            _HEAD + r"(?:overview|stack|setup|build|storage|interfaces?|"
+            r"api|data flow|layout|modules?|interop|integration)\b",
+        ),
+        (
+            1.5,
+            (
+                r"\b(?:architecture|data model|pipeline|layers?|middleware|microservice\w*|"
+                r"design philosophy|adr)\b"
+            ),
+        ),
+        (
+            1.0,
+            (
+                r"\b(?:modules?|components?|schemas?|interfaces?|endpoints?|databases?|backends?|"
+                r"services?|protocols?)\b"
+            ),
+        ),
+        (1.0, r"\b(?:configur\w+|environment variables?|env vars?|settings?|dependenc\w+|requires?)\b"),
+        (
+            0.7,
+            (
+                r"\b(?:implemented (?:in|by)|stored in|built on|written in|wraps|is used for|powered by|"
+                r"runs on|lives in)\b"
+            ),
+        ),
+        (0.7, r"`[\w.]*(?:/[\w.-]+)+/?`|^```(?:ts|typescript|sql|go|rust|json|ya?ml|toml)"),
+        (0.4, r"`[^`\n]{2,60}`"),
+        (0.7, r"^[ \t]{0,12}[|\u2502]?[ \t]*(?:\u251c|\u2514)"),
+    ),
+    Kind.RESEARCH: _cues(
+        (
+            3.0,
+            _HEAD + r"(?:research|literature|references|bibliography|"
+            r"related work|papers?|survey|comparison|benchmarks?)\b",
+        ),
+        (2.5, r"\b(?:arxiv|et al\.|doi\.org|proceedings|neurips|icml|acl|preprint|peer.reviewed)"),
+        (
+            1.5,
+            (
+                r"\b(?:stud(?:y|ies) (?:shows?|found|finds)|according to|key findings|researchers|"
+                r"literature|hypothes[ie]s)\b"
+            ),
+        ),
+        (
+            1.0,
+            (
+                r"\b(?:papers?|surveys?|benchmarks?|compared (?:to|with)|alternatives|state of the art|"
+                r"evaluat\w+)\b"
+            ),
+        ),
+    ),
+    Kind.GENERAL: _cues(
+        (2.0, r"^[ \t]{0,12}[-*] \[[ xX]\]"),
+        (
+            2.0,
+            _HEAD + r"(?:status|progress|next steps?|tasks?|to-?do|"
+            r"plan|timeline|phase|personas?|commits?|skills?)\b",
+        ),
+        (3.0, r"^#{1,6}[ \t][^\n]{0,20}\b(?:step|phase|task)\W{0,2}\d"),
+        (1.0, r"\b(?:let me|i'll|i will|i'm going to|can you|could you|please|next,? i)\b"),
+        (0.7, r"\b(?:phase \d|step \d|milestone|in progress|completed|next steps?|todo)\b"),
+    ),
+}
+
+_SOURCE_PRIORS: Mapping[str, Mapping[Kind, float]] = {
+    "claudemds": {Kind.PREFERENCE: 1.0, Kind.ARCHITECTURE: 1.0},
+    "prds": {Kind.ARCHITECTURE: 1.0},
+    "memory": {Kind.ARCHITECTURE: 0.5},
+    "paidocs": {Kind.ARCHITECTURE: 0.5},
+    "skills": {Kind.PREFERENCE: 0.5},
+    "commands": {Kind.PREFERENCE: 0.5},
+}
+"""What a source usually holds; it tips the balance where the text itself hardly speaks."""
+
+_ERROR = re.compile(
+    r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|"
+    r"race condition|"
+    r"incorrectly|missing|wrong|conflict|corrupt\w*|doesn't work|didn't work|not working|denied)\b",
+    _FLAGS,
+)
+_FIX = re.compile(
+    r"\b(?:fixed|fixes|the fix|fix(?:ed)? (?:by|with|is|was)|resolved|solved|solution|"
+    r"work ?arounds?|corrected|now works?|"
+    r"works now|replac(?:ed|ing) .{1,60} with|changed .{1,80} to|switched .{0,40}to|needs to be set|"
+    r"added .{1,60} to)",
+    _FLAGS,
+)
+_FINDING = re.compile(
+    r"\b(?:root cause|(?:the|see the) (?:issue|problem|culprit|bug)(?: was| is|\.)|caused by|identified|"
+    r"turned out|because|due to)",
+    _FLAGS,
+)
+_GOTCHA = _cues(
+    (2.0, r"\b(?:gotchas?|pitfalls?|caveats?|beware|watch out|careful|trap|footgun)\b"),
+    (
+        1.5,
+        (
+            r"\b(?:root cause|race condition|real (?:bug|problem)|false (?:positive|confidence|"
+            r"negative)s?|known (?:issue|bug|pattern))\b"
+        ),
+    ),
+    (
+        1.5,
+        (
+            r"\b(?:silently|unexpectedly|counter-?intuitive\w*|surprising\w*|misleading|not sufficient|"
+            r"despite|even though)\b"
+        ),
+    ),
+    (1.0, r"\b(?:does not|doesn't|do not|don't|isn't|is not|can't|cannot|won't) \w+"),
+    (1.0, r"\bnot\b|\bonly (?:when|if|works)\b|\bmust be\b|\botherwise\b"),
+    (0.5, r"\b(?:warning|important|note)\b"),
+)
+_PATTERN = _cues(
+    (2.0, r"\bpatterns?\b"),
+    (
+        1.0,
+        (
+            r"\b(?:convention|idiom|approach|template|recipe|the way (?:we|this)|follows? the same|"
+            r"reuse[sd]?|helper)\b"
+        ),
+    ),
+)
+_PRACTICE = _cues(
+    (2.0, r"\bbest practices?\b"),
+    (
+        2.0,
+        _HEAD + r"(?:conventions?|guidelines?|style|rules?|"
+        r"principles?|criteria|workflow|idioms|safety|practices?)\b",
+    ),
+    (1.0, r"\b(?:always|never|must|should|prefer|avoid|ensure|make sure|do not|don't)\b"),
+    (
+        1.0,
+        (
+            r"^[ \t]{0,12}(?:[-*+]|\d{1,3}\.)[ \t]{0,4}\**(?:use|keep|run|write|add|follow|commit|check|"
+            r"test|avoid|prefer)\b"
+        ),
+    ),
+)
+_CATEGORY_CUES = {Category.GOTCHA: _GOTCHA, Category.PATTERN: _PATTERN, Category.BEST_PRACTICE: _PRACTICE}
+_CATEGORY_FLOOR = 2.5
+
+LONG_CHARS = 3000
+"""Each further so many characters ask for more evidence: in a long text any cue occurs by chance."""
+
+
+def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
+    """Return what a text is about by cues in its words, headings and source; general without evidence.
+
+    preference: how someone wants work done; architecture: structure, design and configuration of the system;
+    error: symptom, cause, fix; research: external facts and literature; general: all else. Reads the first
+    20,000 characters. The same input gives the same kind.
+    """
+    read = _read(text, title)
+    prior = _SOURCE_PRIORS.get(source, {})
+    scores = {kind: prior.get(kind, 0.0) + _score(read, cues) for kind, cues in _KIND_CUES.items()}
+    best = max(_KIND_CUES, key=lambda kind: scores[kind])
+    return best if scores[best] >= KIND_FLOOR else Kind.GENERAL
+
+
+def detect_category(text: str, *, title: str = "") -> Category:
+    """Return what sort of knowledge a text is: an error with its fix before all, else what most speaks for.
+
+    error_solution: an error with its fix; gotcha: a trap, or a cause without a fix; pattern: a way of
+    building that works here; best_practice: a rule of good work.
+    """
+    read = _read(text, title)
+    length = 1 + len(read) // LONG_CHARS
+    if all(_occurs(read, cue, length) for cue in (_FINDING, _FIX, _ERROR)):
+        return Category.ERROR_SOLUTION
+    floor = _CATEGORY_FLOOR + length - 1
+    scores = {category: _score(read, cues) for category, cues in _CATEGORY_CUES.items()}
+    if is_protected(text, title=title):
+        # Someone's standing instruction is mostly a rule of good work.
+        scores[Category.BEST_PRACTICE] += 1
+    best = max(scores, key=lambda category: scores[category])
+    return best if scores[best] >= floor else Category.NONE
+
+
+def _occurs(text: str, pattern: re.Pattern[str], times: int) -> bool:
+    """Tell whether a pattern is found at least so many times."""
+    return sum(1 for _ in islice(pattern.finditer(text), times)) == times
+
+
+def _read(text: str, title: str) -> str:
+    """Return the part of a text that is judged, in lower case, under its title as a heading."""
+    return (f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]).lower()
+
+
+def _score(text: str, cues: tuple[tuple[float, re.Pattern[str]], ...]) -> float:
+    """Return the sum of weight times different strings found, at most three, over the cues."""
+    score = 0.0
+    for weight, pattern in cues:
+        found = set()
+        for match in pattern.finditer(text):
+            found.add(match.group().strip())
+            if len(found) == MAX_COUNT:
+                break
+        score += weight * len(found)
+    return score

@@ -1,0 +1,207 @@
+"""What a text is worth, by evidence or by the published markers; the summary of what is worth a part."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ragmem.domain.classification.evidence import Evidence, weigh
+from ragmem.domain.classification.evidence_cues import Sort
+from ragmem.domain.model import Tier
+from ragmem.domain.text.blocks import Form, units
+from ragmem.domain.text.turns import turns
+
+Rule = Literal["graded", "classic"]
+"""How a text is judged: by all that speaks for it and against it, or by counting the published markers."""
+
+KEPT_ABOVE = 0.5
+"""A text is kept when what speaks for it weighs more by this than what speaks against it."""
+
+WHOLE_FROM = 3.0
+"""From this weight on a text is worth keeping whole."""
+
+FADES_BY = 1.0
+"""So much less are plans and status worth in the long run: they are soon out of date."""
+
+MARKERS = (
+    "decided",
+    "chose",
+    "because",
+    "error",
+    "fix",
+    "resolved",
+    "found that",
+    "architecture",
+    "deploy",
+    "config",
+    "pattern",
+    "constraint",
+    "migration",
+    "root cause",
+    "workaround",
+)
+"""The published markers; each counts once, wherever it stands in the text, in any case."""
+
+MIN_CHARS = 50
+"""A text shorter than this, without the white space around it, is discarded (published rule)."""
+
+MIN_INGEST_MARKERS = 3
+"""So many distinct markers make a text worth keeping whole (published rule)."""
+
+MAX_GREETING_CHARS = 200
+"""A longer text says something even when it is polite."""
+
+_OPENERS = """
+hi hello hey hiya greetings morning evening thanks thank thx ty cheers welcome ok okay great perfect awesome
+excellent nice cool sure yes yep yeah understood done bye goodbye congratulations lgtm sorry
+"""
+_FILLERS = """
+good day afternoon night there all everyone everybody team folks guys friend again you u so very much a lot
+for the your help and to i me my we it its it's that's that is this was really job work works well sounds
+looks got see soon later tomorrow today have having how are doing hope fine please appreciate appreciated no
+problem worries just now back happy glad ready start let's go of course absolutely exactly right
+"""
+_GREETING_OPENERS = frozenset(_OPENERS.split())
+_GREETING_WORDS = _GREETING_OPENERS | frozenset(_FILLERS.split())
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
+_SPECIFIC = re.compile(r"`[^`\n]+`|\b\w+[_/.:]\w+|[a-z][A-Z]|\d")
+_ITEM_NUMBER = re.compile(r"\d{1,4}[.)]\s")
+_NUMBERS = ("no marker", "one marker", "two markers", "three or more markers")
+
+MAX_SENTENCE_CHARS = 600
+"""A longer sentence (a log line, minified data) enters a summary with its beginning only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A text's tier with the words that spoke for it, and one line for people.
+
+    By the classic rule the words are the markers in the order of MARKERS. The graded rule gives `evidence` as
+    well, what speaks against the text included; the line lists all of it with its weights.
+    """
+
+    tier: Tier
+    markers: tuple[str, ...]
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+def classify(text: str, *, rule: Rule = "graded", protected: bool = False) -> Signal:
+    """Return the tier of a text by a rule; a protected text is never discarded, whatever the rule says."""
+    signal = classic(text) if rule == "classic" else graded(text)
+    if not protected or signal.tier is not Tier.DISCARD:
+        return signal
+    return Signal(
+        Tier.SUMMARIZE, signal.markers, f"protected, else discarded: {signal.reason}", signal.evidence
+    )
+
+
+def graded(text: str) -> Signal:
+    """Return the tier of a text by what speaks for it and against it, word by word.
+
+    Discard: a greeting, or hardly more for it than against it. Ingest: much more, in the long run as well.
+    Summarize: what lies between, and what is only of the moment. A text that protects itself, by a decision
+    or someone's standing instruction, is never discarded.
+    """
+    if is_greeting(text):
+        return Signal(Tier.DISCARD, (), "a greeting")
+    evidence = weigh(text)
+    worth = round(sum(item.weight for item in evidence), 1)
+    passing = any(item.sort is Sort.PASSING for item in evidence)
+    lasting = round(worth - FADES_BY, 1) if passing else worth
+    tier = Tier.INGEST if lasting >= WHOLE_FROM else Tier.SUMMARIZE
+    if worth <= KEPT_ABOVE and not any(item.sort is Sort.PROTECTED for item in evidence):
+        tier = Tier.DISCARD
+    said = f"worth {worth:g}, later {lasting:g}" if passing else f"worth {worth:g}"
+    reason = "; ".join((said, *(_told(item) for item in evidence)))
+    words = (word for item in evidence if item.weight > 0 for word in item.words)
+    return Signal(tier, tuple(dict.fromkeys(words)), reason, evidence)
+
+
+def _told(item: Evidence) -> str:
+    """Return a piece of evidence as people read it."""
+    words = f" ({', '.join(item.words)})" if item.words else ""
+    return f"{item.sort} {item.weight:+g}{words}"
+
+
+def classic(text: str) -> Signal:
+    """Return the tier of a text by the published rule.
+
+    Discard: under 50 characters, no marker, or a greeting. Summarize: one or two distinct markers.
+    Ingest: three or more. A marker counts wherever it is a part of the text ("prefix" holds "fix").
+    """
+    stripped = text.strip()
+    lowered = stripped.lower()
+    markers = tuple(marker for marker in MARKERS if marker in lowered)
+    if len(stripped) < MIN_CHARS:
+        return Signal(Tier.DISCARD, markers, f"shorter than {MIN_CHARS} characters")
+    if not markers:
+        return Signal(Tier.DISCARD, markers, _NUMBERS[0])
+    if is_greeting(stripped):
+        return Signal(Tier.DISCARD, markers, "a greeting")
+    reason = f"{_NUMBERS[min(len(markers), MIN_INGEST_MARKERS)]}: {', '.join(markers)}"
+    return Signal(Tier.INGEST if len(markers) >= MIN_INGEST_MARKERS else Tier.SUMMARIZE, markers, reason)
+
+
+def is_greeting(text: str) -> bool:
+    """Tell whether the whole text is a greeting, a thank-you, a farewell or an acknowledgement.
+
+    It is when it has at most 200 characters, at least one word that opens such a text ("hello", "thanks",
+    "ok"), and otherwise only such words and the small words between them. A text that greets and then says
+    something is not a greeting; neither is a text without words.
+    """
+    stripped = text.strip()
+    if len(stripped) > MAX_GREETING_CHARS:
+        return False
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(stripped)]  # noqa: RUF001
+    return any(word in _GREETING_OPENERS for word in words) and _GREETING_WORDS.issuperset(words)
+
+
+def summarize(text: str, *, max_sentences: int = 8) -> str:
+    """Return the sentences that carry the signal, verbatim and in order, under the headings they stand under.
+
+    A sentence carries signal by its markers first, then by what it names (identifiers, paths, numbers); a
+    list item, a table row and a line of code count as sentences. The first heading, the title, comes first. A
+    text without any signal gives its first sentences; only a blank text gives "". A summary has at most
+    `max_sentences` sentences of at most 600 characters. What was asked at the beginning of an assistant's
+    record stands before the summary of the rest, for the answer says little without it.
+    """
+    spoken = turns(text)
+    if len(spoken) > 1 and spoken[0].asks and not spoken[1].asks:
+        asked, answer = spoken[:2]
+        question = text[asked.start : min(asked.end, asked.start + MAX_SENTENCE_CHARS)].rstrip()
+        label = text[answer.start : answer.body]
+        return f"{question}\n\n{label}\n{_summary(text[answer.body :], max_sentences)}"
+    return _summary(text, max_sentences)
+
+
+def _summary(text: str, max_sentences: int) -> str:
+    title = ""
+    heading = ""
+    found: list[tuple[float, int, str, str]] = []
+    for block, start, end in units(text):
+        if block.form is Form.HEADING:
+            heading = text[start:end]
+            title = title or heading
+            continue
+        sentence = text[start : min(end, start + MAX_SENTENCE_CHARS)].rstrip()
+        found.append((_signal_of(sentence), len(found), heading, sentence))
+    if not found:
+        return title or text.strip()[:MAX_SENTENCE_CHARS]
+    signal = [item for item in found if item[0] > 0] or found
+    best = sorted(signal, key=lambda item: (-item[0], item[1]))[: max(1, max_sentences)]
+    parts = [title] if title else []
+    last = title
+    for _, _, above, sentence in sorted(best, key=lambda item: item[1]):
+        if above and above != last:
+            parts.append(above)
+            last = above
+        parts.append(sentence)
+    return "\n".join(parts)
+
+
+def _signal_of(sentence: str) -> float:
+    """Return how much signal a sentence carries: its distinct markers, and a little for naming something."""
+    lowered = sentence.lower()
+    # The number of a list item names nothing.
+    named = _SPECIFIC.search(sentence, found.end() if (found := _ITEM_NUMBER.match(sentence)) else 0)
+    return sum(marker in lowered for marker in MARKERS) + (0.5 if named else 0.0)

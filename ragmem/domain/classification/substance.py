@@ -1,0 +1,241 @@
+"""Whether a memory says something specific that one can act on; what is isolated and does not, is archived.
+
+A text is read sentence by sentence. A sentence that only accompanies work counts for nothing, a report of
+what was done for a part; any other for what it names, how it measures, and what it gives as a cause, a
+consequence or a rule.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragmem.domain.classification.filler import Voice, voice
+from ragmem.domain.model.lifecycle import Entry, EntryType
+from ragmem.domain.text.blocks import Form, units
+from ragmem.domain.text.identifiers import identifiers
+from ragmem.domain.text.known_names import KNOWN_NAMES
+from ragmem.domain.text.token_types import COMMANDS
+
+MIN_CHARS = 50
+"""A shorter text has no substance (published rule)."""
+
+MAX_CHARS = 20_000
+"""Characters that are read."""
+
+MAX_SENTENCE_CHARS = 600
+"""A longer sentence (a log line, minified data) is judged by its beginning."""
+
+FLOOR = 1.0
+"""The score from which a text has substance."""
+
+ENOUGH = 1.5 * FLOOR
+"""A score at which no more of a text is read: it has substance, whatever follows."""
+
+SHARES = {Voice.STATES: 1.0, Voice.REPORTS: 0.4, Voice.CHATTER: 0.0}
+"""What a sentence counts of what a statement would."""
+
+EXAMPLE_SHARE = 0.5
+"""What a line of an example counts of what a statement would."""
+
+STATEMENT = 1.0
+PASSING = 0.6
+"""What it counts that a text states anything, in a sentence of at least so many words: for good, or as things
+stand just now."""
+
+STATEMENT_WORDS = 6
+
+_FLAGS = re.IGNORECASE
+
+_CAUSE = """
+because|cause|causes|caused|root cause|due to|the reason|the culprit|turned out|therefore|hence|
+that is why|that's why|so that|which means|result in|results in|lead to|leads to|in order to|to avoid|
+to prevent|side effect|since the|since it|since they|since we|since no|since there|the fix is|the fix was|
+the fix for|the problem is|the problem was|the issue is|the issue was|the bug is|the bug was|the trick is|
+the catch is|a workaround|the workaround|fix by|fixed by|fixed in|depends on|depend on
+"""
+_CONSEQUENCE = """
+fail|fails|failed|failing|failure|failures|break|breaks|broke|broken|reject|rejects|refuse|refuses|crash|
+crashes|crashed|panic|panics|corrupt|corrupts|corrupted|corruption|lose|loses|lost|leak|leaks|hang|hangs|
+stall|stalls|deadlock|deadlocks|overwrites|overwritten|overwriting|times out|time out|timeout|race|races|
+error|errors|exception|wipe|wipes|delete|deletes|silently|otherwise|stale|missing|wrong|undefined|ignore|
+ignores|ignored|conflict|conflicts|survive|survives|safely|cannot|no longer|does not|do not|did not|
+is not|are not|was not|were not|can not|could not|will not|would not|has not|have not|doesn't|don't|
+didn't|isn't|aren't|wasn't|weren't|can't|couldn't|won't|wouldn't|hasn't|haven't
+"""
+_RULE = """
+must|never|always|should|only|instead of|rather than|do not|don't|avoid|prefer|require|requires|required|
+need to|needs to|has to|have to|before you|before every|before each|before any|before the|
+before committing|before pushing|after you|after every|after each|make sure|ensure|as soon as|at least|
+at most|unless|beware|careful|not allowed|mandatory|by default|defaults to|default to|in the order|except
+"""
+_VALUE = re.compile(
+    r"(?<![\w.])\d[\d.,_]*\s?(?:%|(?:ns|\u00b5s|us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|"
+    r"weeks?|"
+    r"[kmgt]?i?b|[kmg]bit|bytes?|bits?|px|hz|[km]?rpm|rps|qps|tokens?|lines?|rows?|files?|items?|times?|x|"
+    r"characters?|chars?|commits?|requests?|calls?|tests?|workers?|threads?|dimensions?|chunks?|documents?|"
+    r"memories|entries|records?|points?|retries|attempts?|connections?)\b)"
+    r"|(?<![\w.])v?\d+\.\d+(?:\.\d+)?\b|(?<![\w.#/])\d{2,6}(?![\w./])",
+    _FLAGS,
+)
+_WORD = re.compile(r"[^\W\d_][\w'+#-]*")
+_QUOTED = re.compile(r"[\"\u201c][^\"\u201d\n]{6,120}[\"\u201d]")
+_SLASHED = re.compile(
+    r"\b\w[\w-]{0,60}/[\w<>./-]+|\b[\w-]{1,60}\.(?:md|py|go|ts|js|rs|toml|ya?ml|json|sh|sql|txt|lock)\b"
+)
+_COMPOUND = re.compile(
+    r"\b[a-z]{2,}\d*(?:[-_][a-z0-9]{2,}){1,4}\b|(?<=[a-z,;] )[A-Z][A-Za-z]*[A-Z]\w*|\b[A-Z]{2,}s?\b"
+)
+_JUST_NOW = re.compile(
+    r"\b(?:i|me|my|you|your|today|tomorrow|yesterday|tonight|now|just|currently|here|this (?:morning|"
+    r"time|week)|"
+    r"(?:ha[sd]|have)(?: not)?(?: \w+)? \w+(?:ed|en|wn|one)|(?:ha[sd]|have) been|complete|successfully?|"
+    r"(?:was|were) (?:\w+ )?(?:successful|fixed|added|removed|updated|created))\b",
+    _FLAGS,
+)
+_JUST_NOW_WORDS = frozenset(
+    "i me my you your today tomorrow yesterday tonight now just currently here this had has have complete"
+    " successful successfull successfully was were".split()
+)
+"""Without one of these nothing tells of just now; most sentences have none, and that is told at once."""
+_LABELLED = re.compile(r"\W*\w+:\s")
+_LETTERS = re.compile(r"[a-z]+")
+_CAPITALS = re.compile(r"[A-Z][A-Za-z]*[A-Z]")
+
+
+def _by_first_word(phrases: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for phrase in phrases:
+        first = phrase.split()[0]
+        found[first] = (*found.get(first, ()), f" {phrase} ")
+    return found
+
+
+SAID = tuple(
+    (
+        name,
+        weight,
+        frozenset(word for word in said if " " not in word),
+        _by_first_word([w for w in said if " " in w]),
+    )
+    for name, weight, said in (
+        ("cause", 0.8, _CAUSE.replace("\n", "").split("|")),
+        ("consequence", 0.5, _CONSEQUENCE.replace("\n", "").split("|")),
+        ("rule", 0.6, _RULE.replace("\n", "").split("|")),
+    )
+)
+"""What words and phrases are evidence of, and what that counts, once in a sentence; phrases by first word."""
+
+FORMS = (("value", 0.5, _VALUE), ("quotation", 0.4, _QUOTED))
+"""The same of what has a form."""
+
+NAMED = 0.7
+"""What the first identifier, path or command of a sentence counts; each further one half of it."""
+
+MOST_NAMED = 3
+KNOWN = 0.4
+"""What the well-known name of a tool or a compound of technical words counts, once in a sentence."""
+
+_TYPED = frozenset({EntryType.INSIGHT, EntryType.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class Substance:
+    """Whether a text has substance, its score, and in the order of their weight what made it, for people."""
+
+    passes: bool
+    score: float
+    reasons: tuple[str, ...]
+
+
+def substance(entry: Entry) -> Substance:
+    """Return whether a memory has substance; what was recorded as an insight or error needs less of it."""
+    return recorded(entry, substance_of(entry.text))
+
+
+def recorded(entry: Entry, told: Substance) -> Substance:
+    """Return the substance of a memory whose text has this one."""
+    if entry.type in _TYPED and not told.passes and len(entry.text.strip()) >= MIN_CHARS:
+        score = told.score + FLOOR / 2
+        return Substance(score >= FLOOR, score, (*told.reasons, f"recorded as {entry.type}"))
+    return told
+
+
+def substance_of(text: str) -> Substance:
+    """Return whether a text has substance. It is read in linear time, its first 20,000 characters only."""
+    stripped = text[:MAX_CHARS].strip()
+    if len(stripped) < MIN_CHARS:
+        return Substance(passes=False, score=0.0, reasons=(f"shorter than {MIN_CHARS} characters",))
+    found: dict[str, float] = {}
+    voices = dict.fromkeys(Voice, 0)
+    for block, start, end in units(stripped):
+        if block.form in {Form.HEADING, Form.RULE}:
+            continue
+        sentence = stripped[start : min(end, start + MAX_SENTENCE_CHARS)]
+        manner = voice(sentence, listed=block.form is Form.ITEM)
+        voices[manner] += 1
+        if manner is Voice.CHATTER:
+            continue
+        share = EXAMPLE_SHARE if block.form is Form.FENCE else SHARES[manner]
+        for name, weight in _evidence(sentence):
+            found[name] = found.get(name, 0.0) + share * weight
+        if (
+            block.form is not Form.FENCE
+            and manner is Voice.STATES
+            and len(sentence.split()) >= STATEMENT_WORDS
+        ):
+            found["statement"] = max(found.get("statement", 0.0), _stated(sentence))
+        if sum(found.values()) >= ENOUGH:
+            break
+    score = round(sum(found.values()), 2)
+    reasons = [name for name, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
+    if not voices[Voice.STATES] and (spoken := voices[Voice.CHATTER] + voices[Voice.REPORTS]):
+        reasons.append(f"{spoken} of {spoken} sentences only accompany work")
+    return Substance(score >= FLOOR, score, tuple(reasons) or ("nothing specific",))
+
+
+def worth_of(sentence: str, *, listed: bool = False) -> float:
+    """Return what one sentence counts by itself, 0 where it only accompanies work; `listed`: a list item."""
+    part = sentence[:MAX_SENTENCE_CHARS]
+    manner = voice(part, listed=listed)
+    if manner is Voice.CHATTER:
+        return 0.0
+    stated = manner is Voice.STATES and len(part.split()) >= STATEMENT_WORDS
+    evidence = SHARES[manner] * sum(weight for _, weight in _evidence(part))
+    return evidence + (_stated(part) if stated else 0.0)
+
+
+def says(sentence: str) -> frozenset[str]:
+    """Return what sorts of evidence a sentence has: cause, consequence, rule, value, identifier, others."""
+    return frozenset(name for name, _ in _evidence(sentence[:MAX_SENTENCE_CHARS]))
+
+
+def _stated(sentence: str) -> float:
+    passing = "?" in sentence or _LABELLED.match(sentence)
+    # Some letters of other scripts count for one of ours where case does not matter.
+    if not passing and not (
+        sentence.isascii() and _JUST_NOW_WORDS.isdisjoint(_LETTERS.findall(sentence.lower()))
+    ):
+        passing = _JUST_NOW.search(sentence)
+    return PASSING if passing else STATEMENT
+
+
+def _evidence(sentence: str) -> list[tuple[str, float]]:
+    lowered = sentence.lower().replace("\u2019", "'")
+    words = set(spoken := _WORD.findall(lowered))
+    phrased = f" {' '.join(spoken)} "
+    found = [
+        (name, weight)
+        for name, weight, single, phrases in SAID
+        if not words.isdisjoint(single)
+        or any(phrase in phrased for first in words.intersection(phrases) for phrase in phrases[first])
+    ]
+    found += [(name, weight) for name, weight, pattern in FORMS if pattern.search(sentence)]
+    named = set(identifiers(sentence)) | {match.group() for match in _SLASHED.finditer(sentence)}
+    if named:
+        found.append(("identifier", NAMED * (1 + min(MOST_NAMED, len(named) - 1) / 2)))
+    if not words.isdisjoint(COMMANDS):
+        found.append(("command", KNOWN))
+    compound = "-" in sentence or "_" in sentence or _CAPITALS.search(sentence)
+    if not words.isdisjoint(KNOWN_NAMES) or (compound and _COMPOUND.search(sentence)):
+        found.append(("name", KNOWN))
+    return found

@@ -1,0 +1,1 @@
+"""Code as a graph: symbols, imports, edges, impact."""

@@ -1,0 +1,116 @@
+"""Where a text mentions code: names and paths as they are written.
+
+A name by itself is one only where it is marked as code (`run`, run(), plan.run) or has a form that no word
+has (parse_config, parseConfig): texts are full of words that are also names of functions.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragmem.domain.text.known_names import KNOWN_NAMES
+
+MAX_LINE = 10_000
+"""Characters of a line; a longer one is data."""
+
+SHORTEST = 2
+"""Letters of a name that a text can mention: `x` or `i` names nothing."""
+
+# Possessive: a part of a name is no name. `plan(s)` is a plural; a test follows `test_a.py::`.
+_NAME = re.compile(
+    r"(?:(?<![\w$.:#/\\@-])|(?<=\w::))"
+    r"(?P<name>[^\W\d][\w$]*+(?:(?:\.|::|\#|->)[^\W\d][\w$]*+)*+)(?P<call>\((?!s\)))?+(?![/\\])"
+)
+# A file has an ending; what stands before it is a folder, or the name of a scheme and no file.
+_PATH = re.compile(
+    r"(?<![\w.~/\\@+-])(?P<path>(?:~[/\\]|[A-Za-z]:[/\\]|[/\\])?(?:[\w.@+-]++[/\\])*"
+    r"[\w@+-][\w.@+-]*\.[A-Za-z][\w+]{0,7})(?![\w/\\]|\.\w)"
+)
+_IN_BACKTICKS = re.compile(r"`([^`]+)`")
+_ONE_NAME = re.compile(r"[^\W\d][\w$]*")
+_MARKS = "`.:#>"
+"""What stands right before a name that is marked as code."""
+
+_SEPARATOR = re.compile(r"::|#|->")
+_HUMP = re.compile(r"[^\W_A-Z][A-Z]|[A-Z]{2}[^\W\dA-Z_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name, its parts divided by dots, or a path with slashes, on a line of a text, from 1.
+
+    `is_word`: only backticks mark it, which also stand around words of other sorts.
+    """
+
+    text: str
+    line: int
+    is_path: bool = False
+    is_word: bool = False
+
+    @property
+    def last(self) -> str:
+        """The name without what it lies in."""
+        return self.text.rpartition("/" if self.is_path else ".")[2]
+
+
+def mentions(text: str) -> Iterator[Mention]:
+    """Yield what a text mentions, line by line; each line is read by itself."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        yield from in_line(line, number)
+
+
+def lines_naming(text: str, name: str) -> set[int]:
+    """Return the lines on which a text may mention a name, from 1: all on which `in_line` finds it, and more.
+
+    Much quicker than reading a text of which most lines do not have the name, or only as a word.
+    """
+    found: set[int] = set()
+    always = "." in name or is_distinctive(name)
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        before, behind = text[start - 1 : start], text[end : end + 1]
+        if (always or behind == "(" or (before and before in _MARKS)) and not _is_letter(before, behind):
+            found.add(text.count("\n", 0, start) + 1)
+        start = text.find(name, end)
+    return found
+
+
+def _is_letter(before: str, behind: str) -> bool:
+    return before.isalnum() or before == "_" or behind.isalnum() or behind == "_"
+
+
+def in_line(line: str, number: int) -> Iterator[Mention]:
+    """Yield what a line mentions. What may be a path or a dotted name comes as both."""
+    if len(line) > MAX_LINE:
+        return
+    if "." in line:
+        for found in _PATH.finditer(line):
+            yield Mention(found["path"].replace("\\", "/").removeprefix("./"), number, is_path=True)
+    marked = (
+        {span for span in _IN_BACKTICKS.findall(line) if _ONE_NAME.fullmatch(span)} if "`" in line else ()
+    )
+    for found in _NAME.finditer(line):
+        name = found["name"]
+        if name.isalpha() and name.islower() and not found["call"] and name not in marked:
+            continue  # most words, quickly
+        quoted = name in marked and line[found.start() - 1 : found.start()] == "`"
+        name = _SEPARATOR.sub(".", name)
+        if len(name.rpartition(".")[2]) < SHORTEST:
+            continue
+        if found["call"] or "." in name or is_distinctive(name):
+            yield Mention(name, number)
+        elif quoted:
+            yield Mention(name, number, is_word=True)
+
+
+@lru_cache(maxsize=8192)
+def is_distinctive(name: str) -> bool:
+    """Tell whether a name's form shows that it is code: `parse_config`, `parseConfig`, `HTTPServer`.
+
+    `GitHub` has the form too, and is a word.
+    """
+    if name.lower() in KNOWN_NAMES:
+        return False
+    return "_" in name.strip("_") or _HUMP.search(name) is not None

@@ -1,0 +1,180 @@
+"""Which file or symbol of a project a mention means; none, rather than one of several."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ragmem.domain.code.mentions import Mention, is_distinctive
+from ragmem.domain.code.qualified import ends_with
+
+_ITSELF = ("self.", "this.", "cls.")
+SURE_PARTS = 3
+"""Parts of a dotted name that no other project has by chance."""
+
+NEAR = 10
+"""Lines above and below a mention in which the text tells which of several symbols is meant."""
+
+SURE_FOLDERS = 2
+"""Folders of a relative path that no other project has by chance: each has a `src/index.ts`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A symbol that a project defines."""
+
+    qualified: str
+    path: str
+    is_module: bool = False
+    is_test: bool = False
+    is_method: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a project calls its code: symbols by their own names, files by theirs, and former paths.
+
+    `former` leads to the path of now; `roots` are the folders in which the project lies, as they are written.
+    """
+
+    symbols: Mapping[str, Sequence[Known]]
+    files: Mapping[str, Sequence[str]]
+    former: Mapping[str, str] = field(default_factory=dict)
+    roots: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The files (by path) and symbols (by qualified name) that mentions mean, and on which lines."""
+
+    files: Mapping[str, Sequence[int]]
+    symbols: Mapping[str, Sequence[int]]
+
+
+def meant(mentions: Iterable[Mention], names: Names, *, own: bool) -> Meant:
+    """Return what the mentions in one text mean.
+
+    `own`: the text belongs to the project. One that belongs to the user may speak of another project, so
+    only what hardly another has counts: a path with two folders or under a root, a name that is not a word.
+    A name that several symbols have means the one in a file which the same text names nearby, itself or by
+    another symbol; else none. So it is with a method that only a word in backticks names.
+    """
+    files: dict[str, dict[int, None]] = defaultdict(dict)
+    symbols: dict[str, dict[int, None]] = defaultdict(dict)
+    open_ones: list[tuple[int, list[Known]]] = []
+    near: dict[str, set[int]] = defaultdict(set)
+    for mention in mentions:
+        if mention.is_path:
+            if path := file_of(mention.text, names, own=own):
+                files[path][mention.line] = None
+                near[path].add(mention.line)
+            continue
+        candidates = candidates_of(mention, names, own=own)
+        if not candidates:
+            continue
+        if not needs_context(mention, candidates):
+            _add(candidates[0], mention.line, files, symbols)
+            for one in candidates:
+                near[one.path].add(mention.line)
+        else:
+            open_ones.append((mention.line, candidates))
+    for line, candidates in open_ones:
+        here = {one.qualified: one for one in candidates if _is_near(line, near.get(one.path, ()))}
+        if len(here) == 1:
+            _add(next(iter(here.values())), line, files, symbols)
+    return Meant(
+        {path: sorted(lines) for path, lines in files.items()},
+        {qualified: sorted(lines) for qualified, lines in symbols.items()},
+    )
+
+
+def _is_near(line: int, lines: Iterable[int]) -> bool:
+    return any(abs(line - other) <= NEAR for other in lines)
+
+
+def _add(
+    known: Known, line: int, files: dict[str, dict[int, None]], symbols: dict[str, dict[int, None]]
+) -> None:
+    symbols[known.qualified][line] = None
+    if known.is_module:
+        files[known.path][line] = None
+
+
+def needs_context(mention: Mention, candidates: Sequence[Known]) -> bool:
+    """Tell whether the lines around decide what is meant: one of several, or a method by a mere word."""
+    several = len({one.qualified for one in candidates}) > 1
+    return several or (mention.is_word and any(one.is_method for one in candidates))
+
+
+def candidates_of(mention: Mention, names: Names, *, own: bool) -> list[Known]:
+    """Return the symbols that a name may mean; those of tests only where there are no others."""
+    found = _candidates(mention.text, names, own=own)
+    return [one for one in found if not (mention.is_word and one.is_test)]
+
+
+def _candidates(name: str, names: Names, *, own: bool) -> list[Known]:
+    for itself in _ITSELF:
+        name = name.removeprefix(itself)
+    parts = name.split(".")
+    known = names.symbols.get(parts[-1], ())
+    if len(parts) > 1:
+        found = [one for one in known if ends_with(one.qualified, parts)]
+        if found and (own or len(parts) >= SURE_PARTS or any(map(is_distinctive, parts))):
+            return _preferred(found)
+        # Called on something that is not named: `config.parse_config()`.
+        return _preferred(known) if is_distinctive(parts[-1]) else []
+    if is_distinctive(name):
+        return _preferred(known)
+    # A module by a word, be it marked, is rather something else of this name.
+    return _preferred(one for one in known if not one.is_module) if own else []
+
+
+def _preferred(known: Iterable[Known]) -> list[Known]:
+    """Return those that are no tests, else all; of these no modules, unless there is nothing else."""
+    found = list(known)
+    found = [one for one in found if not one.is_test] or found
+    return [one for one in found if not one.is_module] or found
+
+
+def file_of(path: str, names: Names, *, own: bool) -> str:
+    """Return the file that a path means, by its end, a former path or an absolute one; "" for none."""
+    name = path.rpartition("/")[2]
+    current = names.files.get(name, ())
+    former = [old for old in names.former if old.rpartition("/")[2] == name]
+    if path.startswith(("/", "~/")) or path[1:3] == ":/":
+        return _absolute(path, [*current, *former], names, own=own)
+    if not own and path.count("/") < SURE_FOLDERS:
+        return ""
+    if path in current:
+        return path
+    if path in names.former:
+        return names.former[path]
+    beginning, _, rest = path.partition("/")
+    if rest in current and any(root.endswith(f"/{beginning}") for root in names.roots):
+        return rest
+    ending = f"/{path}"
+    ends = [one for one in current if one.endswith(ending)]
+    ends = ends or list({names.former[one] for one in former if one.endswith(ending)})
+    return ends[0] if len(ends) == 1 else ""
+
+
+def _absolute(path: str, files: Sequence[str], names: Names, *, own: bool) -> str:
+    for root in names.roots:
+        inside = _inside(path, root.rstrip("/"))
+        if inside:
+            return names.former.get(inside, inside) if inside in files else ""
+    # A copy elsewhere, on another machine perhaps; a single name lies everywhere.
+    ends = [one for one in files if own and "/" in one and path.endswith(f"/{one}")]
+    found = max(ends, key=len, default="")
+    return names.former.get(found, found)
+
+
+def _inside(path: str, root: str) -> str:
+    """Return what follows the root in a path, "" where it is not in it; `~` may be any folder above."""
+    if not path.startswith("~/"):
+        inside = path.removeprefix(f"{root}/")
+        return inside if inside != path else ""
+    parts = path.split("/")[1:]
+    for count in range(len(parts) - 1, 0, -1):
+        if root.endswith("/" + "/".join(parts[:count])):
+            return "/".join(parts[count:])
+    return ""

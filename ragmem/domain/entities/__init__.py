@@ -1,0 +1,1 @@
+"""Entities and relations of a text, their names and aliases."""

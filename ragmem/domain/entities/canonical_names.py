@@ -1,0 +1,142 @@
+"""Which node each name of some joined classes has: its own, its head's, or that of a stated alias."""
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from ragmem.domain.entities.aliases import ACRONYM, ALIAS, ASKED
+from ragmem.domain.entities.resolution import CODE, Name, compatible, heads, rule_of
+
+STATEMENTS = frozenset((ACRONYM, ALIAS, ASKED))
+"""Rules by which a text, or a person, says that two names are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A name as the catalog has it; `apart` are the rules that shall not hold of it, `order` its number."""
+
+    name: str
+    types: frozenset[str]
+    order: int
+    apart: AbstractSet[str]
+    form: str
+    canonical: str
+
+
+@dataclass(frozen=True, slots=True)
+class AliasForm:
+    """Some text states that names of these two forms are one."""
+
+    short: str
+    long: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The name of a node, the spelling that leads to it, and the rule by which this name differs from it."""
+
+    head: str
+    canonical: str
+    rule: str
+
+
+def work_out(
+    known: Sequence[Known], stated: Sequence[AliasForm], mentions: Callable[[int], int]
+) -> dict[str, Node]:
+    """Return the node of each name, of all names of these forms and all that is stated of them.
+
+    An acronym that stands for two things stands for neither, and things of different families never become
+    one. Which name a node gets that several have: the one that a person asked for, else the one that it has
+    already, else the one with the most `mentions` (asked by number), else the first.
+    """
+    groups: dict[str, list[list[Name]]] = {}
+    head_of: dict[str, str] = {}
+    for form in dict.fromkeys(one.form for one in known):
+        names = [_name(one) for one in known if one.form == form]
+        found = heads(names)
+        head_of |= found
+        gathered: dict[str, list[Name]] = {}
+        for name in sorted(names, key=lambda name: name.order):
+            gathered.setdefault(found[name.name], []).append(name)
+        groups[form] = [
+            group for group in gathered.values() if any(name.family not in {CODE, "file"} for name in group)
+        ]
+    apart = {head_of[one.name] for one in known if not STATEMENTS.isdisjoint(one.apart)}
+    joined, rule_for = _linked(groups, head_of, apart, stated)
+    asked = _asked(groups, head_of, stated)
+    orders = {one.name: one.order for one in known}
+    canonical_of = {one.name: one.canonical for one in known}
+    node_of = {}
+    for head, together in joined.items():
+        if compatible(together):
+            members = sorted({head_of[name.name] for name in together}, key=lambda name: orders[name])
+            node_of[head] = next(
+                (member for member in members if member in asked),
+                _chosen(members, canonical_of, orders, mentions),
+            )
+    nodes = {}
+    for one in known:
+        head = head_of[one.name]
+        canonical = node_of.get(head, head)
+        rule = rule_of(one.name, head) if one.name != head else rule_for.get(head, "")
+        nodes[one.name] = Node(head, canonical, rule if canonical != one.name else "")
+    return nodes
+
+
+def _name(one: Known) -> Name:
+    return Name(one.name, one.types, one.order, apart=not STATEMENTS.issuperset(one.apart))
+
+
+def _linked(
+    groups: Mapping[str, Sequence[Sequence[Name]]],
+    head_of: Mapping[str, str],
+    apart: AbstractSet[str],
+    stated: Sequence[AliasForm],
+) -> tuple[dict[str, list[Name]], dict[str, str]]:
+    """Return head -> all names that statements join with it, and head -> the rule that does."""
+    longs: dict[str, set[str]] = {}
+    for one in stated:
+        if one.rule == ACRONYM:
+            longs.setdefault(one.short, set()).add(one.long)
+    joined: dict[str, list[Name]] = {}
+    rules: dict[str, str] = {}
+    for one in stated:
+        short, long = groups.get(one.short, ()), groups.get(one.long, ())
+        if len(longs.get(one.short, ())) > 1 or len(short) != 1 or len(long) != 1:
+            continue
+        ends = [head_of[group[0].name] for group in (short[0], long[0])]
+        if apart.isdisjoint(ends):
+            together = [*joined.get(ends[0], short[0]), *joined.get(ends[1], long[0])]
+            for name in together:
+                joined[head_of[name.name]] = together
+            for end in ends:
+                rules.setdefault(end, one.rule)
+    return joined, rules
+
+
+def _asked(
+    groups: Mapping[str, Sequence[Sequence[Name]]], head_of: Mapping[str, str], stated: Sequence[AliasForm]
+) -> set[str]:
+    """Return the heads that things shall go by, but for those that shall themselves go by another one."""
+    wanted = [one for one in stated if one.rule == ASKED]
+    left = {one.short for one in wanted}
+    return {
+        head_of[name.name]
+        for one in wanted
+        if one.long not in left
+        for group in groups.get(one.long, ())
+        for name in group
+    }
+
+
+def _chosen(
+    members: Sequence[str],
+    canonical_of: Mapping[str, str],
+    orders: Mapping[str, int],
+    mentions: Callable[[int], int],
+) -> str:
+    for one in members:
+        if canonical_of[one] == one and any(canonical_of[other] == one for other in members if other != one):
+            return one
+    return max(members, key=lambda name: (mentions(orders[name]), -orders[name]))

@@ -1,0 +1,226 @@
+"""Where a statement names entities: by code, by words whose form proves it, and by proper names."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ragmem.domain.entities.arrow_chains import steps
+from ragmem.domain.entities.proper_names import Word, is_inside, names_of
+from ragmem.domain.entities.type_cues import type_of
+from ragmem.domain.text.blocks import Form
+from ragmem.domain.text.code_spans import classify_code
+from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, KNOWN_NAMES
+from ragmem.domain.text.token_types import IDENTIFIER_WEIGHT, KNOWN_WEIGHT, classify_token
+from ragmem.domain.text.word_shapes import POSSESSIVE, Shape, shape_of
+
+FENCE_FACTOR = 0.7
+"""A line of code repeats its names more than prose does."""
+
+_MARKS = frozenset("_/.$:-")
+_TOKEN = re.compile(
+    r"([a-z][a-z'\u2019-]*(?:\s[a-z][a-z'\u2019-]*)*(?=\s|[.,;:!?)]+(?:\s|$)|$))"  # a run of plain words
+    r"|`([^`\n]{1,160})`"
+    r"|\[([^\]\n]{1,80})\]\(([^)\s]{1,300})\)"
+    r"|[^\s`]+"
+)
+_COMMIT = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$")
+_BEFORE_COMMIT = re.compile(r"(?i)\bcommits?[:*_( ]{1,5}$|[0-9a-f]{7}, (?:and )?$")
+_KEYED = re.compile(r"(?i)(?<![\w-])(PR|MR|issue|pull request|ticket|PEP|RFC|ISO|ADR|port)s? ?$")
+_KEYED_KINDS = {
+    "pr": "event",
+    "mr": "event",
+    "issue": "event",
+    "pull request": "event",
+    "ticket": "event",
+    "adr": "concept",
+    "port": "host",
+}
+_KEY_REACH = 16
+_PORT = re.compile(r"\d{2,5}$")
+_RELEASE = re.compile(r"\d+(?:\.\d+)+$")
+_RELEASED = frozenset({"language", "tool", "library", "host"})
+_LANGUAGE_GO = re.compile(
+    r"Go(?=\s+(?:\d|SDK|client|daemon|service|code|binary|server|program|module|package|project|version|tests?"
+    r"|struct|interface|function|CLI|routine|API|implementation)|[,)]|\s+and\s+[A-Z]|\s*$|/)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One place where a statement names an entity: its span in the statement, its canonical name and type."""
+
+    start: int
+    end: int
+    name: str
+    type: str
+    weight: float
+
+
+def canonical_key(name: str) -> str:
+    """Return what two spellings of one entity share: identifiers keep their case, plain names do not."""
+    return name.casefold() if _MARKS.isdisjoint(name) else name
+
+
+def find_mentions(text: str, form: Form) -> list[Mention]:
+    """Return the mentions of a statement in order, without overlap; each name has 2 to 80 characters."""
+    mentions = _Reading(text, form).read()
+    if found := list(steps(text, [(one.start, one.end) for one in mentions])):
+        mentions = sorted([*mentions, *(Mention(*step) for step in found)], key=lambda one: one.start)
+    if form is Form.FENCE:
+        return [replace(one, weight=one.weight * FENCE_FACTOR) for one in mentions]
+    return [
+        replace(one, type=kind) if (kind := type_of(text, one.start, one.end, one.type)) != one.type else one
+        for one in mentions
+    ]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One statement while it is read, from its beginning: what it named so far, and the run it stands in."""
+
+    text: str
+    form: Form
+    mentions: list[Mention] = field(default_factory=list)
+    run: list[Word] = field(default_factory=list)
+    opening: bool = True
+    common_end: int = -1
+
+    def read(self) -> list[Mention]:
+        for token in _TOKEN.finditer(self.text):
+            plain, code, label, target = token.groups()
+            if plain is not None:
+                self.close()
+                self.mentions.extend(self.plain(token.start(), plain))
+                self.opening = False
+            elif code is not None or label is not None:
+                self.close()
+                found = classify_code(code) if code is not None else _linked(label, target)
+                if found is not None:
+                    self.mentions.append(Mention(token.start(), token.end(), *found))
+                self.opening = False
+            else:
+                self.word(token.start(), shape_of(token.group()))
+        self.close()
+        return self.mentions
+
+    def close(self) -> None:
+        """Turn the run of capitalised words into mentions where it is surely a name, and empty it."""
+        if self.run:
+            self.mentions.extend(Mention(*named) for named in names_of(self.text, self.run, self.form))
+            self.run.clear()
+
+    def plain(self, start: int, words: str) -> Iterator[Mention]:
+        """Yield the known names in a run of words in small letters, which may end the name before them."""
+        if "'" not in words and "\u2019" not in words and KNOWN_NAMES.keys().isdisjoint(words.split()):
+            yield from self.extended(start, words)
+            return
+        for found in re.finditer(r"\S+", words):
+            word = POSSESSIVE.sub("", found.group())
+            known = KNOWN_NAMES.get(word)
+            if known and word not in AMBIGUOUS_NAMES:
+                at = start + found.start()
+                yield Mention(at, at + len(word), *known, KNOWN_WEIGHT)
+
+    def extended(self, start: int, words: str) -> Iterator[Mention]:
+        """Yield the last mention anew where it makes a known phrase with the word that follows it."""
+        last = self.mentions[-1] if self.mentions else None
+        if last is None or last.end != start - 1:
+            return
+        word = words.split(" ", 1)[0]
+        known = KNOWN_NAMES.get(f"{last.name} {word}".lower())
+        if known is not None:
+            self.mentions.pop()
+            yield Mention(last.start, start + len(word), *known, KNOWN_WEIGHT)
+
+    def word(self, start: int, shape: Shape) -> None:
+        """Take a word that is not plain."""
+        if shape.opens_bracket:
+            self.close()
+        numbered = self.numbered(start, shape.text)
+        if numbered is not None:
+            self.run.clear()
+            self.mentions.append(numbered)
+            self.opening = shape.ends_sentence
+            return
+        if shape.text:
+            self.take(start, shape)
+        if shape.ends_name or not shape.text:
+            self.close()
+        self.opening = shape.ends_sentence or (self.opening and not shape.text)
+
+    def take(self, start: int, shape: Shape) -> None:
+        """Take one word: into the run of capitalised words, or as a mention of its own, or not at all."""
+        at = start + shape.offset
+        if shape.text == "Go" and _LANGUAGE_GO.match(self.text, at):
+            self.close()
+            self.mentions.append(Mention(at, at + 2, "Go", "language", KNOWN_WEIGHT))
+            return
+        opens = self.opening and shape.opens and not shape.labels and not self.run
+        if shape.capital and (self.run or not (shape.common or (opens and shape.alone is None))):
+            inside = self.run[0].inside if self.run else self.is_inside(start)
+            bold = self.run[0].bold if self.run else shape.labels
+            self.run.append(Word(at, shape.text, shape.alone, inside, opens, bold))
+            return
+        self.close()
+        if shape.capital and not (opens and self.form is not Form.HEADING):
+            self.common_end = at + len(shape.text)
+        for part in shape.parts:
+            self.run.append(Word(at, part, _part(part), is_inside(self.text, start)))
+            self.close()
+            at += len(part) + 1
+        if shape.alone is not None and not opens:
+            self.mentions.append(Mention(at, at + len(shape.text), *shape.alone))
+
+    def is_inside(self, start: int) -> bool:
+        """Tell whether a capital here means a name: not after a common word that has a capital as well."""
+        return start != self.common_end + 1 and is_inside(self.text, start)
+
+    def numbered(self, start: int, word: str) -> Mention | None:
+        """Return what a number names with the word before it: a ticket, a commit, a port, a release."""
+        if _COMMIT.match(word) and _BEFORE_COMMIT.search(self.text, max(0, start - _KEY_REACH), start):
+            at = self.text.index(word, start)
+            return Mention(at, at + len(word), word, "event", IDENTIFIER_WEIGHT)
+        if not word or not (word[0].isdigit() or (word[0] == "#" and word[1:].isdigit())):
+            return None
+        before = _KEYED.search(self.text, max(0, start - _KEY_REACH), start)
+        if before is None:
+            return self.release(start, word)
+        kind = _KEYED_KINDS.get(before.group(1).lower(), "protocol")
+        if (kind == "event") != (word[0] == "#") or (kind == "host" and not _PORT.match(word)):
+            return None
+        end = self.text.index(word, start) + len(word)
+        return Mention(before.start(1), end, self.text[before.start(1) : end], kind, IDENTIFIER_WEIGHT)
+
+    def release(self, start: int, word: str) -> Mention | None:
+        """Return the exact release of the known thing, or the model, that stands just before a number."""
+        last = self.run[-1] if self.run else None
+        if last is None or last.alone is None or start != last.end + 1:
+            return None
+        kind = last.alone[1]
+        if not _RELEASE.match(word):
+            return None
+        if kind == "model":
+            name = " ".join([*(one.text for one in self.run), word])
+            begin = self.run[0].start
+            if not self.text.startswith(name, begin):
+                begin, name = last.start, f"{last.text} {word}"
+            return Mention(begin, start + len(word), name, kind, KNOWN_WEIGHT)
+        if kind not in _RELEASED or len(self.run) > 1:
+            return None
+        return Mention(last.start, start + len(word), f"{last.text} {word}", "version", KNOWN_WEIGHT)
+
+
+def _part(part: str) -> tuple[str, str, float] | None:
+    """Return what one of the names that slashes join names; a plain word is a tool, like the others."""
+    return classify_token(part) or ((part, "tool", KNOWN_WEIGHT) if part.islower() else None)
+
+
+def _linked(label: str, target: str) -> tuple[str, str, float] | None:
+    """Return what a Markdown link names: the file it leads to, else its label where that is a name."""
+    named = classify_code(label.strip("*`_ "))
+    path = target.split("#", 1)[0].lstrip("./")
+    if "://" not in path and (named is None or named[1] != "file"):
+        found = classify_token(path)
+        if found is not None and found[1] == "file":
+            return found
+    return named

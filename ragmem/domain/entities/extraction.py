@@ -1,0 +1,165 @@
+"""What a chunk speaks of: its entities and relations by rule, without a language model."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from ragmem.domain.entities.command_lines import command_mentions
+from ragmem.domain.entities.entities import Mention, canonical_key, find_mentions
+from ragmem.domain.entities.relations import Link, relate
+from ragmem.domain.entities.scopes import Scope, leader
+from ragmem.domain.entities.statements import Statement, read_statements
+from ragmem.domain.model import Chunk, Entity, Extraction, Relation
+from ragmem.domain.text.blocks import MAX_HEADING_CHARS, Form
+from ragmem.domain.text.data_lines import without_keys
+from ragmem.domain.text.keywords import keywords
+from ragmem.domain.text.token_types import ENTITY_TYPES, NAME_WEIGHT
+
+__all__ = ["ENTITY_TYPES", "extract", "keywords"]
+
+MIN_ENTITIES = 5
+CHARS_PER_ENTITY = 30
+MAX_ENTITIES = 40
+"""Entities of one chunk: five, and one more for each line of 30 characters; annotators find one in 60."""
+
+RELATIONS_PER_ENTITY = 2
+
+MAX_DESCRIPTION_CHARS = 300
+
+MAX_MENTIONS = 24
+"""Mentions of one statement that are related to each other; a list of a hundred names relates nothing."""
+
+_PLAIN = re.compile(r"(?<![\w./`'\"-])[a-z]{3,}(?![\w/`'\"-]|\.\w)")
+
+HEADING_BONUS = 1.0
+EARLY_BONUS = 0.5
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """An entity in the making: all its mentions in one chunk."""
+
+    name: str
+    type: str
+    weight: float
+    first: int
+    description: str
+    count: int = 0
+    bonus: float = 0.0
+    names: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def salience(self) -> float:
+        return self.weight * (1.0 + math.log(self.count)) + self.bonus
+
+
+def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int | None = None) -> Extraction:
+    """Return the most salient entities of a chunk and the relations between them, most salient first.
+
+    Entities are what the text names: code, paths, hosts, versions, variables, flags, errors and proper names,
+    each under one canonical name of 2 to 80 characters with the sentence that names it first as description.
+    Relations come from verbs, definitions, brackets, tables, arrows, and from what stands above: a heading, a
+    parent item, the line that leads to a list; with a lower weight from nearness in one sentence. Both ends
+    are among the entities, and no entity relates to itself. Without limits as many are kept as a text of
+    this length may well name. A text that names nothing gives an empty extraction; the same chunk gives the
+    same extraction, in the same order.
+    """
+    statements = list(read_statements(chunk.text))
+    above = chunk.heading.rsplit(" > ", 1)[-1]
+    if above and above not in chunk.text[: MAX_HEADING_CHARS + len(above)]:
+        key = bool(statements) and statements[0].data and above.islower()
+        statements.insert(0, Statement(Form.HEADING, " ".join(above.split()), data=key))
+    plain = set(_PLAIN.findall(chunk.text))
+    found = [(one, [named for named in _mentions(one) if not _is_plain(named, plain)]) for one in statements]
+    candidates = _gather(found)
+    ranked = sorted(candidates.items(), key=lambda item: (-item[1].salience, item[1].first, item[0]))
+    if max_entities is None:
+        max_entities = min(MAX_ENTITIES, MIN_ENTITIES + len(chunk.text) // CHARS_PER_ENTITY)
+    kept = {key: candidate.name for key, candidate in ranked[: max(0, max_entities)]}
+    entities = tuple(
+        Entity(candidate.name, candidate.type, candidate.description)
+        for key, candidate in ranked
+        if key in kept
+    )
+    if max_relations is None:
+        max_relations = RELATIONS_PER_ENTITY * len(entities)
+    return Extraction(chunk.id, entities, _relations(found, kept, max_relations))
+
+
+def _is_plain(mention: Mention, plain: AbstractSet[str]) -> bool:
+    """Tell whether a mention is a word with a capital that the same text writes without one as well."""
+    return mention.weight <= NAME_WEIGHT and mention.name.istitle() and mention.name.lower() in plain
+
+
+def _mentions(statement: Statement) -> list[Mention]:
+    """Return what a statement names."""
+    if statement.shell:
+        return command_mentions(statement.text)
+    if not statement.data:
+        return find_mentions(statement.text, statement.form)
+    return (
+        [] if statement.form is Form.HEADING else find_mentions(without_keys(statement.text), statement.form)
+    )
+
+
+def _gather(found: Sequence[tuple[Statement, list[Mention]]]) -> dict[str, _Candidate]:
+    """Return the candidates by canonical key, from all mentions in the order of the text."""
+    candidates: dict[str, _Candidate] = {}
+    for at, (statement, mentions) in enumerate(found):
+        for mention in mentions:
+            key = canonical_key(mention.name)
+            candidate = candidates.get(key)
+            if candidate is None:
+                description = statement.text[:MAX_DESCRIPTION_CHARS]
+                candidate = _Candidate(
+                    mention.name, mention.type, mention.weight, len(candidates), description
+                )
+                candidate.bonus = EARLY_BONUS if at < 2 else 0.0
+                candidates[key] = candidate
+            elif mention.weight > candidate.weight:
+                candidate.type, candidate.weight = mention.type, mention.weight
+            candidate.count += 1
+            candidate.names[mention.name] = candidate.names.get(mention.name, 0) + 1
+            if statement.form is Form.HEADING:
+                candidate.bonus = max(candidate.bonus, HEADING_BONUS)
+    for candidate in candidates.values():
+        candidate.name = min(candidate.names, key=lambda name: (-candidate.names[name], name))
+    return candidates
+
+
+def _relations(
+    found: Sequence[tuple[Statement, list[Mention]]], kept: Mapping[str, str], limit: int
+) -> tuple[Relation, ...]:
+    """Return the strongest relations between the kept entities; one per pair, its evidence summed."""
+    pairs: dict[frozenset[str], tuple[Link, str, str, float, int]] = {}
+    scope = Scope()
+    for statement, mentions in found:
+        known = [mention for mention in mentions if canonical_key(mention.name) in kept][:MAX_MENTIONS]
+        above = scope.above(statement)
+        scope.enter(statement, known)
+        if statement.form is Form.HEADING:
+            above = None
+        led = leader(statement, known) is not None
+        for link in relate(statement, known, above=above, led=led):
+            source, target = canonical_key(link.source.name), canonical_key(link.target.name)
+            if source == target:
+                continue
+            pair = frozenset((source, target))
+            before = pairs.get(pair)
+            if before is None:
+                pairs[pair] = (link, source, target, link.weight, len(pairs))
+                continue
+            best, old_source, old_target, weight, order = before
+            if link.weight > best.weight:
+                pairs[pair] = (link, source, target, weight + link.weight, order)
+            else:
+                pairs[pair] = (best, old_source, old_target, weight + link.weight, order)
+    ranked = sorted(pairs.values(), key=lambda item: (-item[0].weight, -item[3], item[4]))
+    return tuple(
+        Relation(
+            kept[source], kept[target], link.keywords, link.sentence[:MAX_DESCRIPTION_CHARS], round(weight, 3)
+        )
+        for link, source, target, weight, _ in ranked[: max(0, limit)]
+    )

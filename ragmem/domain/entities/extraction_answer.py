@@ -1,0 +1,236 @@
+"""What a language model answered, as entities and relations that its text bears out."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from ragmem.domain.entities.entities import canonical_key
+from ragmem.domain.entities.extraction import MAX_DESCRIPTION_CHARS
+from ragmem.domain.entities.extraction_prompt import MAX_KEYWORDS_CHARS, MOST
+from ragmem.domain.model import Entity, Relation
+from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
+from ragmem.domain.text.loose_json import LooseJson, read_loosely
+from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAME_CHARS
+
+FALLBACK_TYPE = "concept"
+
+MAX_ROWS = 10 * MOST
+"""So much of a longer list is looked at: a model that says the same over and over need not be heard out."""
+
+MAX_EXCERPT_CHARS = 300
+"""So much of an invalid answer is kept for whoever wonders why."""
+
+_OTHER_TYPES = {
+    "application": "tool",
+    "branch": "version",
+    "class": "symbol",
+    "company": "organization",
+    "database": "tool",
+    "directory": "file",
+    "framework": "library",
+    "function": "symbol",
+    "method": "symbol",
+    "operating system": "host",
+    "organisation": "organization",
+    "package": "library",
+    "path": "file",
+    "product": "tool",
+    "programming language": "language",
+    "server": "host",
+    "setting": "config",
+    "table": "symbol",
+    "technology": "tool",
+    "variable": "config",
+}
+"""Types that models give although they are not asked for."""
+
+_AROUND = re.compile(
+    r"^(?:[\s\"'`,;\u201c\u201d\u2018\u2019]|\*\*)+|(?:[\s\"'`,;:.\u201c\u201d\u2018\u2019]|\*\*)+$"
+)
+"""What stands around a name and is no part of it; a dot before it may be one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model found in one text.
+
+    `problem` says in a few words why nothing of the answer can be used, `excerpt` is its beginning then; both
+    are empty for a valid answer, which may well be that the text names nothing. `invented` counts entities
+    that the text does not name.
+    """
+
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    invented: int = 0
+    problem: str = ""
+    excerpt: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Tell whether the answer can be used."""
+        return not self.problem
+
+
+def read_answer(answer: str, text: str) -> Answer:
+    """Return what of a model's answer its text bears out; never raises.
+
+    Of an answer that is cut, or that has prose around its JSON, what is whole is taken. An entity stays when
+    the text has its name, in any case and with any blanks between its words; it is then spelt as the text
+    spells it. A relation stays when both ends did, one for each pair.
+    """
+    found = read_loosely(answer)
+    rows = list(islice(_rows(found), MAX_ROWS))
+    named = [row for row in rows if "source" not in row and "target" not in row]
+    entities, invented = _entities(named, text)
+    relations = _relations([row for row in rows if "source" in row or "target" in row], entities)
+    if entities:
+        return Answer(tuple(entities.values()), tuple(relations), invented)
+    if named:
+        problem = "names nothing that the text names" if invented else "no entity has a usable name"
+        return Answer(invented=invented, problem=problem, excerpt=_excerpt(answer))
+    if not _says_nothing_is_named(found):
+        return Answer(problem="is no JSON of the wanted form", excerpt=_excerpt(answer))
+    return Answer()
+
+
+def no_answer(reason: str) -> Answer:
+    """Return what stands for the answer of a model that gives none about a text; a reason may be any text."""
+    return Answer(problem=_shortened(f"no answer: {_plain(reason)}", MAX_EXCERPT_CHARS))
+
+
+def _rows(found: LooseJson) -> Iterator[dict[str, object]]:
+    """Yield what looks like an entity or a relationship, wherever in the answer it stands."""
+    waiting: list[object] = list(reversed(found.values))
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if "name" in value or ("source" in value and "target" in value):
+                yield value
+            else:
+                waiting.extend(reversed(list(value.values())))
+        elif isinstance(value, list):
+            waiting.extend(reversed(value))
+
+
+def _says_nothing_is_named(found: LooseJson) -> bool:
+    """Tell whether the answer is whole and its list of entities empty."""
+    return found.whole and any(
+        isinstance(value, dict) and value.get("entities") == [] and not value.get("relationships")
+        for value in found.values
+    )
+
+
+def _entities(rows: Sequence[dict[str, object]], text: str) -> tuple[dict[str, Entity], int]:
+    """Return the entities by canonical key, in the answer's order, and how many the text does not name."""
+    entities: dict[str, Entity] = {}
+    invented = 0
+    for row in rows:
+        name, kind = _bare(row.get("name")), _type(row.get("type"))
+        if not _nameable(name, kind):
+            continue
+        spelt = _as_in(text, name)
+        if not spelt:
+            invented += 1
+            continue
+        known = KNOWN_NAMES.get(spelt.lower()) if spelt.lower() not in AMBIGUOUS_NAMES else None
+        entity = Entity(
+            known[0] if known else spelt,
+            kind,
+            _shortened(_plain(row.get("description")), MAX_DESCRIPTION_CHARS) or _line_with(text, spelt),
+        )
+        if len(entities) < MOST:
+            entities.setdefault(canonical_key(entity.name), entity)
+    return entities, invented
+
+
+def _relations(rows: Sequence[dict[str, object]], entities: dict[str, Entity]) -> list[Relation]:
+    names = {entity.name.casefold(): entity.name for entity in reversed(entities.values())}
+    relations: dict[frozenset[str], Relation] = {}
+    for row in rows:
+        ends = [_end(row.get(end), entities, names) for end in ("source", "target")]
+        pair = frozenset(ends)
+        if "" in ends or len(pair) < len(ends) or pair in relations or len(relations) == MOST:
+            continue
+        keywords = _shortened(_plain(row.get("keywords")), MAX_KEYWORDS_CHARS) or "related to"
+        description = _shortened(_plain(row.get("description")), MAX_DESCRIPTION_CHARS)
+        relations[pair] = Relation(
+            ends[0], ends[1], keywords, description or f"{ends[0]} {keywords} {ends[1]}"
+        )
+    return list(relations.values())
+
+
+def _end(value: object, entities: dict[str, Entity], names: dict[str, str]) -> str:
+    """Return the name of the entity that an end of a relationship means, or ""."""
+    name = _bare(value)
+    known = KNOWN_NAMES.get(name.lower())
+    for tried in (name, known[0] if known else ""):
+        if entity := entities.get(canonical_key(tried)):
+            return entity.name
+        if tried.casefold() in names:
+            return names[tried.casefold()]
+    return ""
+
+
+def _nameable(name: str, kind: str) -> bool:
+    """Tell whether anybody would look the name up; with a capital, a general word may be one (Go, Make)."""
+    return (
+        MIN_NAME_CHARS <= len(name) <= MAX_NAME_CHARS
+        and name not in COMMON_WORDS
+        and (any(letter.isalpha() for letter in name) or (kind == "version" and name[0].isdecimal()))
+    )
+
+
+def _as_in(text: str, name: str) -> str:
+    """Return the name as the text spells it, "" where it is not there or only inside of other words."""
+    words = r"\s+".join(re.escape(word) for word in name.split())
+    before = r"(?<![A-Za-z0-9_])" if name[0].isascii() and name[0].isalnum() else ""
+    after = r"(?![A-Za-z0-9_])" if name[-1].isascii() and name[-1].isalnum() else ""
+    # In this spelling first: a text may well have `Store` and `store`.
+    for flags in (re.NOFLAG, re.IGNORECASE):
+        found = re.search(before + words + after, text, flags)
+        if found:
+            return " ".join(found.group().split())
+    return ""
+
+
+def _line_with(text: str, name: str) -> str:
+    line = next((line for line in text.splitlines() if name in " ".join(line.split())), name)
+    return _shortened(_plain(line), MAX_DESCRIPTION_CHARS)
+
+
+def _type(value: object) -> str:
+    given = _plain(value).lower()
+    given = _OTHER_TYPES.get(given, given)
+    return given if given in ENTITY_TYPES else FALLBACK_TYPE
+
+
+def _plain(value: object) -> str:
+    """Return a value as one line without control characters; lists are joined, what is no text is ""."""
+    if isinstance(value, list):
+        return ", ".join(part for part in map(_plain, value[:MOST]) if part) if _is_flat(value) else ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    text = str(value)
+    if not text.isprintable():
+        # Controls, halves of surrogates, marks that turn the direction: nothing that a name is written with.
+        text = "".join(" " if unicodedata.category(letter)[0] in "CZ" else letter for letter in text)
+    return " ".join(text.split())
+
+
+def _bare(value: object) -> str:
+    # Cut first: what is longer is no name, and looking for the end of a long run of quotes takes for ever.
+    return _AROUND.sub("", _plain(value)[: 2 * MAX_NAME_CHARS])
+
+
+def _is_flat(values: list[object]) -> bool:
+    return not any(isinstance(value, list | dict) for value in values)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text[:most].rstrip()
+
+
+def _excerpt(answer: str) -> str:
+    return _shortened(_plain(answer[: 4 * MAX_EXCERPT_CHARS]), MAX_EXCERPT_CHARS)

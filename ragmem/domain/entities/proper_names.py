@@ -1,0 +1,165 @@
+"""Which runs of capitalised words are surely names."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragmem.domain.text.blocks import Form
+from ragmem.domain.text.known_names import COMMON_WORDS, GENERIC_NOUNS, KIND_NOUNS, KNOWN_NAMES, MADE_IN
+from ragmem.domain.text.token_types import (
+    KNOWN_WEIGHT,
+    MAX_NAME_CHARS,
+    MIN_NAME_CHARS,
+    NAME_WEIGHT,
+    WEAK_WEIGHT,
+)
+
+MAX_NAME_WORDS = 4
+"""A longer run of capitalised words is a title, not a name."""
+
+_SINGLE_CAPITALS = 5
+"""A longer word in capitals is shouted, not named; shorter ones are acronyms."""
+
+_NAMED_BY_KIND = frozenset({"tool", "library", "service", "protocol", "dataset"})
+"""What two words with capitals name even in a heading, where the second says what it is: "Email Service"."""
+
+_TITLE_SHARE = 0.7
+_LISTED = 2
+_ACTS = re.compile(r" (?:is|was|has|can|will|does|[a-z]{3,}[^s]s) ")
+_GOES_ON = re.compile(r" [a-z]")
+_HYPHENATED = re.compile(r"-[a-z]")
+_INSIDE_MARKS = ",;&)%'\u2019/$"
+
+Named = tuple[int, int, str, str, float]
+"""Start, end, name, type and weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A capitalised word that may be a part of a proper name, and what it names on its own, if anything.
+
+    `inside` tells that it stands in the middle of a sentence, `opens` that its capital may come from the
+    beginning of one, `bold` that it is set off as a term.
+    """
+
+    start: int
+    text: str
+    alone: tuple[str, str, float] | None
+    inside: bool
+    opens: bool = False
+    bold: bool = False
+
+    @property
+    def end(self) -> int:
+        """Where the word ends in the statement."""
+        return self.start + len(self.text)
+
+
+def is_inside(text: str, start: int) -> bool:
+    """Tell whether a word stands in the middle of a sentence, where a capital letter means a name."""
+    before = text[max(0, start - 12) : start].rstrip(" *_\"'(")
+    return bool(before) and (before[-1].isalnum() or before[-1] in _INSIDE_MARKS)
+
+
+def names_of(text: str, run: Sequence[Word], form: Form) -> Iterator[Named]:
+    """Yield what a run of capitalised words names: one thing, or each word that names one on its own."""
+    known = _known(run)
+    if known is not None:
+        yield run[0].start, run[-1].end, *known, KNOWN_WEIGHT
+        return
+    words = _trimmed(run)
+    known = _known(words)
+    if known is not None:
+        yield words[0].start, words[-1].end, *known, KNOWN_WEIGHT
+        return
+    if len(words) == 1 and words[0].alone is not None:
+        if not words[0].opens or words[0].bold:
+            yield words[0].start, words[0].end, *words[0].alone
+        return
+    name = " ".join(word.text for word in words)
+    if (
+        form is not Form.FENCE
+        and text[words[0].start : words[-1].end] == name
+        and _is_name(text, words, form)
+    ):
+        weight = NAME_WEIGHT if words[0].inside else WEAK_WEIGHT
+        kinds = [word.alone[1] for word in words if word.alone is not None]
+        kind = KIND_NOUNS.get(words[-1].text.lower()) or (kinds[0] if kinds else "concept")
+        yield words[0].start, words[-1].end, name, kind, weight
+        return
+    for word in words:
+        if word.alone is not None and not word.opens:
+            yield word.start, word.end, *word.alone
+
+
+def _known(words: Sequence[Word]) -> tuple[str, str] | None:
+    """Return what a phrase of several words is known to name."""
+    if len(words) > 1:
+        return KNOWN_NAMES.get(" ".join(word.text for word in words).lower())
+    return None
+
+
+def _trimmed(run: Sequence[Word]) -> Sequence[Word]:
+    """Return a run without the words around a name that only describe it.
+
+    In front that is one whose capital may come from the beginning of the sentence, behind a generic noun that
+    follows what is a name on its own.
+    """
+    words = list(run)
+    while len(words) > 1 and words[0].alone is None and (words[0].opens or _describes(words[0], words[1])):
+        words.pop(0)
+    while len(words) > 1 and _is_generic(words[-1].text.lower(), words[:-1]):
+        words.pop()
+    return words
+
+
+def _describes(word: Word, following: Word) -> bool:
+    """Tell whether a word that may begin a sentence only describes the name or acronym after it."""
+    return not word.inside and (
+        following.alone is not None or (following.text.isupper() and following.text.isalpha())
+    )
+
+
+def _is_generic(noun: str, before: Sequence[Word]) -> bool:
+    """Tell whether a noun is no part of the name before it; an SDK is one of a product, not of a language."""
+    known = [word.alone[1] for word in before if word.alone is not None]
+    return bool(known) and (noun in GENERIC_NOUNS or (noun in MADE_IN and known == ["language"]))
+
+
+def _is_name(text: str, words: Sequence[Word], form: Form) -> bool:
+    """Tell whether a run of capitalised words is surely a name.
+
+    One word is when it stands inside a sentence, or is an acronym that goes on in small letters, and is
+    neither common nor shouted. Several are when they stand inside a sentence or begin one as what it says
+    something of, end in what such things are called (Server, Protocol), or one of them is a name or an
+    acronym on its own, and they are not too many. In headings and titles every word has a capital, so that
+    only what is a name on its own makes a name.
+    """
+    name = " ".join(word.text for word in words)
+    shouted = len(name) > _SINGLE_CAPITALS and all(word.text.isupper() for word in words)
+    if shouted or len(words) > MAX_NAME_WORDS or not (MIN_NAME_CHARS < len(name) <= MAX_NAME_CHARS):
+        return False
+    kind = KIND_NOUNS.get(words[-1].text.lower())
+    if any(word.alone is not None for word in words):
+        pair = len(words) == _LISTED and (kind is not None or words[-1].alone is not None)
+        return pair or form is not Form.HEADING
+    common = [word.opens or word.text.lower() in COMMON_WORDS for word in words]
+    if len(words) > 1 and kind in _NAMED_BY_KIND and not all(common[:-1]):
+        return True
+    listed = form is Form.ITEM and text.count(",") >= _LISTED
+    if all(common) or form is Form.HEADING or (_is_title(text) and not listed):
+        return False
+    if len(words) == 1:
+        acts = name.isupper() and bool(_GOES_ON.match(text, words[0].end))
+        return (words[0].inside or acts) and kind is None and not _HYPHENATED.search(name)
+    acts = form is Form.PARAGRAPH and _ACTS.match(text, words[-1].end) is not None and not any(common)
+    return words[0].inside or acts or any(word.text.isupper() for word in words)
+
+
+@lru_cache(maxsize=64)
+def _is_title(text: str) -> bool:
+    """Tell whether most words of a statement begin with a capital, so that a capital says nothing."""
+    words = [word for word in text.split() if word[0].isalpha()]
+    capitals = sum(word[0].isupper() for word in words)
+    return len(words) > 1 and capitals >= _TITLE_SHARE * len(words)

@@ -1,0 +1,217 @@
+"""How the mentions of one statement relate: by verb, definition, bracket, column, arrow or nearness."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise, product
+
+from ragmem.domain.entities.entities import Mention
+from ragmem.domain.entities.statements import Statement
+from ragmem.domain.entities.verbs import verb_in
+from ragmem.domain.text.blocks import Form
+
+VERB_WEIGHT = 1.0
+DEFINITION_WEIGHT = 0.8
+PREPOSITION_WEIGHT = 0.75
+BRACKET_WEIGHT = 0.7
+TOPIC_WEIGHT = 0.5
+CO_MENTION_WEIGHT = 0.25
+"""How much one statement proves; co-mention is kept for reach, below anything that was said."""
+
+CO_MENTIONED = "co-mentioned"
+
+MAX_GAP_CHARS = 90
+"""Between subject and object of one verb stand a few words; further apart the verb belongs to others."""
+
+MAX_LISTED = 8
+"""Members of one list that a verb is taken to hold for."""
+
+_LIST_GAP = re.compile(
+    r"[\s`*_\"')\]]*(?:\([^()]{0,24}\))?[\s`*_\"']*(?:[,/&+]|,? ?\b(?:and|or|nor|plus)\b)+"
+    r"[\s`*_\"'(\[]*(?:the |an? )?[`*\"']*$"
+)
+_DEFINES = re.compile(
+    r"[`*_)\]\s]*(?:[a-z]+ ){0,2}(?:[a-z]+)?[`*_)\]\s]*(?:\([^()]{0,60}\))?[`*_\s]*"
+    r"(?::|\u2014|\u2013| - |=)(?:[\s*`\"']|$)"
+)
+_BEFORE_TERM = " -*+`_[(#0123456789."
+_CLAUSE = re.compile(r"[.;!?](?:\s|$)|\|")
+_ARROW = re.compile(r"\s*[`*\"')]*\s*(?:\([^()]{0,40}\))?\s*(?:\u2192|->|=>|-->|\u21d2)\s*[`*\"'(]*$")
+_AGAIN = re.compile(r"[\s`*)\"']*(?:,|;|\band\b|\bthen\b|\bbut\b|, )\s*(?:and |then |but |also )*\w+")
+_VALUE_GAP = re.compile(r"[\"'`]?[ =:][ =]?[\"'`]?$")
+_EXPLAINS = re.compile(r"\s[\u2014\u2013]\s|:\s")
+_SEMICOLON = re.compile(r"[`*_\"')]*; ?[`*_\"'(]*$")
+_ADJACENT = re.compile(r"(?:['\u2019]s)?[ `*]{1,3}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A relation between two mentions of a statement: what it says, how sure it is, and the statement."""
+
+    source: Mention
+    target: Mention
+    keywords: str
+    weight: float
+    sentence: str
+
+
+def relate(
+    statement: Statement, mentions: Sequence[Mention], *, above: Mention | None = None, led: bool = False
+) -> Iterator[Link]:
+    """Yield how the mentions of one statement relate, in order; the same pair may come more than once.
+
+    `above` is what the statement belongs to, and `led` tells that its first mention is what it is about.
+    Fewer than two mentions relate only to what stands above.
+    """
+    text = statement.text
+    if statement.form is Form.TABLE:
+        links = list(_row(statement, mentions))
+    elif statement.form is Form.FENCE or statement.shell:
+        links = list(_line(statement, mentions))
+    else:
+        links = list(_stated(text, mentions))
+    yield from links
+    if above is None or not mentions:
+        return
+    said = {(link.target.start) for link in links if link.weight > CO_MENTION_WEIGHT}
+    if led or statement.form is Form.FENCE:
+        members = _first_list(text, mentions)
+    else:
+        members = [one for one in mentions if one.start not in said]
+    for one in members[:MAX_LISTED]:
+        yield Link(above, one, "about", TOPIC_WEIGHT, text)
+
+
+def _first_list(text: str, mentions: Sequence[Mention]) -> list[Mention]:
+    """Return the first mention with those that stand in one list with it."""
+    members = [mentions[0]]
+    for before, after in pairwise(mentions):
+        if not _LIST_GAP.match(text[before.end : after.start]):
+            break
+        members.append(after)
+    return members
+
+
+def _row(statement: Statement, mentions: Sequence[Mention]) -> Iterator[Link]:
+    """Yield how the first cell of a row relates to the others: by what the column is called."""
+    columns = [[one for one in mentions if start <= one.start < end] for start, end in statement.cells]
+    filled = [at for at, column in enumerate(columns) if column]
+    for at in filled[1:]:
+        title = statement.header[at].lower() if at < len(statement.header) else ""
+        for source, target in product(columns[filled[0]][:MAX_LISTED], columns[at][:MAX_LISTED]):
+            yield Link(source, target, title or "listed with", TOPIC_WEIGHT, statement.text)
+    for column in columns:
+        yield from (link for link in _stated(statement.text, column) if link.keywords != CO_MENTIONED)
+
+
+def _line(statement: Statement, mentions: Sequence[Mention]) -> Iterator[Link]:
+    """Yield what a line of code says: arrows, what is set, and what a command is given."""
+    text = statement.text
+    for before, after in pairwise(mentions):
+        gap = text[before.end : after.start]
+        if _ARROW.match(gap):
+            yield Link(before, after, "to", VERB_WEIGHT, text)
+        elif before.type == "config" != after.type and _VALUE_GAP.match(gap):
+            yield Link(before, after, "set to", VERB_WEIGHT, text)
+    if not statement.shell or text.startswith("#"):
+        return
+    for one in mentions[1:]:
+        if mentions[0].type in {"command", "file", "tool"}:
+            yield Link(mentions[0], one, "takes", TOPIC_WEIGHT, text)
+
+
+def _stated(text: str, mentions: Sequence[Mention]) -> Iterator[Link]:
+    """Yield what the words between the mentions say.
+
+    Brackets belong to what stands before them, a verb holds for all members of the lists on both sides, and a
+    definition to the end of the statement.
+    """
+    if not mentions:
+        return
+    outer, inner = _bracketed(text, mentions)
+    for owner, members in inner:
+        for one in members:
+            said = verb_in(text[owner.end : one.start])[0]
+            yield Link(owner, one, said or "includes", BRACKET_WEIGHT, text)
+        yield from _chain(text, _lists(text, members))
+    groups = _lists(text, outer)
+    first = mentions[0]
+    defined = not text[: first.start].strip(_BEFORE_TERM) and bool(_DEFINES.match(text, first.end))
+    for link in _chain(text, groups):
+        if not defined or link.source is first or link.weight in {VERB_WEIGHT, BRACKET_WEIGHT}:
+            yield link
+    if defined:
+        for one in chain.from_iterable(groups[1:]):
+            yield Link(first, one, "defined as", DEFINITION_WEIGHT, text)
+
+
+def _bracketed(
+    text: str, mentions: Sequence[Mention]
+) -> tuple[list[Mention], list[tuple[Mention, list[Mention]]]]:
+    """Return the mentions outside of round brackets, and for each bracket its owner and what it holds."""
+    outer: list[Mention] = []
+    inner: list[tuple[Mention, list[Mention]]] = []
+    inside = False
+    at = 0
+    for one in mentions:
+        gap = text[at : one.start]
+        opened, closed = gap.rfind("("), gap.rfind(")")
+        if opened > closed:
+            inside = True
+            if outer and len(gap[:opened].strip("`*\"' ")) <= 12 and not _CLAUSE.search(gap[:opened]):
+                inner.append((outer[-1], []))
+            else:
+                inside = False
+        elif closed >= 0:
+            inside = False
+        if inside and inner:
+            inner[-1][1].append(one)
+        else:
+            outer.append(one)
+        at = one.end
+    return outer, inner
+
+
+def _lists(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
+    """Return the mentions in groups; the members of a group are listed side by side."""
+    groups: list[list[Mention]] = []
+    for one in mentions:
+        if groups and _LIST_GAP.match(text[groups[-1][-1].end : one.start]):
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
+
+
+def _chain(text: str, groups: Sequence[Sequence[Mention]]) -> Iterator[Link]:
+    """Yield what stands between one list of mentions and the next."""
+    if not groups:
+        return
+    subjects = groups[0]
+    for nearest, after in pairwise(groups):
+        gap = text[nearest[-1].end : after[0].start]
+        before = subjects if nearest[0].type == "version" else nearest
+        if _ARROW.match(gap):
+            yield Link(before[-1], after[0], "to", VERB_WEIGHT, text)
+        elif _CLAUSE.search(gap):
+            subjects = after
+            if _SEMICOLON.match(gap):
+                yield Link(before[-1], after[0], CO_MENTIONED, CO_MENTION_WEIGHT, text)
+        elif _ADJACENT.match(gap):
+            yield Link(before[-1], after[0], "has", BRACKET_WEIGHT, text)
+        else:
+            yield from _said(text, gap, subjects if _AGAIN.match(gap) else before, after, subjects[0])
+
+
+def _said(
+    text: str, gap: str, sources: Sequence[Mention], targets: Sequence[Mention], subject: Mention
+) -> Iterator[Link]:
+    """Yield what the words of a gap say: a verb of all on both sides, else only that they stand near."""
+    verb, passive, sure = verb_in(gap) if len(gap) <= MAX_GAP_CHARS else ("", False, False)
+    if not verb:
+        for target in targets[:MAX_LISTED] if _EXPLAINS.search(gap) else targets[:1]:
+            yield Link(subject, target, CO_MENTIONED, CO_MENTION_WEIGHT, text)
+        return
+    for source, target in product(sources[:MAX_LISTED], targets[:MAX_LISTED]):
+        pair = (target, source) if passive else (source, target)
+        yield Link(*pair, verb, VERB_WEIGHT if sure else PREPOSITION_WEIGHT, text)

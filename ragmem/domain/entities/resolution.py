@@ -1,0 +1,287 @@
+"""Which names mean one thing: spellings of one name, and a path and what it ends in.
+
+- form: what the spellings of one name share; "" for a name that has only one, such as a version.
+- class: the names of one project that have one form. head: the name that stands for others of its class.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragmem.domain.model import Entity, Extraction, Relation
+from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
+
+MAX_PATHS = 100
+"""Paths with one last part of which suffixes are looked for; more of them prove nothing by it."""
+
+WEAK = "concept"
+"""The type of what the rules have no better one for; it stands against no other."""
+
+CODE = "code"
+
+_SOFTWARE = "software"
+_FAMILIES: Mapping[str, str] = {
+    **dict.fromkeys(("tool", "library", "service", "project", "protocol", "language", "model"), _SOFTWARE),
+    "person": "person",
+    "organization": "organization",
+    "dataset": "dataset",
+    "file": "file",
+    "symbol": CODE,
+    WEAK: WEAK,
+}
+"""Types that a thing may have beside each other; all others (version, host, command) have one spelling."""
+
+_HAVE_PLURALS = frozenset({WEAK, "protocol", "dataset"})
+
+_SEPARATORS = re.compile(r"(?<=\d)[\s_-]+(?=\d)|[\s_-]+")
+_INNER_CAPITAL = re.compile(r"[a-z0-9][A-Z]")
+_ACRONYM = re.compile(r"[A-Z]{2,5}$")
+_ACRONYMS = re.compile(r"([A-Z]{2,5})s$")
+_LOWER_IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*$")
+_NOUNS = re.compile(r"(?:tion|sion|ment|ing|ure|age|gent|tor)s$")
+_PLURAL = re.compile(r"..[^aiosu]s$")
+_PLURALS_IN_ES = ("sses", "xes", "ches", "shes")
+_BEGINNING = re.compile(r"^(?:\.{0,2}/)+")
+_PATTERN_MARKS = frozenset("*{}<>$?[]")
+
+_SHORTEST = 3
+"""Letters of a name with spellings: `Go` and `go`, `C`, `C++` and `C#` are what they are."""
+
+_SHORTEST_CODE = 6
+_SHORTEST_LONE_PLURAL = 9
+"""A single word is taken for a plural where it is long and ends as nouns do: Adams is not two of Adam."""
+
+_GENERIC = """
+__init__ __main__ main app cli utils util helpers helper common constants types models model settings config
+conftest setup index mod lib server client api routes router handlers handler errors error manager service
+services session base core data store schema test tests hooks hook plugin package pyproject tsconfig makefile
+dockerfile compose readme changelog license contributing claude agents gemini skill memory todo llms notes
+plan spec design style styles env gitignore agent agents tool tools provider providers database manifest auth
+state report run start build install migrate migrations example examples reference token development
+production
+"""
+GENERIC_FILES = frozenset(_GENERIC.split())
+"""What files are called, without their endings, of which a project has several, mentioned or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name of a project with all types that it was seen with; `order` is that of its first mention.
+
+    `apart`: somebody said that it is not another's spelling.
+    """
+
+    name: str
+    types: frozenset[str]
+    order: int
+    apart: bool = False
+
+    @property
+    def family(self) -> str:
+        """What it may share a node with: names of its family, or of none."""
+        strong = sorted({_FAMILIES.get(kind, kind) for kind in self.types} - {WEAK})
+        return strong[0] if strong else WEAK
+
+
+def form_of(name: str, types: Iterable[str]) -> str:
+    """Return what the spellings of a name share that was seen with these types; "" where it has only one."""
+    strong = sorted(kind for kind in types if kind != WEAK)
+    if len({_FAMILIES.get(kind, kind) for kind in strong}) > 1:
+        # Nobody knows what it is.
+        return ""
+    return _form(name, strong[0] if strong else WEAK)
+
+
+@lru_cache(maxsize=32768)
+def _form(name: str, kind: str) -> str:
+    family = _FAMILIES.get(kind)
+    if family is None:
+        return ""
+    if family == "file":
+        return _form_of_path(name)
+    if family == CODE:
+        return _form_of_identifier(name)
+    return _form_of_plain(" ".join(name.strip(" _-").split()), kind)
+
+
+def _form_of_identifier(name: str) -> str:
+    # Case and joints tell identifiers apart; one in small letters may be a product's name.
+    if not _LOWER_IDENTIFIER.match(name) or name in COMMON_WORDS:
+        return ""
+    joined = _joined(name)
+    return joined if len(joined) >= _SHORTEST_CODE else ""
+
+
+def _form_of_plain(name: str, kind: str) -> str:
+    if kind in _HAVE_PLURALS and name.casefold() not in KNOWN_NAMES:
+        name = _singular(name)
+    if _ACRONYM.match(name):
+        # CAT is no cat.
+        return f"^{name.casefold()}" if len(name) >= _SHORTEST else ""
+    joined = _joined(name)
+    is_word = name.islower() and name.isalpha() and (name in AMBIGUOUS_NAMES or name in COMMON_WORDS)
+    has_letters = any(letter.isalpha() for letter in joined)
+    return joined if has_letters and not is_word and len(joined) >= _SHORTEST else ""
+
+
+def _joined(name: str) -> str:
+    """Return a name without its separators, but those between digits."""
+    return _SEPARATORS.sub(lambda found: "-" if _between_digits(found) else "", name.casefold())
+
+
+def _between_digits(found: re.Match[str]) -> bool:
+    text, start, end = found.string, found.start(), found.end()
+    return start > 0 and end < len(text) and text[start - 1].isdigit() and text[end].isdigit()
+
+
+def _singular(name: str) -> str:
+    """Return a name in the singular, where its last word is surely a plural."""
+    if acronyms := _ACRONYMS.search(name):
+        return name[: acronyms.start()] + acronyms[1]
+    before, separator, last = _last_word(name)
+    lowered = last.lower()
+    lone_noun = len(lowered) >= _SHORTEST_LONE_PLURAL and _NOUNS.search(lowered)
+    if not lowered.isalpha() or not _PLURAL.search(lowered) or not (before or lone_noun):
+        return name
+    if lowered.endswith("ies"):
+        return f"{before}{separator}{last[:-3]}y"
+    return f"{before}{separator}{last[: -2 if lowered.endswith(_PLURALS_IN_ES) else -1]}"
+
+
+def _last_word(name: str) -> tuple[str, str, str]:
+    at = max(name.rfind(mark) for mark in " -_")
+    return (name[:at], name[at], name[at + 1 :]) if at > 0 else ("", "", name)
+
+
+def _form_of_path(name: str) -> str:
+    """Return what a path shares with those that end in it or that it ends in."""
+    path = plain_path(name)
+    if not path or path.endswith("/") or not _PATTERN_MARKS.isdisjoint(path):
+        return ""
+    parts = path.split("/")
+    if parts[-1] in {".", ".."} or (len(parts) == 1 and "." not in path):
+        return ""
+    if parts[-1].lstrip(".").partition(".")[0].casefold() in GENERIC_FILES:
+        return f"/{parts[-2]}/{parts[-1]}" if len(parts) > 1 and parts[-2] not in {"", "~"} else ""
+    return f"/{parts[-1]}"
+
+
+def plain_path(name: str) -> str:
+    """Return a path without what it begins at: `./`, `../`, `/`."""
+    return _BEGINNING.sub("", name)
+
+
+def _is_rooted(name: str) -> bool:
+    """Tell whether a path says where it begins: no path that goes on before it is the same file.
+
+    `.claude/settings.json` is a project's, `~/.claude/settings.json` is its user's.
+    """
+    return name.startswith("/") or plain_path(name).startswith(".")
+
+
+def heads(names: Sequence[Name]) -> dict[str, str]:
+    """Return name -> head of all names of one class; whoever merges with nothing is its own head.
+
+    Which names go together depends on which there are, and not on their order. The head is the spelling that
+    every developer knows, else the first; of paths the longest. Where a class has things of two families,
+    what is of neither stays alone.
+    """
+    found = {name.name: name.name for name in names}
+    free = sorted((name for name in names if not name.apart), key=lambda name: name.order)
+    paths = [name for name in free if name.family == "file"]
+    if paths:
+        found |= _heads_of_paths(paths)
+    spelt = [name for name in free if name.family not in {"file", CODE}]
+    families: dict[str, list[Name]] = {}
+    for name in spelt:
+        families.setdefault(name.family, []).append(name)
+    strong = [family for family in families if family != WEAK]
+    if len(strong) == 1 and WEAK in families:
+        families = {strong[0]: spelt}
+    elif not strong and WEAK in families and any(map(_is_distinctive, families[WEAK])):
+        # A package is written as an identifier; a single capitalised word may be anything.
+        families[WEAK] = [name for name in free if name.family in {WEAK, CODE}]
+        if sum(name.family == CODE for name in families[WEAK]) > 1:
+            families[WEAK] = spelt
+    for group in families.values():
+        head = next((name for name in group if _is_known(name.name)), group[0])
+        for name in group:
+            found[name.name] = head.name
+    return found
+
+
+def _is_known(name: str) -> bool:
+    return KNOWN_NAMES.get(name.casefold(), ("", ""))[0] == name
+
+
+def _is_distinctive(name: Name) -> bool:
+    return " " in name.name or "-" in name.name or bool(_INNER_CAPITAL.search(name.name))
+
+
+def _heads_of_paths(paths: Sequence[Name]) -> dict[str, str]:
+    """Return path -> the one longest path that ends in it; itself where there is none, or more than one."""
+    if len(paths) > MAX_PATHS:
+        return {}
+    # Of two that are equal, the one that begins nowhere in particular.
+    ranked = sorted((name.name for name in paths), key=lambda name: name.startswith("."))
+    plain = {name: f"/{plain_path(name)}" for name in ranked}
+    may_go_on = {path for name, path in plain.items() if not _is_rooted(name)}
+    longest: dict[str, str] = {}
+    for name, path in plain.items():
+        if path not in may_go_on or not any(
+            other != path and other.endswith(path) for other in plain.values()
+        ):
+            longest.setdefault(path, name)
+    found = {}
+    for name, path in plain.items():
+        rooted = _is_rooted(name)
+        whole = [other for other in longest if other == path or (other.endswith(path) and not rooted)]
+        found[name] = longest[whole[0]] if len(whole) == 1 else name
+    return found
+
+
+def rule_of(name: str, head: str) -> str:
+    """Return why two names of a class are one: case, spelling (blanks, hyphens), plural or path."""
+    if name.casefold() == head.casefold():
+        return "case"
+    if plain_path(head).endswith(plain_path(name)):
+        return "path"
+    return "spelling" if _joined(name) == _joined(head) else "plural"
+
+
+def compatible(names: Iterable[Name]) -> bool:
+    """Tell whether all these names may mean one thing: they are of one family, or of none."""
+    return len({name.family for name in names} - {WEAK, CODE}) <= 1
+
+
+def names_in(extraction: Extraction) -> dict[str, str]:
+    """Return the names of an extraction with their types, those of relations too."""
+    found = {end: WEAK for relation in extraction.relations for end in (relation.source, relation.target)}
+    found.update((entity.name, entity.type) for entity in extraction.entities)
+    return found
+
+
+def resolved(extraction: Extraction, canonical: Mapping[str, str]) -> Extraction:
+    """Return an extraction with each name replaced by the one of its node, each thing and pair once."""
+    if canonical.keys().isdisjoint(names_in(extraction)):
+        return extraction
+    entities: dict[str, Entity] = {}
+    for entity in extraction.entities:
+        name = canonical.get(entity.name, entity.name)
+        before = entities.get(name)
+        if before is None:
+            entities[name] = Entity(name, entity.type, entity.description)
+        elif before.type == WEAK != entity.type:
+            entities[name] = Entity(name, entity.type, before.description)
+    relations: dict[frozenset[str], Relation] = {}
+    for relation in extraction.relations:
+        source = canonical.get(relation.source, relation.source)
+        target = canonical.get(relation.target, relation.target)
+        pair = frozenset((source, target))
+        known = relations.get(pair)
+        if source != target and (known is None or relation.weight > known.weight):
+            relations[pair] = Relation(
+                source, target, relation.keywords, relation.description, relation.weight
+            )
+    return Extraction(extraction.chunk_id, tuple(entities.values()), tuple(relations.values()))

@@ -1,0 +1,79 @@
+"""Take what memory itself put before an assistant out of a text, so that no text is stored a second time."""
+
+import re
+from collections.abc import Iterator
+
+from ragmem.domain.injection.framing import FIRST_WORDS, FRAME_TAG, SUFFIX
+from ragmem.domain.secrets.private import left_out
+
+_LESS, _MORE = r"(?:<|&lt;|\\u003c|%3C)", r"(?:>|&gt;|\\u003e|%3E)"
+_TAG = re.compile(
+    rf"{_LESS}(?P<close>\\?/|%2F)?\s{{0,4}}{FRAME_TAG}(?P<suffix>{SUFFIX})?\s{{0,4}}{_MORE}", re.IGNORECASE
+)
+"""A tag of the frame as text, or as JSON, HTML and addresses spell its marks."""
+
+_FILLING = r"(?:[\s>|*#\"'`\\-]|\\[nrt]){0,40}"
+_BEGUN = re.compile(rf"{_FILLING}{re.escape(FIRST_WORDS)}|[ \t\r]*(?:\n|\\n|\Z)")
+"""Behind the tag that opens a block: its first words, or nothing more in its line."""
+
+_HEADED = re.compile(rf"{_FILLING}{re.escape(FIRST_WORDS)}")
+_ENTRY = re.compile(
+    r"(?:^|(?<=\\n))[ \t>|*#\"'`-]{0,16}\[[a-z2-7]{12}\] \d{4}-\d\d-\d\d [a-z][\w-]{1,40}", re.MULTILINE
+)
+"""The line above a memory in a block; by it one is known whose beginning was cut off."""
+
+_MARKS = re.compile(r"[ \t>|]*")
+
+
+def without_injections(text: str) -> str:
+    """Return the text without the blocks of the frame, whole or cut, quoted, indented or escaped.
+
+    A block without its end reaches to the end of the text; one without its beginning goes from the first
+    memory it shows on. A tag that is only spoken of, as in backticks, stays. The rest stays as it is; where
+    nothing is a block, that is the whole text.
+    """
+    if FRAME_TAG not in text and FRAME_TAG not in text.lower():
+        return text
+    return left_out(text, _blocks(text))
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    begun: int | None = None
+    suffix: str | None = None
+    for tag in _TAG.finditer(text):
+        if _is_spoken_of(text, tag.start(), tag.end()):
+            continue
+        if not tag["close"]:
+            if begun is None and _BEGUN.match(text, tag.end()):
+                begun, suffix = tag.start(), tag["suffix"]
+            continue
+        if begun is not None and tag["suffix"] != suffix:
+            # A block whose text has a tag of the frame has another name, and ends with that alone.
+            continue
+        if begun is None and (entry := _ENTRY.search(text, at, tag.start())):
+            begun = entry.start()
+        if begun is not None:
+            yield _with_marks(text, at, begun), tag.end()
+            begun = None
+        at = tag.end()
+    if begun is not None and (cut := _cut_block(text, at)) is not None:
+        yield _with_marks(text, at, cut), len(text)
+
+
+def _cut_block(text: str, at: int) -> int | None:
+    """Return where the first block begins that has its opening and its first words, but no end."""
+    for tag in _TAG.finditer(text, at):
+        if not tag["close"] and _HEADED.match(text, tag.end()):
+            return tag.start()
+    return None
+
+
+def _with_marks(text: str, at: int, start: int) -> int:
+    """Return where a block begins with the marks of a quotation that stand before it in its line."""
+    line = max(at, text.rfind("\n", at, start) + 1)
+    return line if _MARKS.fullmatch(text, line, start) else start
+
+
+def _is_spoken_of(text: str, start: int, end: int) -> bool:
+    return text[start - 1 : start] == "`" == text[end : end + 1]

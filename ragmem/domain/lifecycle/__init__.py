@@ -1,0 +1,1 @@
+"""Connections, consolidation, ageing, supersession cues."""

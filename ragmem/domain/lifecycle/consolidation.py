@@ -1,0 +1,152 @@
+"""Make one text of memories that say the same, by rule: every distinct statement, dated and in order."""
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ragmem.domain.lifecycle.merged_title import title_of
+from ragmem.domain.model.lifecycle import Entry, EntryType
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text.blocks import Block, Form, blocks, statements
+
+REPEATED = 4
+"""Words from which a statement says the same wherever it stands; "It works now." does not."""
+
+_AROUND = ".,;:!?\"'()[]{}*_`\u2018\u2019\u201c\u201d"
+
+_FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+|>[ \t]*)?(`{3,}|~{3,})")
+
+Statement = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What several memories say as one; `metadata` tells of which it was made, from where and when."""
+
+    title: str
+    text: str
+    type: EntryType
+    event_time: datetime
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+def merge(entries: Sequence[Entry], redactor: Redactor) -> Merged:
+    """Return one memory that says what all of these say.
+
+    It comes by event time, each under its date, where there is more than one. Statements of four words or
+    more that are the same but for case, marks and white space come once; all else is verbatim. The type is
+    the most frequent one. The order of the entries does not matter; there must be one at least.
+    """
+    ordered = sorted(entries, key=_when)
+    newest = ordered[-1].memory
+    return Merged(
+        title=title_of(ordered, redactor=redactor),
+        text="\n\n".join(_parts(ordered)),
+        type=_type(ordered),
+        event_time=newest.event_time,
+        tags=tuple(dict.fromkeys(tag for entry in ordered for tag in entry.memory.tags)),
+        metadata={
+            "merged_from": " ".join(entry.id for entry in ordered),
+            "merged_dates": " ".join(_date(entry) for entry in ordered),
+            "merged_sources": " ".join(dict.fromkeys(entry.memory.source for entry in ordered)),
+        },
+    )
+
+
+def said(text: str) -> frozenset[Statement]:
+    """Return what a text states, in a form in which the same statements are equal."""
+    found = (normal(text[start:end]) for block in blocks(text) for start, end in _stated(text, block))
+    return frozenset(statement for statement in found if statement)
+
+
+def normal(statement: str) -> Statement:
+    """Return the words of a statement without the marks around them; plain words in small letters.
+
+    Flags, paths and names keep their form: `-D` is not `-d`.
+    """
+    words = (word.strip(_AROUND) for word in statement.split())
+    return tuple(word.casefold() if word.isalpha() else word for word in words if word)
+
+
+def _parts(ordered: Sequence[Entry]) -> Iterator[str]:
+    """Yield the paragraphs of a merged memory."""
+    seen: set[Statement] = set()
+    dated = len({_date(entry) for entry in ordered}) > 1
+    for entry in ordered:
+        if text := _distinct(entry, seen):
+            yield _labelled(_date(entry) if dated else "", _closed(text))
+
+
+def _labelled(label: str, text: str) -> str:
+    if not label:
+        return text
+    plain = next(blocks(text)).form is Form.PARAGRAPH
+    return f"{label}: {text}" if plain else f"{label}:\n\n{text}"
+
+
+def _closed(text: str) -> str:
+    """Return a text whose last fence is closed: else what follows would be code too."""
+    last = deque(blocks(f"{text}\n\nx"), maxlen=1).pop()
+    opened = _FENCE.match(text, last.start) if last.form is Form.FENCE else None
+    return f"{text}\n{opened[1]}" if opened else text
+
+
+def _distinct(entry: Entry, seen: set[Statement]) -> str:
+    """Return the text of a memory, behind its title, without what was `seen` before; add what it states."""
+    text = entry.text.strip()
+    new: set[Statement] = set()
+    kept: list[str] = []
+    start = 0
+    for block in blocks(text):
+        spans = list(_stated(text, block))
+        found = [normal(text[begin:end]) for begin, end in spans]
+        again = [len(one) >= REPEATED and (one in seen or one in new) for one in found]
+        new.update(found)
+        if block.form is Form.HEADING or not any(again):
+            continue
+        if all(again):
+            spans, again = [(block.start, block.end)], [True]
+        elif block.form is not Form.PARAGRAPH:
+            continue
+        for (begin, end), repeated in zip(spans, again, strict=True):
+            if repeated:
+                kept.append(text[start:begin])
+                start = end
+    kept.append(text[start:])
+    seen |= new
+    joined = "".join(part if not at else part.lstrip(" \t") for at, part in enumerate(kept)).strip()
+    while "\n\n\n" in joined:
+        joined = joined.replace("\n\n\n", "\n\n")
+    title = entry.memory.title.strip()
+    if title and joined and not _stands_in(title, entry.text):
+        return f"{title}: {joined}" if next(blocks(joined)).form is Form.PARAGRAPH else f"{title}\n\n{joined}"
+    return joined
+
+
+def _stands_in(title: str, text: str) -> bool:
+    """Tell whether a text has its title, or the beginning that a clipped one has."""
+    return " ".join(normal(title.rstrip("\u2026"))) in " ".join(normal(text))
+
+
+def _stated(text: str, block: Block) -> Iterator[tuple[int, int]]:
+    """Yield the spans of what a block states: sentences; a heading, a table and a fence are one each."""
+    if block.form in {Form.PARAGRAPH, Form.ITEM}:
+        yield from statements(text, block.start, block.end)
+    elif block.form is not Form.RULE:
+        yield block.start, block.end
+
+
+def _type(entries: Sequence[Entry]) -> EntryType:
+    """Return the type that most have; the newest's of equals."""
+    return Counter(entry.type for entry in reversed(entries)).most_common(1)[0][0]
+
+
+def _date(entry: Entry) -> str:
+    return entry.memory.event_time.astimezone(UTC).date().isoformat()
+
+
+def _when(entry: Entry) -> tuple[float, int, str]:
+    return entry.memory.event_time.timestamp(), entry.number, entry.id

@@ -1,0 +1,167 @@
+"""Texts that a machine wrote from one template: nothing but marks of the run differs between them.
+
+A mark is a timestamp, the number or hash of a run, the time that it took, or how much it went through. Any
+other word or number is a fact: a port, a limit, a version, a name. Where it is not sure which of both it is,
+it is a fact.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ragmem.domain.model import Memory, Scope
+from ragmem.domain.model.document_place import is_of_document
+from ragmem.domain.model.lifecycle import Entry, Life
+
+FEWEST = 3
+"""Memories of a template at least: two alike may well be two measurements."""
+
+FEWEST_WORDS = 6
+"""Words of a template at least, marks included."""
+
+MOST_CHARS = 4_000
+"""Characters of a template at most: a longer text is a document."""
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:\s?[ap]m\b)?"
+_ZONE = r"(?:\s?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2}))?\b"
+_DATE = rf"(?:\d{{4}}[-/]\d{{2}}[-/]\d{{2}}|\d{{1,2}}\s{_MONTH}\s\d{{4}}|{_MONTH}\s\d{{1,2}},?\s\d{{4}})"
+_UNIT = r"(?:ms|s|secs?|seconds?|min|mins|minutes?|h|hrs?|hours?|milliseconds?|us|\u00b5s|ns)"
+_RAN = (
+    r"(?:passed|finished|completed|succeeded|done|ended|ran|took|elapsed|built|compiled|exited|ready|loaded|"
+    r"written|synced|deployed|uploaded|downloaded|indexed|copied|started|failed)"
+)
+_WENT = (
+    r"(?:passed|copied|processed|touched|scanned|checked|synced|indexed|compiled|uploaded|downloaded|"
+    r"transferred|written|fetched)"
+)
+_RUN = (
+    r"(?:(?:ci|test|nightly|workflow|pipeline|backup|build|cron|batch)[ -])?"
+    r"(?:run|build|pipeline|attempt|iteration|epoch|job)"
+)
+
+_REPORTS = re.compile(rf"\b{_RAN}\b", re.IGNORECASE)
+"""Says that something ran: a text without it, and without a timestamp in front of a line, states a fact."""
+
+_BINDS = re.compile(
+    r"\b(?:must|shall|should|needs?|requir\w+|allow\w*|limit\w*|max\w*|minim\w*|at least|at most|within|"
+    r"timeouts?|budget|deadline|target|threshold|quota|pinned|default\w*|always|never|because|decided)\b",
+    re.IGNORECASE,
+)
+"""Says that a text rules or explains something: none of its numbers is a mark."""
+
+_TELLS_WHEN = re.compile(
+    r"(?:\b(?:until|till|due|valid|expir\w+|before|after|by|since|from|next|runs?|start(?:s|ing)?|begin\w*|"
+    r"ends|opens?|closes?|scheduled|planned|every|daily|nightly|weekly|version|release\w*|born|birthday|"
+    r"between|to|and|for|of)(?:\s(?:on|at|in|the))?|[(/=#v-])\s*$",
+    re.IGNORECASE,
+)
+"""Stands before a date or a time that is a fact: that of an appointment, a term or a range."""
+
+_STAMP = re.compile(rf"(?<![\w./:-]){_DATE}(?:,?[T\s](?:at\s)?{_CLOCK}{_ZONE})?(?![\w/-])", re.IGNORECASE)
+_TIME = re.compile(rf"(?<![\w./:-]){_CLOCK}{_ZONE}(?![\w/-]|:\d)", re.IGNORECASE)
+_LEADING = re.compile(
+    rf"^(\W{{0,4}})(?:{_DATE}(?:,?[T\s]{_CLOCK}{_ZONE})?|\d{{2}}:\d{{2}}:\d{{2}})(?![\w/-])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HASH = re.compile(
+    r"\b(commit|sha|hash|digest|checksum|revision|session|run|build|backup|snapshot|checkpoint|trace|request)"
+    r"(:?\s+)(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64})(?![\w/@-])",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    rf"\b({_RUN})(\s+(?:(?:no\.?|number|id)\s+)?#?|\s*#)\d+(?=\s+(?:{_RAN}|of)\b|[,;)]|[:.](?!\S)|\s*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HASH_NUMBERED = re.compile(rf"^(\W{{0,3}})#\d+(?=\s+{_RAN}\b)", re.IGNORECASE | re.MULTILINE)
+_TOOK = re.compile(
+    rf"\b({_RAN}\s+(?:at\s+\0time\s+)?(?:(?:in|after)\s+)?)"
+    rf"(?:\d+(?:\.\d+)?\s?{_UNIT}\b(?:\s(?=\d))?){{1,3}}(?!\s?\d)",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    rf"(?<![\w.,:/#$\u20ac-])[1-9]\d*(?:,\d{{3}})*(?=(?:\s+[A-Za-z]+)?\s+{_WENT}\b)", re.IGNORECASE
+)
+
+_TIMES, _RUNS, _HASHES, _DURATIONS, _COUNTS = "\0time", "\0run", "\0hash", "\0duration", "\0count"
+"""Stand for what is masked; no text that is kept has a NUL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Memories of one template: the newest, which stays, and the others, newest first."""
+
+    keeper: Entry
+    others: tuple[Entry, ...]
+
+
+def masked(text: str) -> str:
+    """Return a text with the marks of a run masked, and white space made one: equal where no more differs.
+
+    Nothing is masked in a text that rules or explains something, nor in one that does not report. A report
+    says that something ran, or a line of it begins with a timestamp.
+    """
+    plain = " ".join(text.split())
+    if _BINDS.search(text) or not (_REPORTS.search(text) or _LEADING.search(text)):
+        return plain
+    found = _LEADING.sub(rf"\1{_TIMES}", text)
+    found = _without_moments(_STAMP, found)
+    found = _without_moments(_TIME, found)
+    found = _HASH.sub(rf"\1\2{_HASHES}", found)
+    found = _NUMBERED.sub(rf"\1\2{_RUNS}", found)
+    found = _HASH_NUMBERED.sub(rf"\1{_RUNS}", found)
+    found = _TOOK.sub(rf"\1{_DURATIONS}", found)
+    found = _COUNTED.sub(_COUNTS, found)
+    return " ".join(found.split())
+
+
+def _without_moments(pattern: re.Pattern[str], text: str) -> str:
+    """Return a text with dates and times masked, but for those that a word before them makes a fact."""
+
+    def mark(found: re.Match[str]) -> str:
+        is_term = _TELLS_WHEN.search(text, max(0, found.start() - 24), found.start())
+        return found.group() if is_term else _TIMES
+
+    return pattern.sub(mark, text)
+
+
+def template_families(entries: Iterable[Entry]) -> list[Family]:
+    """Return the families of 3 memories or more between which nothing but marks of a run differs.
+
+    Only what is in the buffer may be of a family. What is protected, pinned, curated, or a page of a document
+    never is, and a family never reaches beyond its scope and its source. The order of the entries does not
+    matter.
+    """
+    alike: dict[tuple[Scope, str, str, str], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.life is not Life.BUFFER or entry.protected or entry.curated or len(entry.text) > MOST_CHARS:
+            continue
+        memory = entry.memory
+        if is_of_document(memory.metadata):
+            continue
+        said = masked(entry.text)
+        # What has no mark is a fact, however often it was told; word for word the same is a duplicate.
+        if "\0" in said and len(said.split()) >= FEWEST_WORDS:
+            alike[entry.scope, memory.source, own_title(memory), said].append(entry)
+    families = []
+    for group in alike.values():
+        if len(group) >= FEWEST:
+            keeper, *others = sorted(group, key=_newest_first)
+            families.append(Family(keeper, tuple(others)))
+    return sorted(families, key=lambda family: family.keeper.id)
+
+
+def own_title(memory: Memory) -> str:
+    """Return what a title says beside the text; nothing for a file's name or a part of the text."""
+    title = " ".join(memory.title.split())
+    name = memory.uri.rpartition("/")[2]
+    told = title in {name, name.rpartition(".")[0]} or title.rstrip("\u2026") in " ".join(memory.text.split())
+    return "" if told else masked(title)
+
+
+def _newest_first(entry: Entry) -> tuple[float, int, str]:
+    return -entry.memory.event_time.timestamp(), -entry.number, entry.id

@@ -1,0 +1,187 @@
+"""What memories declare to replace, and the newer ones in place of the older ones among the matches."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from ragmem.domain.model import Former, Match, Memory, Supersession
+from ragmem.domain.model.document_place import LOCATOR, is_of_document
+
+REPLACES = ("supersedes", "replaces", "obsoletes")
+REPLACED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by", "obsoleted_by")
+_NAME = re.compile(r"[^\s,;\[\]\"']+")
+_ENDING = re.compile(r"\.[A-Za-z]\w*$")
+DECLARED = "declared"
+"""The rule of what a memory says itself."""
+
+MIN_ID = 4
+"""Characters of an id that name a memory, as everywhere."""
+
+MIN_NAME = 3
+"""A shorter file name ("a.md" without its ending) names nothing for sure."""
+
+
+def declared(metadata: Mapping[str, str], keys: Sequence[str] = REPLACES) -> tuple[str, ...]:
+    """Return the ids, URIs and file names that stand under any of the keys, each once."""
+    return tuple(dict.fromkeys(name for key in keys for name in _NAME.findall(metadata.get(key, ""))))
+
+
+def names(reference: str, memory: Memory) -> bool:
+    """Tell whether a reference names a memory: by its id or the start of it, its URI, or its file's name.
+
+    A file name may lack its folders and its ending.
+    """
+    if len(reference) >= MIN_ID and memory.id.startswith(reference.lower()):
+        return True
+    if reference == memory.uri:
+        return True
+    path = _file_of(memory)
+    stem = path.rpartition("/")[2].rpartition(".")[0] if path == memory.uri else ""
+    return any(
+        len(wanted) >= MIN_NAME and (path.endswith(f"/{wanted}") or wanted == stem)
+        for wanted in _files(reference.removeprefix("./"))
+    )
+
+
+def _files(reference: str) -> set[str]:
+    """Return what a reference may call a file: all of it, and what stands before the part that it names."""
+    return {reference, _file(reference)}
+
+
+def _file_of(memory: Memory) -> str:
+    """Return the path of the file that a memory was read from."""
+    if is_of_document(memory.metadata):
+        return memory.uri.removesuffix(f"#{memory.metadata.get(LOCATOR, '')}")
+    return _file(memory.uri)
+
+
+def _file(place: str) -> str:
+    """Return a place without what names a part of a file.
+
+    A path may hold a "#" of its own, the name of a part never does, nor does it end as a file's name.
+    """
+    path, _, part = place.rpartition("#")
+    return path if path and not _ENDING.search(part) else place
+
+
+def direct_successors(memories: Sequence[Memory]) -> dict[str, str]:
+    """Return id of a superseded memory -> id of the one that replaces it, as these memories tell.
+
+    Only memories of one project replace each other. Of several that replace the same one the latest counts,
+    by event time. Memories that are said to replace each other, in a circle, are all returned.
+    """
+    telling = [
+        (memory, said, replaced)
+        for memory in memories
+        if memory.metadata
+        and any((said := declared(memory.metadata), replaced := declared(memory.metadata, REPLACED_BY)))
+    ]
+    if not telling:
+        return {}
+    find = _Named(memories)
+    direct: dict[str, Memory] = {}
+    for memory, said, replaced in telling:
+        pairs = [(older, memory) for reference in said for older in find(reference)]
+        pairs += [(memory, newer) for reference in replaced for newer in find(reference)]
+        for older, newer in pairs:
+            before = direct.get(older.id)
+            if (
+                newer.id != older.id
+                and newer.scope.project == older.scope.project
+                and (before is None or (newer.event_time, newer.id) > (before.event_time, before.id))
+            ):
+                direct[older.id] = newer
+    return {older: newer.id for older, newer in direct.items()}
+
+
+class _Named:
+    """Find the memories that a reference names without looking at each of them."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        self._sorted = sorted(memories, key=lambda memory: memory.id)
+        self._ids = [memory.id for memory in self._sorted]
+        self._files: dict[str, list[Memory]] = defaultdict(list)
+        for memory in memories:
+            file = _file_of(memory).rpartition("/")[2]
+            for name in {file, file.rpartition(".")[0]}:
+                self._files[name].append(memory)
+
+    def __call__(self, reference: str) -> list[Memory]:
+        """Return them in no order, each once."""
+        wanted = reference.lower()
+        start = bisect_left(self._ids, wanted)
+        near = self._sorted[start : bisect_left(self._ids, wanted + "\x7f")] if len(wanted) >= MIN_ID else []
+        files = (self._files.get(file.rpartition("/")[2], ()) for file in _files(reference))
+        found = {memory.id: memory for memory in chain(near, *files)}
+        return [memory for memory in found.values() if names(reference, memory)]
+
+
+def successors(memories: Sequence[Memory]) -> dict[str, str]:
+    """Return id of a superseded memory -> id of the last one that replaces it, among these memories.
+
+    See `direct_successors`; where memories are said to replace each other, in a circle, none of them does.
+    """
+    direct = direct_successors(memories)
+    last: dict[str, str] = {}
+    for key in direct:
+        seen = {key}
+        place = key
+        while place in direct and direct[place] not in seen:
+            place = direct[place]
+            seen.add(place)
+        if place not in direct:
+            last[key] = place
+    return last
+
+
+def behind_successors(
+    matches: Sequence[Match], known: Mapping[str, Supersession], *, history: bool = False
+) -> list[Match]:
+    """Return the matches without those that another of them replaces, which takes their better score.
+
+    `known` is what is superseded by which of them, beside what they declare of each other. `superseded` among
+    the terms of a score tells whence it is, `replaced` what the match stands for. With `history` all of them
+    stay, and the older ones tell by what they are `superseded`. One whose successor is not there stays, and
+    tells so as well.
+    """
+    links = {**_told([match.memory for match in matches]), **known}
+    if history:
+        return [replace(match, superseded=links.get(match.memory.id)) for match in matches]
+    by_id = {match.memory.id: match for match in matches}
+    links = {older: link for older, link in links.items() if older in by_id}
+    if not links:
+        return list(matches)
+    kept = {
+        key: replace(match, superseded=links[key]) if key in links else match
+        for key, match in by_id.items()
+        if key not in links or links[key].newer not in by_id
+    }
+    for older, link in links.items():
+        if older not in kept and link.newer in kept:
+            kept[link.newer] = _raised(kept[link.newer], by_id[older].score, link)
+    return list(kept.values())
+
+
+def _told(memories: Sequence[Memory]) -> dict[str, Supersession]:
+    """Return what memories declare of each other, by the older one's id."""
+    last = successors(memories)
+    by_id = {memory.id: memory for memory in memories} if last else {}
+    found = {}
+    for older, newer in last.items():
+        one, other = by_id[older], by_id[newer]
+        reason = f"{other.uri} takes the place of {one.uri}"
+        found[older] = Supersession(
+            older, newer, one.event_time, other.event_time, DECLARED, reason, other.updated_at
+        )
+    return found
+
+
+def _raised(match: Match, score: float, link: Supersession) -> Match:
+    """Return a match with the score of one that it replaces, if that is better."""
+    replaced = (*match.replaced, Former(link))
+    if score <= match.score:
+        return replace(match, replaced=replaced)
+    return replace(match, score=score, terms={**match.terms, "superseded": score}, replaced=replaced)

@@ -1,0 +1,256 @@
+"""What the built-in functions, and a few of the standard library, do with what they are given."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ragmem.domain.python.calls import Call
+from ragmem.domain.python.containers import Containers
+from ragmem.domain.python.flow import Kind
+from ragmem.domain.python.objects import Place, is_class_name
+
+_COLLECT = {
+    "builtins.list": "list",
+    "builtins.tuple": "tuple",
+    "builtins.set": "set",
+    "builtins.frozenset": "set",
+    "builtins.sorted": "list",
+    "builtins.reversed": "list",
+    "collections.deque": "list",
+    "itertools.chain.from_iterable": "list",
+}
+_SAME = frozenset(
+    "copy.copy copy.deepcopy functools.partial asyncio.run asyncio.create_task asyncio.shield "
+    "asyncio.wait_for contextlib.closing".split()
+)
+_TYPES = frozenset(f"builtins.{name}" for name in "str bytes int float bool complex bytearray".split())
+_CALLERS = frozenset(
+    "builtins.map builtins.filter functools.reduce asyncio.to_thread threading.Thread threading.Timer "
+    "multiprocessing.Process concurrent.futures.ThreadPoolExecutor.submit atexit.register "
+    "concurrent.futures.ProcessPoolExecutor.submit concurrent.futures.ThreadPoolExecutor.map".split()
+)
+"""What calls each function that it is given."""
+
+_BY_KEY = frozenset("builtins.sorted builtins.min builtins.max itertools.groupby".split())
+_DICTS = frozenset("builtins.dict collections.OrderedDict collections.defaultdict".split())
+_GETTERS = frozenset(
+    "builtins.property functools.cached_property abc.abstractproperty cached_property.cached_property "
+    "django.utils.functional.cached_property".split()
+)
+
+_DESCRIPTORS = frozenset(["builtins.staticmethod", "builtins.classmethod", "builtins.property"])
+"""Decorators that say what kind of method it is; nobody thinks of them as called."""
+
+
+class Builtins(Containers):
+    """Calls of what the repository does not define."""
+
+    def call_outside(self, name: str, call: Call) -> None:
+        """Call something outside: what it gives back is known of little."""
+        if not call.silent and not (call.decorates and name in _DESCRIPTORS):
+            self.called(call.place, self.outside(name))
+        arguments = [one if isinstance(one, int) else None for one in call.arguments]
+        if call.decorates:
+            self._decorate(name, call)
+        elif name in self._KNOWN:
+            self._KNOWN[name](self, call, arguments)
+        elif name in _SAME:
+            self._same(name, call)
+        elif name in _COLLECT:
+            self._collect(name, call, arguments)
+        elif call.target is not None:
+            self._made_outside(name, call.target)
+        if name in _CALLERS or name in _BY_KEY:
+            self._hand_over(name, call, arguments)
+
+    def _made_outside(self, name: str, target: int) -> None:
+        """Let what something outside gives back reach a node: of a class, itself stands for its instances."""
+        if name in _TYPES or is_class_name(name.rpartition(".")[2]):
+            self.put(target, self.outside(name))
+        elif target in self.opaque_targets:
+            self.put(target, self.value(Kind.OPAQUE))
+
+    def _cast(self, call: Call, arguments: list[int | None]) -> None:
+        if call.target is not None and len(arguments) > 1 and arguments[1] is not None:
+            self.link(arguments[1], call.target)
+
+    def _decorate(self, name: str, call: Call) -> None:
+        kind = {"builtins.staticmethod": Kind.STATIC, "builtins.classmethod": Kind.OF_CLASS}.get(name)
+        if name in _GETTERS:
+            kind = Kind.PROPERTY
+        if kind is None:
+            self.pass_through(call)
+        elif isinstance(call.arguments[0], int):
+            self.watch(call.arguments[0], self._wrap, (kind, call.target))
+
+    def _wrap(self, value: int, about: tuple[Kind, int]) -> None:
+        if self.kinds[value] is Kind.FUNCTION:
+            self.put(about[1], self.value(about[0], value))
+        else:
+            self.put(about[1], value)
+
+    def _same(self, name: str, call: Call) -> None:
+        self.pass_through(call)
+        if name == "functools.partial" and call.arguments and isinstance(call.arguments[0], int):
+            rest = replace(call, arguments=call.arguments[1:], target=None, silent=True)
+            self.watch(call.arguments[0], self._prepare, rest)
+
+    def _prepare(self, value: int, call: Call) -> None:
+        if self.kinds[value] in {Kind.FUNCTION, Kind.BOUND, Kind.CLASS}:
+            self.call(value, call)
+
+    def _collect(self, name: str, call: Call, arguments: list[int | None]) -> None:
+        if call.target is None:
+            return
+        box = self.box(_COLLECT[name])
+        self.put(call.target, box)
+        if arguments and arguments[0] is not None:
+            self.watch(arguments[0], self.iterate, (self.element(box, None), call.place))
+
+    def _hand_over(self, name: str, call: Call, arguments: list[int | None]) -> None:
+        """Call the functions among the arguments with the elements of the others."""
+        elements = self.node()
+        result = self.node()
+        handed = Call(call.place, result, (elements, elements))
+        named = {"key", "target", "function"}
+        functions = [node for key, node in call.keywords if key in named]
+        if name in _CALLERS:
+            functions += [one for one in arguments if one is not None]
+        if name in {"asyncio.to_thread", "threading.Thread"} or name.endswith(".submit"):
+            handed = replace(handed, arguments=call.arguments[1:])
+        for one in functions:
+            self.watch(one, self._call_function_only, handed)
+        for given in arguments:
+            if given is not None:
+                self.watch(given, self.iterate, (elements, call.place))
+        if call.target is None:
+            return
+        if name in {"builtins.map", "builtins.filter"}:
+            box = self.box("generator")
+            self.put(call.target, box)
+            self.link(result if name.endswith("map") else elements, self.element(box, None))
+        elif name in {"functools.reduce", "asyncio.to_thread"}:
+            self.link(result, call.target)
+        elif name in {"builtins.min", "builtins.max"}:
+            self.link(elements, call.target)
+
+    def _call_function_only(self, value: int, call: Call) -> None:
+        if self.kinds[value] in {Kind.FUNCTION, Kind.BOUND, Kind.CLASS, Kind.OUTSIDE}:
+            self.call(value, call)
+
+    def _dict(self, call: Call, arguments: list[int | None]) -> None:
+        if call.target is None:
+            return
+        box = self.box("dict")
+        self.put(call.target, box)
+        for name, node in call.keywords:
+            if name is not None:
+                self.link(node, self.element(box, name))
+        for one in arguments:
+            if one is not None:
+                self.watch(one, self.update, box)
+
+    def _next_of(self, call: Call, arguments: list[int | None]) -> None:
+        if arguments and arguments[0] is not None:
+            target = call.target if call.target is not None else self.node()
+            self.watch(arguments[0], self._next, (target, call.place))
+            if len(arguments) > 1 and arguments[1] is not None:
+                self.link(arguments[1], target)
+
+    def _iter_of(self, call: Call, arguments: list[int | None]) -> None:
+        if arguments and arguments[0] is not None:
+            self.watch(arguments[0], self._iterator, call)
+
+    def _iterator(self, value: int, call: Call) -> None:
+        if self.kinds[value] is Kind.INSTANCE:
+            self.call_method(value, "__iter__", Call(call.place, call.target))
+        elif self.kinds[value] is Kind.BOX and call.target is not None:
+            self.put(call.target, value)
+
+    def _several(self, call: Call, arguments: list[int | None], *, numbered: bool) -> None:
+        if call.target is None:
+            return
+        box, row = self.box("generator"), self.box("tuple")
+        self.put(call.target, box)
+        self.put(self.element(box, None), row)
+        for at, one in enumerate(arguments):
+            if one is not None:
+                self.watch(one, self.iterate, (self.element(row, at + numbered), call.place))
+
+    def _zip(self, call: Call, arguments: list[int | None]) -> None:
+        self._several(call, arguments, numbered=False)
+
+    def _enumerate(self, call: Call, arguments: list[int | None]) -> None:
+        self._several(call, arguments[:1], numbered=True)
+
+    def _getattr(self, call: Call, arguments: list[int | None]) -> None:
+        if len(arguments) < 2 or arguments[0] is None or arguments[1] is None:
+            return
+        target = call.target if call.target is not None else self.node()
+        self.watch(arguments[1], self._get_named, (arguments[0], target, call.place))
+        if len(arguments) > 2 and arguments[2] is not None:
+            self.link(arguments[2], target)
+
+    def _get_named(self, value: int, about: tuple[int, int, Place]) -> None:
+        if self.kinds[value] is Kind.CONSTANT and isinstance(self.parts[value][0], str):
+            self.watch(about[0], self.read, (self.parts[value][0], about[1], about[2]))
+
+    def _setattr(self, _call: Call, arguments: list[int | None]) -> None:
+        if len(arguments) > 2 and None not in arguments[:3]:
+            self.watch(arguments[1] or 0, self._set_named, (arguments[0], arguments[2]))
+
+    def _set_named(self, value: int, about: tuple[int, int]) -> None:
+        if self.kinds[value] is Kind.CONSTANT and isinstance(self.parts[value][0], str):
+            self.watch(about[0], self.store, (self.parts[value][0], about[1]))
+
+    def store(self, value: int, about: tuple[str, int]) -> None:
+        """Let a node reach an attribute of a value."""
+        if self.kinds[value] in {Kind.INSTANCE, Kind.CLASS, Kind.FUNCTION, Kind.MODULE}:
+            self.link(about[1], self.field(value, about[0]))
+
+    def _type(self, call: Call, arguments: list[int | None]) -> None:
+        if call.target is not None and len(arguments) == 1 and arguments[0] is not None:
+            self.watch(arguments[0], self._class_reached, call.target)
+
+    def _class_reached(self, value: int, target: int) -> None:
+        if self.kinds[value] is Kind.INSTANCE:
+            self.put(target, self._class_of(value))
+
+    def _super(self, call: Call, arguments: list[int | None]) -> None:
+        if call.target is not None and len(arguments) == 2 and None not in arguments:
+            self.watch(arguments[0] or 0, self._super_class, (arguments[1], call.target))
+
+    def _super_class(self, value: int, about: tuple[int, int]) -> None:
+        if self.kinds[value] is Kind.CLASS:
+            self.watch(about[0], self.super_of, (value, about[1]))
+
+    def super_of(self, value: int, about: tuple[int, int]) -> None:
+        """Let the super() of a class for an instance or class reach a node."""
+        if self.kinds[value] in {Kind.INSTANCE, Kind.CLASS}:
+            self.put(about[1], self.value(Kind.SUPER, about[0], value))
+
+    def _import(self, call: Call, arguments: list[int | None]) -> None:
+        if call.target is not None and arguments and arguments[0] is not None:
+            self.watch(arguments[0], self._import_named, (call.target, call.place))
+
+    def _import_named(self, value: int, about: tuple[int, Place]) -> None:
+        name = self.parts[value][0]
+        if self.kinds[value] is Kind.CONSTANT and isinstance(name, str):
+            found = self.modules.find("", name)
+            self.put(about[0], self.value(Kind.MODULE, found) if found else self.outside(name))
+
+    _KNOWN: ClassVar[dict[str, Callable[[Any, Call, list[int | None]], None]]] = {
+        **dict.fromkeys(_DICTS, _dict),
+        "builtins.next": _next_of,
+        "builtins.anext": _next_of,
+        "builtins.iter": _iter_of,
+        "builtins.zip": _zip,
+        "builtins.enumerate": _enumerate,
+        "builtins.getattr": _getattr,
+        "builtins.setattr": _setattr,
+        "typing.cast": _cast,
+        "builtins.type": _type,
+        "builtins.super": _super,
+        "builtins.__import__": _import,
+        "importlib.import_module": _import,
+    }

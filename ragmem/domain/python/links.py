@@ -1,0 +1,211 @@
+"""Edges of a repository of Python: who calls, imports and inherits what."""
+
+import gc
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile
+from ragmem.domain.python.facts import VERSION
+from ragmem.domain.python.flow import MOST_VALUES, Kind
+from ragmem.domain.python.modules import Modules, module_name
+from ragmem.domain.python.order import Base, resolution_orders
+from ragmem.domain.python.program import Program
+
+MOST_MODULES = 200
+"""Modules in which the definition of an imported name is looked for."""
+
+
+def link_python(files: Sequence[ParsedFile], *, of: Collection[str] | None = None) -> list[Edge]:
+    """Return the edges of all files, whose order does not matter, or of the paths `of` among them alone.
+
+    Works from the facts alone. An edge stands once per source, target and kind, on its first line. Files
+    without facts (those that could not be parsed) are targets of imports only.
+    """
+    ordered = sorted((one for one in files if one.facts.get("version") == VERSION), key=lambda one: one.path)
+    modules = Modules(one.path for one in files)
+    collecting = gc.isenabled()
+    # Nothing dies before the end, so the collector would walk the growing graph in vain: half the time.
+    gc.disable()
+    try:
+        program, bases = _solved(ordered, modules)
+        links = _Links(program, of)
+        links.imports()
+        links.inherits(bases)
+        links.calls()
+        return links.edges()
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _solved(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dict[int, list[Base]]]:
+    first = Program(files, modules, {})
+    first.wire(calls=False)
+    first.run()
+    bases = first.bases_found()
+    program = Program(files, modules, resolution_orders(bases))
+    program.wire(calls=True)
+    program.run()
+    found = program.bases_found()
+    if found != bases:
+        # Bases that only a call or a parameter gave.
+        program.rearrange(resolution_orders(found))
+    program.solve()
+    return program, found
+
+
+class _Links:
+    """Names what a solved program refers to by number."""
+
+    def __init__(self, program: Program, of: Collection[str] | None) -> None:
+        self.program = program
+        self.wanted = [of is None or one.path in of for one in program.files]
+        self.modules = [one.module for one in program.files]
+        self.by_path = {one.path: number for number, one in enumerate(program.files)}
+        self.symbols = {symbol.qualified for one in program.files for symbol in one.symbols}
+        self.found: dict[tuple[str, str, str, EdgeKind], Edge] = {}
+        self.bound = [self._bound(number) for number in range(len(program.files))]
+
+    def _bound(self, number: int) -> dict[str, Sequence[Any]]:
+        """Return the module-level imports of a file by the names that they bind."""
+        bound: dict[str, Sequence[Any]] = {}
+        facts = self.program.wires[number].facts
+        nodes = {node: name for name, node in facts["globals"].items()}
+        for row in facts.get("imports", ()):
+            if row[5] in nodes:
+                bound[nodes[row[5]]] = row
+        return bound
+
+    def edges(self) -> list[Edge]:
+        """Return all edges in a fixed order."""
+        return [self.found[key] for key in sorted(self.found)]
+
+    def _add(
+        self, number: int, source: str, target: str, kind: EdgeKind, line: int, *, internal: bool
+    ) -> None:
+        path = self.program.files[number].path
+        if kind is not EdgeKind.CALLS and source == target:
+            return
+        key = (path, source, target, kind)
+        known = self.found.get(key)
+        if known is None or line < known.line:
+            self.found[key] = Edge(path, source, target, kind, line, internal)
+
+    def scope_name(self, scope: int) -> str:
+        """Return the qualified name of a scope."""
+        name = self.program.scope_rows[scope]["name"]
+        module = self.modules[self.program.scope_files[scope]]
+        return f"{module}.{name}" if name else module
+
+    def _named(self, value: int) -> tuple[str, bool] | None:
+        """Return the name of a value that an edge may end at, and whether the repository defines it."""
+        program = self.program
+        kind, first = program.kinds[value], program.parts[value][0]
+        if kind is Kind.FUNCTION:
+            return self.scope_name(program.functions[first].scope), True
+        if kind is Kind.CLASS:
+            return self.scope_name(program.classes[first].scope), True
+        return (first, False) if kind is Kind.OUTSIDE else None
+
+    def calls(self) -> None:
+        """Add who calls what."""
+        for (scope, line), values in self.program.calls.items():
+            number = self.program.scope_files[scope]
+            if not self.wanted[number]:
+                continue
+            inside = sum(self.program.kinds[value] is Kind.FUNCTION for value in values)
+            for value in values:
+                named = self._named(value)
+                if named is None or (inside >= MOST_VALUES and named[1]):
+                    # What may be anything tells nothing: a dispatcher that all calls of a program go through.
+                    continue
+                source = self.scope_name(scope)
+                self._add(number, source, named[0], EdgeKind.CALLS, line, internal=named[1])
+
+    def inherits(self, bases: dict[int, list[Base]]) -> None:
+        """Add what classes derive from."""
+        classes = self.program.classes
+        for number, above in bases.items():
+            scope = classes[number].scope
+            if not self.wanted[self.program.scope_files[scope]]:
+                continue
+            for one in above:
+                target = one if isinstance(one, str) else self.scope_name(classes[one].scope)
+                self._add(
+                    self.program.scope_files[scope],
+                    self.scope_name(scope),
+                    target,
+                    EdgeKind.INHERITS,
+                    self.program.scope_rows[scope]["line"],
+                    internal=not isinstance(one, str),
+                )
+
+    def imports(self) -> None:
+        """Add what is imported: modules, and the definitions that the imported names stand for."""
+        for number, one in enumerate(self.program.files):
+            if not self.wanted[number]:
+                continue
+            facts = self.program.wires[number].facts
+            rows = facts["scopes"]
+            for line, scope, level, module, name, _ in facts.get("imports", ()):
+                inner = rows[scope]["name"]
+                source = f"{one.module}.{inner}" if inner else one.module
+                for target, internal in self._import_targets(one.path, level, module, name):
+                    self._add(number, source, target, EdgeKind.IMPORTS, line, internal=internal)
+
+    def _import_targets(self, path: str, level: int, module: str, name: str | None) -> list[tuple[str, bool]]:
+        found = self.program.target_of(path, level, module)
+        if found is None:
+            if level:
+                return []
+            return [(f"{module}.{name}" if name and name != "*" else module, False)]
+        targets = [] if found.endswith("/") else [(module_name(found), True)]
+        if name and name != "*":
+            defined = self._definition(found, name, set())
+            if defined is not None:
+                targets.append(defined)
+        return targets
+
+    def _definition(self, path: str, name: str, seen: set[tuple[str, str]]) -> tuple[str, bool] | None:
+        """Return what a name of a module stands for, along the imports that hand it on.
+
+        `seen` are the names of modules that were looked at: stars may lead round in many ways.
+        """
+        if (path, name) in seen:
+            return None
+        seen.add((path, name))
+        further = len(seen) < MOST_MODULES
+        number = self.by_path.get(path)
+        if number is not None:
+            qualified = f"{self.modules[number]}.{name}"
+            if qualified in self.symbols and name not in self.bound[number]:
+                return qualified, True
+            handed = self.bound[number].get(name)
+            # `from . import part` in a package binds what lies below the package itself.
+            own = handed is not None and handed[4] == name and self._source(path, handed) == path
+            if handed is not None and not own and further:
+                return self._imported(path, handed[2], handed[3], handed[4], seen)
+            if not own and name in self.program.wires[number].facts["globals"]:
+                return None
+            for row in self.program.wires[number].facts.get("imports", ()):
+                if row[4] == "*" and further:
+                    found = self._imported(path, row[2], row[3], name, seen)
+                    if found is not None and found[1]:
+                        return found
+        below = self.program.modules.below(path, name)
+        return None if below is None or below.endswith("/") else (module_name(below), True)
+
+    def _source(self, path: str, row: Sequence[Any]) -> str | None:
+        return self.program.target_of(path, row[2], row[3])
+
+    def _imported(
+        self, path: str, level: int, module: str, name: str | None, seen: set[tuple[str, str]]
+    ) -> tuple[str, bool] | None:
+        if name == "":
+            module = module.partition(".")[0]
+        found = self.program.target_of(path, level, module)
+        if found is None:
+            return None if level else (f"{module}.{name}" if name else module, False)
+        if not name:
+            return None if found.endswith("/") else (module_name(found), True)
+        return self._definition(found, name, seen)

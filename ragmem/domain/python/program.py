@@ -1,0 +1,200 @@
+"""A whole repository of Python as one flow of values, set up from the facts of its files."""
+
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragmem.domain.code.code import ParsedFile
+from ragmem.domain.python.flow import Kind
+from ragmem.domain.python.modules import Modules
+from ragmem.domain.python.objects import Class, Function, Place
+from ragmem.domain.python.wiring import Wired, Wires
+
+_BUILTIN = frozenset(dir(builtins))
+
+MOST_STARS = 20
+"""Star imports of star imports are followed so far."""
+
+
+class Program(Wired):
+    """The nodes of all files; `solve` fills them, and `calls` holds who calls what on which line."""
+
+    def __init__(
+        self,
+        files: Sequence[ParsedFile],
+        modules: Modules,
+        orders: Mapping[int, Sequence[int | str]],
+    ) -> None:
+        super().__init__(modules)
+        self.files = list(files)
+        self.calls: dict[Place, set[int]] = {}
+        self.scope_files: list[int] = []
+        self.scope_rows: list[Mapping[str, Any]] = []
+        self._exports: dict[str, set[str]] = {}
+        for number, one in enumerate(files):
+            self._declare(number, one.path, one.facts)
+        for number, order in orders.items():
+            self.classes[number].order = list(order)
+        self._import_all()
+
+    def _declare(self, number: int, path: str, facts: Mapping[str, Any]) -> None:
+        """Make the nodes, functions and classes of a file."""
+        first = self.nodes(facts["size"])
+        nodes = list(range(first, first + facts["size"]))
+        alias = facts["alias"]
+        for at in range(0, len(alias), 2):
+            nodes[alias[at]] = nodes[alias[at + 1]]
+        if "exports" in facts:
+            self._exports[path] = set(facts["exports"])
+        self.globals[path] = {name: nodes[node] for name, node in facts["globals"].items()}
+        start = len(self.scope_rows)
+        self.wires.append(Wires(path, facts, nodes, start))
+        for at, row in enumerate(facts["scopes"]):
+            self.scope_files.append(number)
+            self.scope_rows.append(row)
+            if row["kind"] == "c":
+                self.defined[start + at] = self.value(Kind.CLASS, len(self.classes))
+                self.classes.append(
+                    Class(
+                        start + at,
+                        [nodes[one] for one in row["bases"]],
+                        {name: nodes[node] for name, node in row["names"].items()},
+                        row.get("fields", []),
+                        [len(self.classes)],
+                    )
+                )
+            elif row["kind"] != "m":
+                self._function(start + at, row, nodes, start)
+        self.stored.update(row[1] for row in facts.get("stores", ()))
+        for row in facts["scopes"]:
+            self.stored.update(row.get("fields", ()))
+
+    def _function(self, scope: int, row: dict[str, Any], nodes: Sequence[int], start: int) -> None:
+        args = [nodes[one] for one in row.get("args", ())]
+        names = dict(zip(row.get("argnames", ()), args, strict=False))
+        names.update({name: nodes[node] for name, node in row.get("only", {}).items()})
+        box = None
+        if "yields" in row:
+            box = self.box("generator")
+            self.link(nodes[row["yields"]], self.element(box, None))
+        self.defined[scope] = self.value(Kind.FUNCTION, len(self.functions))
+        self.functions.append(
+            Function(
+                scope,
+                row,
+                args,
+                names,
+                nodes[row["vararg"]] if "vararg" in row else None,
+                nodes[row["kwarg"]] if "kwarg" in row else None,
+                nodes[row["result"]],
+                box,
+                row["owner"] + start if "owner" in row else None,
+            )
+        )
+
+    def called(self, place: Place, value: int) -> None:
+        """Keep a call."""
+        self.calls.setdefault(place, set()).add(value)
+
+    def _import_all(self) -> None:
+        stars: list[tuple[str, str]] = []
+        names: list[tuple[str, str, int]] = []
+        for one in self.wires:
+            for row in one.facts.get("imports", ()):
+                self._import_row(one.path, row, one.nodes, stars, names)
+        for _ in range(MOST_STARS):
+            if not sum(self._star(path, source) for path, source in stars):
+                break
+        for source, name, node in names:
+            self.read_module(source, name, node)
+        for one in self.wires:
+            for name, node in one.facts["free"].items():
+                self._free(one.path, name, one.nodes[node])
+
+    def _free(self, path: str, name: str, node: int) -> None:
+        found = self.globals[path].get(name)
+        if found is not None:
+            self.link(found, node)
+        elif name in _BUILTIN:
+            self.put(node, self.outside(f"builtins.{name}"))
+        elif path in self.outside_stars:
+            self.put(node, self.outside(f"{self.outside_stars[path]}.{name}"))
+
+    def target_of(self, path: str, level: int, module: str) -> str | None:
+        """Return the file or folder that an import names, None for what lies outside."""
+        if level:
+            return self.modules.relative(path, level, module)
+        return self.modules.find(path.rpartition("/")[0], module)
+
+    def _import_row(
+        self,
+        path: str,
+        row: Sequence[Any],
+        nodes: Sequence[int],
+        stars: list[tuple[str, str]],
+        names: list[tuple[str, str, int]],
+    ) -> None:
+        _, _, level, module, name, bound = row
+        if name == "":
+            module = module.partition(".")[0]
+        found = self.target_of(path, level, module)
+        if name == "*":
+            if found is not None:
+                stars.append((path, found))
+            elif not level:
+                self.outside_stars[path] = module
+        elif not name:
+            self.put(nodes[bound], self.value(Kind.MODULE, found) if found else self.outside(module))
+        elif found is not None:
+            names.append((found, name, nodes[bound]))
+        elif not level:
+            self.put(nodes[bound], self.outside(f"{module}.{name}"))
+
+    def _star(self, path: str, source: str) -> bool:
+        """Give a module the names that it imports by a star; return whether any were new."""
+        known, changed = self.globals[path], False
+        exports = self._exports.get(source)
+        for name, node in list(self.globals.get(source, {}).items()):
+            if (name in exports) if exports is not None else not name.startswith("_"):
+                if name not in known:
+                    known[name] = self.node()
+                    changed = True
+                self.link(node, known[name])
+        return changed
+
+    def solve(self) -> None:
+        """Hand on all values; then suppose what nothing in the repository told, and hand on again."""
+        self.run()
+        for handler, node, about in self.keyed:
+            if not self.reached[about[0]]:
+                for value in tuple(self.reached[node]):
+                    handler(value, (None, *about[1:]))
+        for callee, call in self.decorations:
+            if not self.reached[callee] or (call.target is not None and not self.reached[call.target]):
+                self.pass_through(call)
+        self.run()
+        for one in self.functions:
+            if one.owner is not None and one.args and not self.reached[one.args[0]]:
+                owner = self.defined[one.owner]
+                first = "of_class" in one.row
+                self.put(one.args[0], owner if first else self.instance(self.parts[owner][0]))
+        self.run()
+
+    def _in_order(self, value: int) -> tuple[int, str]:
+        return self.kinds[value], str(self.parts[value][0])
+
+    def bases_found(self) -> dict[int, list[int | str]]:
+        """Return what each class derives from: numbers of classes, names of what lies outside."""
+        found: dict[int, list[int | str]] = {}
+        for number, one in enumerate(self.classes):
+            bases: list[int | str] = []
+            for node in one.bases:
+                for value in sorted(self.reached[node], key=self._in_order):
+                    first = self.parts[value][0]
+                    if self.kinds[value] in {Kind.CLASS, Kind.OUTSIDE} and first not in {
+                        number,
+                        "builtins.object",
+                    }:
+                        bases.append(first)
+            found[number] = list(dict.fromkeys(bases))
+        return found

@@ -1,0 +1,1 @@
+"""Records with fields: patterns, gotchas, episodes."""

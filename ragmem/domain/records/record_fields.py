@@ -1,0 +1,127 @@
+"""What a field of a typed record may hold: each value is checked and brought into one form."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+
+from ragmem.domain.records.record_types import Field, Form, Shape
+from ragmem.errors import UsageError
+
+SHOWN = 80
+"""Characters of a wrong value that an error quotes."""
+
+Value = str | bool | tuple[str, ...] | Mapping[str, str]
+"""A field's value: a text or path, a flag, several texts or paths, or names with a text each."""
+
+_YES, _NO = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
+
+
+def checked_value(shape: Shape, field: Field, value: object) -> Value | None:
+    """Return a field's value in its one form, None for none; raises UsageError that names the field."""
+    return None if value is None else _BY_FORM[field.form](shape, field, value)
+
+
+def _one_text(shape: Shape, field: Field, value: object) -> str:
+    return _text(shape, field, value if isinstance(value, bool) else _scalar(value))
+
+
+def _several_texts(shape: Shape, field: Field, value: object) -> tuple[str, ...]:
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        value = (value,)
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise _wrong(shape, field, "a list of texts", value)
+    items = (item if isinstance(item, bool) else _scalar(item) for item in value)
+    return tuple(text for item in items if (text := _text(shape, field, item)))
+
+
+def _pairs(shape: Shape, field: Field, value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise _wrong(shape, field, "names with a text each", value)
+    pairs: dict[str, str] = {}
+    for item, said in value.items():
+        name, text = _text(shape, field, item), _text(shape, field, _scalar(said), is_path=False)
+        if not (name and text):
+            continue
+        if pairs.get(name, text) != text:
+            raise UsageError(
+                f'the field "{field.name}" of the {shape.type} has "{name}" twice', hint="give it one text"
+            )
+        pairs[name] = text
+    return pairs
+
+
+def _text(shape: Shape, field: Field, value: object, *, is_path: bool = True) -> str:
+    """Return a text, or as the field's form says a path, but not where `is_path` is false."""
+    if not isinstance(value, str):
+        raise _wrong(shape, field, "a text", value)
+    text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise UsageError(
+            f'the field "{field.name}" of the {shape.type} is no text: it has NUL or half a character',
+            hint="hand in UTF-8 text",
+        )
+    if is_path and field.form in (Form.PATH, Form.PATHS, Form.PATH_PAIRS):
+        text = text.replace("\\", "/")
+        while text.startswith("./"):
+            text = text.removeprefix("./").strip()
+        if "\n" in text:
+            raise _wrong(shape, field, "a path in one line", value)
+    return text
+
+
+def _flag(shape: Shape, field: Field, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(_scalar(value)).strip().lower()
+    if word in _YES or word in _NO:
+        return word in _YES
+    raise _wrong(shape, field, "true or false", value)
+
+
+def _choice(shape: Shape, field: Field, value: object) -> str:
+    """Return one of the words of a field; "" for none."""
+    word = value.strip().lower().replace("-", "_") if isinstance(value, str) else value
+    if word != "" and word not in field.choices:
+        raise _wrong(shape, field, f"one of {', '.join(field.choices)}", value)
+    return str(word)
+
+
+def _share(shape: Shape, field: Field, value: object) -> str:
+    """Return a number from 0 to 1 as a text; "" for none."""
+    if value == "":
+        return ""
+    try:
+        number = float(str(value)) if not isinstance(value, bool) else -1.0
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise _wrong(shape, field, "a number from 0 to 1", value)
+    return f"{number:.4g}"
+
+
+def _scalar(value: object) -> object:
+    """Return a number or a truth as the text that JSON has for it."""
+    return json.dumps(value) if isinstance(value, bool | int | float) else value
+
+
+def _wrong(shape: Shape, field: Field, wanted: str, value: object) -> UsageError:
+    shown = value if isinstance(value, str) else json.dumps(value, default=str)
+    if len(shown) > SHOWN:
+        shown = shown[: SHOWN - 1] + "…"
+    shown = " ".join(shown.split())
+    return UsageError(
+        f'the field "{field.name}" of the {shape.type} wants {wanted}, not "{shown}"',
+        hint=f"{field.name}: {field.help}",
+    )
+
+
+_BY_FORM: Mapping[Form, Callable[[Shape, Field, object], Value]] = {
+    Form.TEXT: _one_text,
+    Form.PATH: _one_text,
+    Form.FLAG: _flag,
+    Form.TEXTS: _several_texts,
+    Form.PATHS: _several_texts,
+    Form.PAIRS: _pairs,
+    Form.PATH_PAIRS: _pairs,
+    Form.CHOICE: _choice,
+    Form.SHARE: _share,
+}

@@ -1,0 +1,1 @@
+"""The question: dates, routing, scoring, ranking."""

@@ -1,0 +1,350 @@
+"""Which spans of time a question names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from ragmem.domain.retrieval import date_words as words
+from ragmem.domain.retrieval.clock_times import Clock, clock_after, clock_before
+from ragmem.domain.retrieval.date_languages import in_english
+from ragmem.domain.retrieval.date_values import LENGTHS, Said, amount, stretch_of
+from ragmem.domain.retrieval.date_words import compiled
+from ragmem.domain.text.spans import Span, Stretch, days, week_of
+
+MAX_SPANS = 6
+"""A text that names more dates than these is a log or a plan, and asks for none in particular."""
+
+FIRST_YEAR = 1970
+"""A year before is a part of the story: nothing that a computer keeps was written then."""
+
+_SMALL = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+_LOOK_BACK = 40
+_UNTIL_START = frozenset({"before", "prior to", "earlier than", "older than"})
+_UNTIL_END = frozenset({"until", "till", "up to"})
+_FROM_START = frozenset({"since", "starting"})
+_FROM_END = frozenset({"after", "later than", "newer than"})
+_MORE = frozenset({"more than", "over", "at least", "longer than"})
+_LESS = frozenset({"less than", "under", "within"})
+_TO = frozenset({"to", "until", "till", "through", "-", "\u2013"})
+_COMPARED = ("compared with ", "compared to ", "as of ", "than ", "until ", "to ")
+_YEARLESS = frozenset({"day_month", "month_day", "month", "quarter", "week"})
+_MODAL = frozenset({"may", "mar", "dec"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A place that may name a date, with the preposition before it and what joins it to the last place."""
+
+    said: Said
+    link: str
+    joint: str | None
+    start: int
+    end: int
+    """Where it begins and ends, with a time of day beside it."""
+    clock: Clock | None = None
+
+    @property
+    def form(self) -> str:
+        return self.said.form
+
+    @property
+    def own_year(self) -> int | None:
+        return next((int(self.said.value(part)) for part in ("y", "whole") if self.said.has(part)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """The spans of time that a question names; `days` are those of which it names a time of day."""
+
+    spans: tuple[Span, ...] = ()
+    days: tuple[Span, ...] = ()
+
+
+def dates_asked(text: str, *, now: datetime, zone: tzinfo | None = None) -> Dates:
+    """Return the spans of time that a question names, in its order, in the time zone of `now`.
+
+    A day or month without a year is the last one that has begun, or of the one year that the question names.
+    What is told from now ("last week") is left out beside a date, for it is told from that date then. A span
+    is open where the question says before, until, after or since. English, German, French and ISO 8601; a
+    number that only may be a date is none. Nothing where more than six are named.
+
+    Days are those of the time zone of `now`. A time of day without a zone is one of `zone` (None: that of
+    `now`), and as well the same clock in the zone of `now`: what was stored without a zone is there.
+    """
+    small, text = _read(text)
+    if not small:
+        return Dates()
+    zone = zone or now.tzinfo
+    places = _places(small, text, now, zone)
+    _share_years(places, now.year)
+    spans: dict[Span, None] = {}
+    around: dict[Span, None] = {}
+    at = named = 0
+    while at < len(places):
+        place = places[at]
+        span = _range(place, places[at + 1]) if at + 1 < len(places) else None
+        last = place if span is None else places[at + 1]
+        at += 1 if span is None else 2
+        if span is None and not _only_tells_more(place, places):
+            span = _directed(place, small)
+        if span is None:
+            continue
+        named += 1
+        for one in _in_zones(span, place, last, now, zone):
+            spans[one] = None
+        if place.clock is not None and None not in span:
+            day = stretch_of(place.said)
+            around |= dict.fromkeys(_in_zone(day, now.tzinfo, now)) if day else {}
+    return Dates() if named > MAX_SPANS else Dates(tuple(spans), tuple(around))
+
+
+def without_dates(text: str, *, now: datetime) -> str:
+    """Return a question without the dates that it names, a blank for each; of other languages in English."""
+    small, english = _read(text)
+    if not small:
+        return text
+    rest, at = "", 0
+    for place in _places(small, english, now, now.tzinfo):
+        rest += english[at : place.start] + " "
+        at = place.end
+    return rest + english[at:]
+
+
+def _read(text: str) -> tuple[str, str]:
+    """Return a text in small letters and as it is, its dates in English; nothing where it can have none."""
+    text = in_english(text)
+    small = text.translate(_SMALL)
+    return (small, text) if words.HINT.search(small) else ("", text)
+
+
+def _in_zones(span: Span, first: _Place, last: _Place, now: datetime, zone: tzinfo | None) -> Iterator[Span]:
+    """Yield a span in the zone of the question; a time of day in its own, or in both that it may be of."""
+    if not (first.clock or last.clock or _is_of_a_day(first)):
+        yield from _in_zone(span, now.tzinfo, now)
+        return
+    said = next((place.clock.zone for place in (last, first) if place.clock and place.clock.zone), None)
+    for one in dict.fromkeys([said] if said else [zone, now.tzinfo]):
+        yield from _in_zone(span, one, now)
+        if first is last and first.clock and first.clock.again and None not in span:
+            later = _shifted(span, timedelta(hours=12))
+            yield from _in_zone(later, one, now) if later else ()
+
+
+def _shifted(span: Span, by: timedelta) -> Span | None:
+    start, end = span
+    try:
+        return start and start + by, end and end + by
+    except OverflowError:
+        return None
+
+
+def _in_zone(span: Span, zone: tzinfo | None, now: datetime) -> Iterator[Span]:
+    """Yield a span of this zone in that of `now`; nothing at the ends of the calendar."""
+    try:
+        start, end = (moment and moment.replace(tzinfo=zone).astimezone(now.tzinfo or UTC) for moment in span)
+    except (OverflowError, ValueError):
+        return
+    yield start, end
+
+
+def _is_of_a_day(place: _Place) -> bool:
+    """Tell whether a form means hours by itself: "this morning"."""
+    return place.form in {"this_unit", "last_unit"} and place.said.value("unit") in _OF_A_DAY
+
+
+_OF_A_DAY = frozenset({"morning", "afternoon", "evening", "night"})
+
+
+def _places(small: str, text: str, now: datetime, zone: tzinfo | None) -> list[_Place]:
+    places: list[_Place] = []
+    here = _naive(now, zone)
+    for found in words.date_pattern().finditer(small):
+        since = places[-1].end if places else 0
+        if found.start() < since:
+            continue
+        form = found.lastgroup or ""
+        said = Said(form, found, now.replace(tzinfo=None))
+        place = _with_clock(_Place(said, "", None, found.start(), found.end()), places, small, since)
+        if place.clock is not None or _is_of_a_day(place):
+            place = replace(place, said=replace(said, now=here))
+        if places and place.start < places[-1].end:
+            # "at 14:05" was read by itself, and is of this day.
+            places.pop()
+        before = small[max(0, place.start - _LOOK_BACK) : place.start]
+        link = compiled(words.LINK).search(before)
+        joint = None
+        if places and (joined := compiled(words.JOINED).fullmatch(small, places[-1].end, place.start)):
+            joint = joined[1] or ""
+        place = replace(place, link=_link_of(place, link["word"] if link else ""), joint=joint)
+        if _is_date(place, before, small, text):
+            places.append(place)
+    return _met(places)
+
+
+def _naive(now: datetime, zone: tzinfo | None) -> datetime:
+    try:
+        return now.astimezone(zone).replace(tzinfo=None) if zone and now.tzinfo else now.replace(tzinfo=None)
+    except OverflowError:
+        return now.replace(tzinfo=None)
+
+
+def _with_clock(place: _Place, places: list[_Place], small: str, since: int) -> _Place:
+    """Return a place with the time of day that stands behind or before it."""
+    if place.form not in words.OF_A_DAY or (place.said.has("from") or place.said.has("to")):
+        return place
+    if after := clock_after(small, place.end - (1 if place.form == "clock" else 0)):
+        return replace(place, clock=after[0], end=after[1])
+    alone = places[-1] if places and places[-1].form == "clock" else None
+    if before := clock_before(small, alone.start if alone else since, place.start):
+        return replace(place, clock=before[0], start=before[1])
+    return place
+
+
+def _link_of(place: _Place, link: str) -> str:
+    if place.form != "clock":
+        return link
+    word = place.said.value("word")
+    return word if word not in {"at", "around", "about"} else link
+
+
+def _met(places: list[_Place]) -> list[_Place]:
+    """Return the places, with the one time of day that stands alone joined to the one day of the question."""
+    alone = [place for place in places if place.form == "clock"]
+    bare = [
+        place
+        for place in places
+        if place.form in words.OF_A_DAY and place.form != "clock" and place.clock is None
+    ]
+    if len(alone) == 1 and len(bare) == 1 and len(places) == 2:
+        return [replace(bare[0], clock=alone[0].clock, said=replace(bare[0].said, now=alone[0].said.now))]
+    return places
+
+
+def _is_date(place: _Place, before: str, small: str, text: str) -> bool:
+    """Tell whether what has the form of a date surely is one, by the words around it."""
+    form, said = place.form, place.said
+    year = place.own_year
+    if year is not None and not FIRST_YEAR <= year <= said.now.year + 1:
+        return False
+    if (form in words.NUMERIC and compiled(words.NAMES_A_NUMBER).search(before)) or not _is_linked(
+        place, before, small
+    ):
+        return False
+    if form in {"day_month", "month_day"} and year is None and said.value("m") in _MODAL:
+        # "may" is a verb more often than a month: in small letters it needs a preposition.
+        return said.has("sure") or bool(place.link) or text[said.found.start(f"{form}_m")].isupper()
+    if form == "clock":
+        return place.clock is not None and compiled(words.FOLLOWS).match(small, place.end) is not None
+    if form == "ago":
+        return not before.endswith("half ")
+    return not (form == "day" and said.value("name") == "today" and before.endswith(_COMPARED))
+
+
+def _is_linked(place: _Place, before: str, small: str) -> bool:
+    """Tell whether a form that is no date by itself has the words around it that make it one."""
+    form, said = place.form, place.said
+    links = words.LINKED.get(form)
+    if links is None or said.has("part") or (said.has("y") and form not in {"compact", "year"}):
+        return True
+    if form == "clock" or (form in words.OF_A_DAY and place.clock is not None):
+        return True
+    if form == "weekday":
+        if before.endswith(("the ", "a ", "every ", "each ", "next ", "this coming ")):
+            return False
+        if compiled(words.ENDS).match(small, place.end):
+            return True
+    opens = form in {"compact", "week"} and not before.strip(" \t(")
+    if not (place.link in links or place.joint or opens):
+        return False
+    return form not in words.COUNTED or compiled(words.FOLLOWS).match(small, place.end) is not None
+
+
+def _share_years(places: list[_Place], this_year: int) -> None:
+    """Give the dates without a year the only year of the question, or that of the date they are joined to."""
+    years = {place.own_year for place in places} - {None}
+    for place in places:
+        if place.form in {"last_unit", "this_unit"} and place.said.value("unit") == "year":
+            years.add(this_year - (place.form == "last_unit"))
+    year = years.pop() if len(years) == 1 else None
+    for at in reversed(range(len(places))):
+        after = places[at + 1] if at + 1 < len(places) else None
+        known = year
+        if year is None and after is not None and after.joint and after.form in _YEARLESS:
+            # "March and April": both of the year in which the later one lies.
+            stretch = stretch_of(after.said)
+            known = stretch[0].year if stretch is not None else None
+        places[at] = replace(places[at], said=replace(places[at].said, known_year=known))
+
+
+def _only_tells_more(place: _Place, places: list[_Place]) -> bool:
+    """Tell whether a date only says more of another one: its year, its weekday, or what is told from it."""
+    others = [other for other in places if other is not place and other.form not in words.RELATIVE]
+    if place.form == "year" or place.said.found[0].endswith("year"):
+        return not place.said.has("part") and any(other.own_year is None for other in others)
+    if place.form in words.RELATIVE and place.joint not in {"and", "or"}:
+        return any(other.form != "year" for other in others)
+    return False
+
+
+def _stretch(place: _Place) -> Stretch | None:
+    """Return what a place names: a day, or the time of day beside it; alone it is the last that has begun."""
+    day = stretch_of(place.said)
+    if day is None or place.clock is None:
+        return day
+    try:
+        if place.form == "clock" and place.clock.within(day)[0] > place.said.now:
+            day = days(day[0].date() - timedelta(days=1))
+        return place.clock.within(day)
+    except OverflowError:
+        return None
+
+
+def _range(first: _Place, last: _Place) -> Span | None:
+    """Return the span from one date to another, where the question joins them and they lie so."""
+    if not (last.joint in _TO or (last.joint == "and" and first.link == "between")):
+        return None
+    start, end = _stretch(first), _stretch(last)
+    if start is None or end is None:
+        return None
+    if start[0] >= end[1] and first.own_year is None:
+        earlier = replace(first, said=replace(first.said, known_year=end[0].year - 1))
+        start = _stretch(earlier) or start
+    return (start[0], end[1]) if start[0] < end[1] else None
+
+
+def _directed(place: _Place, small: str) -> Span | None:
+    """Return the span of one date, open on a side where the words around it say so."""
+    stretch = _stretch(place)
+    if stretch is None:
+        return None
+    start, end = stretch
+    link, ago = place.link, place.form == "ago"
+    if ago and link in _MORE | _LESS:
+        start = end = start + (end - start) / 2
+    if small.endswith("week of ", 0, place.start):
+        start, end = week_of(start.date())
+    onwards = link == "from" and compiled(words.ONWARDS).match(small, place.end)
+    away = _away(place, small) if link in {"before", "after"} else None
+    span: Span = start, end
+    if away is not None:
+        # What happened so long before a day happened there, and was told between there and the day.
+        span = (start - away, end) if link == "before" else (start, end + away)
+    elif link in _UNTIL_START or (ago and link in _MORE):
+        span = None, start
+    elif link in _UNTIL_END:
+        span = None, end
+    elif onwards or link in _FROM_START or (ago and link in _LESS):
+        span = start, None
+    elif link in _FROM_END:
+        span = end, None
+    return span
+
+
+def _away(place: _Place, small: str) -> timedelta | None:
+    """Return the distance that the words before a date tell: "two weeks before", "the Sunday after"."""
+    at = place.start
+    away = compiled(words.AWAY).search(small[max(0, at - _LOOK_BACK) : at])
+    if away is None:
+        return None
+    _, most = amount(away["n"] or "one")
+    return most * LENGTHS.get(away["unit"], LENGTHS["week"])

@@ -1,0 +1,169 @@
+"""Which sort of answer a question wants: knowledge, an episode, the state now, findings, or the code."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from ragmem.domain.retrieval.routing_cues import CUES, Route
+from ragmem.domain.retrieval.routing_words import WORDS
+from ragmem.domain.text.known_names import KNOWN_NAMES
+
+MAX_READ = 600
+"""Characters of a question that are read, half of them from its end: the rest of a long one is pasted."""
+
+PRIOR: Mapping[Route, float] = MappingProxyType({Route.KNOWLEDGE: 1.5})
+"""What a route has before anything is read: a question without a cue wants knowledge."""
+
+PASTED = 12.0
+"""A pasted error outweighs every word in it."""
+
+_QUOTED = re.compile(r"`[^`\n]{1,200}`|\"[^\"\n]{2,200}\"|(?<!\w)'[^'\n]{2,200}'(?!\w)|“[^”\n]{2,200}”")
+_HOST = re.compile(
+    r"\bhttps?://\S+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|dev|local|internal)\b(?!/)",
+    re.IGNORECASE,
+)
+_TICKET = re.compile(r"\b(?!CVE-)[A-Z]{2,8}-\d+\b|(?<![\w#])#\d+\b")
+_SYMBOL = re.compile(
+    r"[\w.:/-]*\w\(\)|\b\w+::[\w:]+|[\w.-]*(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]{1,5}\b|\b\w+\.[A-Za-z]\w+(?:\.\w+)*"
+    r"|\b[A-Za-z]\w*_\w+|\b_\w+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*"
+)
+_MARKS = re.compile("[`\"'\u201c]")
+_ASKED_WHEN = r"when(?! (?:do|did|does|was|were|is|are|will|has|have|should|can)\b)"
+_ASIDE = re.compile(
+    rf"(?<=\w) (?:while|{_ASKED_WHEN}|whenever|if|until|because|so that|so i|so we|as soon as|once"
+    r"|before (?:the|an?|it|we|i))\b[^,?]*"
+    rf"|^(?:while|if|whenever|once|as soon as|{_ASKED_WHEN})\b[^,?]*,"
+)
+"""What only tells the circumstances: a state that is named there is not what is asked."""
+
+_OF_THE_MAIN_CLAUSE = frozenset({Route.OPERATIONAL, Route.EPISODE})
+_CODE_QUOTE = re.compile(r"`[\w.:/()-]+`")
+_ERROR_LINE = re.compile(
+    r"^\W*(?:\w+(?:\.\w+)*)?(?:error|exception|fatal|panic|failure|failed|err!?|traceback)\b"
+    r"(?:\[\w+\]|\w*)?(?: \(|:|!| [A-Z]{4})|^\s*(?:[\w.]+(?:Error|Exception|Warning|Exit|Interrupt)\b)"
+    r"|^\[ERROR\]|^Traceback \(|^\s*File \"|^\s+at [\w.$<]+\(|\bexit (?:status|code) \d"
+    r"|^(?:\$|>|%) \S+.*\n.*(?:fatal|error)|^goroutine \d|^thread '\w+' panicked|^npm ERR!|^\S+:\d+:\d+: "
+    r"|^(?:bash|zsh|sh|git|make|curl|ssh|docker): |^FAILED |^E  +\w|\bsegmentation fault\b|\bcore dumped\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"^\W*(?:who|what|which|where|when|why|how|is|are|was|were|do|does|did|has|have|had|can|could|should)\b"
+    r"|^\W*(?:list|show|any)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A cue that was found, the route it speaks for and its weight."""
+
+    cue: str
+    route: Route
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """The route of a question, the one behind it, by how much, and why."""
+
+    route: Route
+    second: Route
+    margin: float
+    reasons: tuple[Reason, ...] = ()
+
+
+def route(question: str) -> Routed:
+    """Return what sort of answer a question wants; the same text has the same route everywhere.
+
+    Each cue found adds its weight to its route; equal sums go to the route that stands first in `Route`.
+    `reasons` are all cues found, heaviest first. A text without any cue wants knowledge, with margin 1.5.
+    """
+    text = (
+        question
+        if len(question) <= MAX_READ
+        else f"{question[: MAX_READ // 2]}\n{question[-MAX_READ // 2 :]}"
+    )
+    scores = {item: PRIOR.get(item, 0.0) for item in Route}
+    reasons = []
+    if is_pasted_error(text):
+        reasons.append(Reason("a pasted error", Route.KNOWLEDGE, PASTED))
+    read = plain(text)
+    clause = _ASIDE.sub("", read)
+    reasons += [
+        Reason(cue.name, cue.route, cue.weight)
+        for cue in CUES
+        if cue.found(clause if cue.route in _OF_THE_MAIN_CLAUSE else read)
+    ]
+    for reason in reasons:
+        scores[reason.route] += reason.weight
+    best, second = sorted(Route, key=lambda item: -scores[item])[:2]
+    ordered = tuple(sorted(reasons, key=lambda reason: -reason.weight))
+    return Routed(best, second, scores[best] - scores[second], ordered)
+
+
+def is_pasted_error(text: str) -> bool:
+    """Tell whether a text is the output of something that failed, and no question about it."""
+    stripped = text.strip()
+    if _ASKS.match(stripped) or stripped.endswith("?"):
+        return False
+    return _ERROR_LINE.search(stripped) is not None
+
+
+def plain(text: str) -> str:
+    """Return a question in small letters, with QUOTED, SYMBOL, HOST and TICKET for what they name."""
+    text = text.replace("\u2019", "'")
+    if "`" in text:
+        text = _CODE_QUOTE.sub(" SYMBOL ", text)
+    if _MARKS.search(text):
+        text = _QUOTED.sub(" QUOTED ", text)
+    words: list[str] = []
+    for word in text.split():
+        bare = word.rstrip("?.,;:!)")
+        if bare.isalpha() and (bare.islower() or bare.istitle()):
+            words.append(word.lower())
+            continue
+        named = _SYMBOL.sub(_named, _TICKET.sub(" TICKET ", _HOST.sub(" HOST ", word)))
+        words += [part if part in _PLACES else part.lower() for part in named.split()]
+    return " ".join(words)
+
+
+def symbols(text: str) -> tuple[str, ...]:
+    """Return the names of code and the paths that a question holds, as they are written, each once.
+
+    Calls lose their brackets; a single word counts where it stands between backticks.
+    """
+    found = [item[0].strip("`") for item in _CODE_QUOTE.finditer(text)]
+    found += [item[0] for item in _SYMBOL.finditer(text) if item[0].lower() not in KNOWN_NAMES]
+    return tuple(dict.fromkeys(name.removesuffix("()") for name in found))
+
+
+_NEWEST = re.compile(r"\b(?:last|latest|most recent(?:ly)?|newest|previous)\b", re.IGNORECASE)
+
+
+def wants_newest(text: str) -> bool:
+    """Tell whether a question asks for the last of several things that happened."""
+    return _NEWEST.search(text) is not None
+
+
+def speaks_of_findings(text: str) -> int:
+    """Return how many different words of a text speak of security: flaws, scanners, findings."""
+    return len({found[0].lower() for found in _finding().finditer(text)})
+
+
+@cache
+def _finding() -> re.Pattern[str]:
+    # Compiled when the first question wants findings: most never do.
+    return re.compile(
+        rf"\b(?:{WORDS['flaw']}|{WORDS['tool']}|findings?|severity|audit(?:ed)?|pen-?test|attackers?"
+        r"|untrusted|exposed)\b",
+        re.IGNORECASE,
+    )
+
+
+_PLACES = frozenset({"QUOTED", "SYMBOL", "HOST", "TICKET"})
+
+
+def _named(found: re.Match[str]) -> str:
+    return found[0] if found[0].lower() in KNOWN_NAMES else " SYMBOL "

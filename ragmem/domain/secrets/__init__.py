@@ -1,0 +1,1 @@
+"""The rules that find secrets in a text."""

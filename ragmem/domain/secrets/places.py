@@ -1,0 +1,201 @@
+"""Find secrets by where they stand: key blocks, addresses, and the files in which logins are kept."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ragmem.domain.secrets.values import (
+    STAND_INS,
+    Secret,
+    is_mixed,
+    is_ordinary,
+    is_random,
+    is_safe,
+    stands_in,
+)
+from ragmem.domain.secrets.words import lazy, places
+
+MIN_KEY_LETTERS = 32
+"""Letters within a private key block; with fewer it shows only what one looks like."""
+
+_BREAK = r"(?:\s|\\{1,2}[nrt]|[>|#*+\"',]){1,16}"
+_PEM = lazy(
+    r"-----BEGIN (?P<name>[A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?)-----"
+    r"(?:(?:(?!-----)[\s\S])*+-----END (?P=name)-----"
+    rf"|(?:{_BREAK}(?:[A-Z][\w-]{{2,20}}:[^\r\n\\]{{0,80}}+|[A-Za-z0-9+/=]{{16,}}+))+)"
+)
+_LINE = lazy(r"[A-Za-z0-9+/=]{16,}+")
+_END = lazy(r"-----END [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----")
+_TAIL = lazy(rf"(?:(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{{16,128}}+{_BREAK})++\Z")
+MOST_TAIL = 8_192
+"""Characters before the end of a key in which the lines of one without a beginning are looked for."""
+
+_PUTTY = lazy(r"Private-Lines: \d{1,3}\s{1,2}(?:[A-Za-z0-9+/=]{16,64}\s{1,2}){1,99}")
+_ADDRESS = lazy(
+    r"://(?P<user>[^\s/?#:@\"'<>`]{0,64}+):(?P<value>[^\s/@\"'<>`\\]{1,256}+"
+    r"(?:@[^\s/@?&,;:\"'<>`\\]{1,64}+(?=@)){0,2})@(?=[\w\[${.…*])"
+)
+_USER = lazy(r"://(?P<value>[A-Za-z0-9_-]{20,256}+)@(?=\w)")
+_ORACLE = lazy(r"jdbc:oracle:\w{1,8}:[\w$#.-]{1,30}/(?P<value>[^\s\"'/@\\]{4,64}+)@")
+_NETRC = lazy(
+    r"machine\s{1,4}\S{1,255}\s{1,8}(?:login|account)\s{1,4}\S{1,255}\s{1,8}password\s{1,4}(?P<value>[^\s\"'"
+    r"\\]{4,512}+)"
+)
+_PGPASS = lazy(
+    r"(?m)^[ \t>|*-]{0,8}[\w.*-]{1,255}:(?:\d{4,5}|\*):[\w*-]{1,64}:[\w*.-]{1,64}:(?P<value>[^\s:]{6,256}+)$"
+)
+_PORT = lazy(r":(?:54\d\d|64\d\d|65\d\d|\*):")
+_KIND = lazy(r"kind[\"']?:\s{0,4}[\"']?Secret\b")
+_ENTRY = lazy(
+    r"(?P<lead>(?:^|\\n)[ \t]{1,12}|[{,]\s{0,64}+)[\"']?[\w.-]{1,253}[\"']?:[ \t]{1,4}[\"']?"
+    r"(?P<value>[A-Za-z0-9+/]{8,}={0,2})[\"']?(?=\s|\\n|,|\}|\Z)",
+    re.MULTILINE,
+)
+_DATA = lazy(r"(?:^|[\s{,]|\\n)[\"']?(?:data|stringData)[\"']?:")
+
+MOST_DOCUMENT = 64_000
+"""Characters of a Kubernetes document in which its secrets are looked for."""
+
+
+def key_blocks(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the private keys in their armour, also as JSON escapes them, quoted, or without an end."""
+    if b"-----BEGIN " in raw:
+        for block in _PEM.finditer(text):
+            letters = sum(map(str.isalnum, block.group()))
+            if letters >= MIN_KEY_LETTERS + 2 * len(block["name"]) and not stands_in(_key_of(block.group())):
+                yield Secret(block.start(), block.end(), "private key")
+    if b"-----END " in raw:
+        for end in _END.finditer(text):
+            # A key that was cut above; one with its beginning is known by that.
+            low = max(text.rfind("-----", 0, end.start()) + 5, end.start() - MOST_TAIL, 0)
+            if (tail := _TAIL.search(text[low : end.start()])) and is_mixed(tail.group()):
+                yield Secret(low + tail.start(), end.end(), "private key")
+    if b"Private-Lines: " in raw:
+        for block in _PUTTY.finditer(text):
+            yield Secret(block.start(), block.end(), "private key")
+
+
+def _key_of(block: str) -> str:
+    """Return a private key block, its most telling line last: behind a cut one anything may stand."""
+    if block.endswith("-----"):
+        return block
+    return block + max(_LINE.findall(block), key=lambda line: len(set(line[-16:])), default="")
+
+
+def in_addresses(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the passwords and tokens before the host of an address."""
+    if b"@" not in raw:
+        return
+    for found in _ADDRESS.finditer(text):
+        value = found["value"]
+        known = value.lower() in STAND_INS or value == found["user"]
+        if not (known or stands_in(value) or value[0] in "$%{["):
+            yield Secret(*found.span("value"), "password")
+    for at in places(raw, b"jdbc:oracle:"):
+        login = _ORACLE.match(text, at)
+        if login and not is_ordinary(login["value"]):
+            yield Secret(*login.span("value"), "password")
+    for found in _USER.finditer(text):
+        if not stands_in(found["value"]) and is_random(found["value"]):
+            yield Secret(*found.span("value"), "token")
+
+
+def in_files(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield what .netrc, .pgpass and the Secret of a Kubernetes manifest keep."""
+    if b"machine" in raw and b"password" in raw:
+        for found in _NETRC.finditer(text):
+            if not is_ordinary(found["value"]):
+                yield Secret(*found.span("value"), "password")
+    if _PORT.search(text):
+        for found in _PGPASS.finditer(text):
+            if not is_ordinary(found["value"]) and (is_mixed(found["value"])):
+                yield Secret(*found.span("value"), "password")
+    yield from _in_pairs(text, raw)
+    yield from _in_jwk(text, raw)
+    if b"Secret" in raw and b"kind" in raw:
+        behind = 0
+        for kind in _KIND.finditer(text):
+            if kind.start() >= behind:
+                first, behind = _manifest(text, kind.start(), behind)
+                yield from _of_manifest(text, first, behind)
+
+
+_MEMBER = lazy(
+    r"[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"']\s{0,4}:\s{0,4}\\{0,3}[\"'](?P<value>[A-Za-z0-9_-]{16,}+)"
+)
+MOST_JWK = 8_192
+"""Characters of a JSON Web Key before and behind its `kty`."""
+
+
+def _in_jwk(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the private members of a JSON Web Key (RFC 7518)."""
+    behind = 0
+    for at in places(raw, b"kty"):
+        if at >= behind and (low := raw.rfind(b"{", max(behind, at - MOST_JWK), at)) >= 0:
+            end = raw.find(b"}", at, at + MOST_JWK)
+            behind = end if end >= 0 else at + MOST_JWK
+            for member in _MEMBER.finditer(text, low, behind):
+                if not stands_in(member["value"]):
+                    yield Secret(*member.span("value"), "private key")
+
+
+def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the passwords of `name:password@host`, of `name:password@tcp(host)`, and of a Wi-Fi's code."""
+    at = raw.find(b"@")
+    while at >= 0:
+        # In most addresses of mail no colon stands before.
+        low = max(0, at - MOST_PAIR)
+        if (
+            raw.rfind(b":", low, at) > 0
+            and (found := _PAIR.search(text, low, at))
+            and not is_ordinary(found["value"])
+            and (is_safe(found["value"]) or _PROTOCOL.match(text, at))
+        ):
+            yield Secret(*found.span("value"), "password")
+        at = raw.find(b"@", at + 1)
+    for sought, pattern in _SOUGHT:
+        at = raw.find(sought)
+        while at >= 0:
+            if (found := pattern.match(text, at)) and not is_ordinary(found["value"]):
+                yield Secret(*found.span("value"), "secret" if sought[:1] == b"o" else "password")
+            at = raw.find(sought, at + 1)
+
+
+MOST_PAIR = 80
+_PAIR = lazy(r"(?:^|(?<=[\s\"'=(/<\\]))[\w.-]{1,32}:(?P<value>[^\s\"'/:@<>`]{4,64})(?=@\Z|\Z)")
+_PROTOCOL = lazy(r"@(?:tcp|unix|udp|tcp6|cloudsql)\(")
+_SOUGHT = (
+    (b"WIFI:", lazy(r"WIFI:[^\s]{0,100}?(?<=[;:])P:(?P<value>[^;\s]{4,64})")),
+    (b"otpauth://", lazy(r"otpauth://[^\s\"']{1,160}?[?&]secret=(?P<value>[A-Za-z2-7]{8,128})")),
+)
+
+
+def _manifest(text: str, at: int, low: int) -> tuple[int, int]:
+    """Return where the document begins and ends that says at this place what it is; not before `low`."""
+    low = max(low, at - MOST_DOCUMENT)
+    first = max(text.rfind("\n---", low, at), text.rfind("```", low, at), low)
+    ends = [end for mark in ("\n---", "```") if (end := text.find(mark, at, at + MOST_DOCUMENT)) >= 0]
+    return first, min((*ends, at + MOST_DOCUMENT, len(text)))
+
+
+def _of_manifest(text: str, first: int, last: int) -> Iterator[Secret]:
+    # What belongs to one `data:` goes up to the next one.
+    starts = [data.end() for data in _DATA.finditer(text, first, last)]
+    for start, end in pairwise((*starts, last)):
+        yield from _entries(text, start, end)
+
+
+def _entries(text: str, start: int, last: int) -> Iterator[Secret]:
+    for entry in _ENTRY.finditer(text, start, last):
+        value = entry["value"]
+        if not stands_in(value) and (is_mixed(value) or _is_encoded(value)):
+            yield Secret(*entry.span("value"), "secret")
+
+
+def _is_encoded(value: str) -> bool:
+    try:
+        return base64.b64decode(value, validate=True).decode().isprintable() and len(value) % 4 == 0
+    except (binascii.Error, UnicodeDecodeError):
+        return False

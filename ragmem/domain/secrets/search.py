@@ -1,0 +1,162 @@
+"""Find the secrets of a text: every rule, on the text as it stands, in disguise, and in base64."""
+
+import base64
+import re
+from collections.abc import Iterator
+
+from ragmem.domain.secrets.commands import in_calls, in_clients, in_key_calls, in_options, printed
+from ragmem.domain.secrets.directives import in_directives
+from ragmem.domain.secrets.dress import undressed
+from ragmem.domain.secrets.lists import in_lists
+from ragmem.domain.secrets.marks import MARKED, without_kinds
+from ragmem.domain.secrets.names import in_cookies, in_headers, named
+from ragmem.domain.secrets.places import in_addresses, in_files, key_blocks
+from ragmem.domain.secrets.private import private_spans
+from ragmem.domain.secrets.sentences import in_sentences
+from ragmem.domain.secrets.shapes import in_vendors, runs, shaped
+from ragmem.domain.secrets.tables import in_tables
+from ragmem.domain.secrets.values import UUID, Secret, is_mixed, is_random
+from ragmem.domain.secrets.wallets import seed_phrases
+from ragmem.domain.secrets.words import lazy
+
+Patterns = tuple[re.Pattern[str], ...]
+"""What a person allows, or takes for a secret besides."""
+
+_BASE64 = bytes(
+    ord("x") if (chr(code).isascii() and chr(code).isalnum()) or chr(code) in "+/" else ord(" ")
+    for code in range(256)
+)
+MIN_ENCODED = 40
+"""Characters of base64 in a row that may be a text with a secret."""
+
+PEEK = 32
+"""Characters of base64 that tell whether it stands for a text."""
+
+
+def search(text: str, *, allow: Patterns = (), extra: Patterns = ()) -> list[Secret]:
+    """Return the secrets of a text in order, without overlaps: `extra` patterns count, `allow` values do not.
+
+    Those in disguise are found as well (colours, escapes, invisible letters, breaks within them), and of
+    base64 and hexadecimal the whole of what stands for a text with a secret.
+    """
+    text = without_kinds(text)
+    # One byte for each character, in which all that is looked for is found much faster than in the text.
+    raw = text.encode("ascii", "replace")
+    small = raw.lower()
+    found = [*_found(text, raw, small, allow, extra), *_encoded(raw, allow, extra)]
+    if seen := undressed(text, raw, small):
+        shown = seen.text.encode("ascii", "replace")
+        found += seen.secrets(_found(seen.text, shown, shown.lower(), allow, extra))
+    return _apart(found)
+
+
+def _encoded(raw: bytes, allow: Patterns, extra: Patterns) -> Iterator[Secret]:
+    for start, end in runs(raw.translate(_BASE64), MIN_ENCODED):
+        if not _as_text(raw[start : start + PEEK]) or not (text := _as_text(raw[start:end])):
+            continue
+        shown = text.encode("ascii", "replace")
+        if secrets := _found(text, shown, shown.lower(), allow, extra):
+            yield Secret(
+                start, end + len(raw[end : end + 2]) - len(raw[end : end + 2].lstrip(b"=")), secrets[0].kind
+            )
+
+
+_HEX = re.compile(rb"(?:[0-9a-f]{2})+|(?:[0-9A-F]{2})+")
+
+
+def _as_text(encoded: bytes) -> str:
+    """Return what base64 or hexadecimal stands for; nothing where it is no text."""
+    if _HEX.fullmatch(encoded):
+        decoded = bytes.fromhex(encoded.decode())
+    else:
+        decoded = base64.b64decode(encoded[: len(encoded) // 4 * 4])
+    # PowerShell encodes its commands with two bytes a letter.
+    if decoded[1:2] == b"\0":
+        decoded = decoded.replace(b"\0", b"")
+    text = decoded.decode("utf-8", "replace")
+    # A character may be cut at the end.
+    lines = text[: PEEK // 2].split()
+    return text if lines and all(map(str.isprintable, lines)) and "\ufffd" not in text[: PEEK // 2] else ""
+
+
+def _found(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns) -> list[Secret]:
+    found = [
+        *key_blocks(text, raw),
+        *shaped(text, raw, small),
+        *in_vendors(text, small),
+        *in_addresses(text, raw),
+        *in_files(text, raw),
+        *in_headers(text, small),
+        *in_cookies(text, small),
+        *in_options(text, raw, small),
+        *in_clients(text, raw, small),
+        *in_directives(text, small),
+        *in_key_calls(text, small, raw),
+        *in_lists(text, raw, small),
+        *seed_phrases(small),
+        *in_calls(text, raw, small),
+        *printed(text, raw, small),
+        *named(text, raw, small),
+        *in_sentences(text, raw, small),
+        *in_tables(text, raw, small),
+    ]
+    for pattern in extra:
+        found += _extra(text, pattern)
+    if allow:
+        found = [one for one in found if not _is_allowed(text[one.start : one.end], allow)]
+    seen: set[int] = set()
+    for one in found:
+        # What is appended is looked at as well: a token may be cut more than once.
+        if one.end not in seen and (more := _wrapped(text, one)):
+            found.append(more)
+        seen.add(one.end)
+    if b"<private" in small:
+        found += [Secret(start, end, "private") for start, end in private_spans(text)]
+    return found
+
+
+_GOES_ON = lazy(
+    r"[ \t]{0,4}(?:\r?\n|\\n)[ \t>|+]{0,24}(?P<rest>[A-Za-z0-9+/=_-]{6,128}+)[\"'`]?[ \t]{0,4}(?=\r?\n|\\n"
+    r"|\Z)"
+)
+_BLANKS = frozenset("\r\n\\ \t")
+_TOKEN_END = lazy(r"[A-Za-z0-9+/_-]{12}\Z")
+
+
+def _wrapped(text: str, one: Secret) -> Secret | None:
+    """Return the line that a token goes on in, with its last letter, where a line ended within it."""
+    if text[one.end : one.end + 1] not in _BLANKS or not _TOKEN_END.search(text, one.start, one.end):
+        return None
+    found = _GOES_ON.match(text, one.end)
+    if (
+        not found
+        or UUID.fullmatch(found["rest"])
+        or not is_mixed(found["rest"])
+        or not is_random(found["rest"])
+    ):
+        return None
+    return Secret(one.end - 1, found.end("rest"), one.kind)
+
+
+def _extra(text: str, pattern: re.Pattern[str]) -> Iterator[Secret]:
+    marks = [mark.span() for mark in MARKED.finditer(text)]
+    for one in pattern.finditer(text):
+        start, end = one.span(1) if pattern.groups and one[1] is not None else one.span()
+        if start < end and not any(start < last and first < end for first, last in marks):
+            yield Secret(start, end, "secret")
+
+
+def _is_allowed(value: str, allow: Patterns) -> bool:
+    return any(pattern.fullmatch(value) for pattern in allow)
+
+
+def _apart(found: list[Secret]) -> list[Secret]:
+    kept: list[Secret] = []
+    for secret in sorted(found, key=lambda one: (one.start, -one.end)):
+        if kept and secret.start < kept[-1].end:
+            # What reaches beyond the one before is covered with it.
+            if secret.end > kept[-1].end:
+                kept[-1] = Secret(kept[-1].start, secret.end, kept[-1].kind)
+        else:
+            kept.append(secret)
+    return kept

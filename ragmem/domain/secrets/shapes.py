@@ -1,0 +1,534 @@
+"""What the keys and tokens of services look like: a table of shapes that no other text has."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from ragmem.domain.secrets.values import Secret, is_mixed, is_random, stands_in
+from ragmem.domain.secrets.words import lazy, letters, vocabulary, word_set
+
+_WEB = r"[A-Za-z0-9_-]"
+"""The alphabet of base64 in addresses."""
+
+_END = r"(?![A-Za-z0-9])"
+_TAIL = rf"{_WEB}*+"
+"""What else hangs on, so that nothing that follows comes to stand alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One shape: what stands in place of the secret, what it begins with, the pattern of the rest.
+
+    What is not sure must also hold digits or capitals among its letters: sk-folding-cube is no key. What is
+    not `wide` has RUN characters of a token in a row, its beginning among them; a dot ends them where it is
+    `dotted`.
+    """
+
+    kind: str
+    begins: tuple[str, ...]
+    rest: str
+    sure: bool = False
+    wide: bool = False
+    dotted: bool = False
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The whole shape; made when a text holds its beginning, since most texts hold none."""
+        return _compiled(self.begins, self.rest)
+
+
+@cache
+def _compiled(begins: tuple[str, ...], rest: str) -> re.Pattern[str]:
+    return re.compile(f"(?:{'|'.join(map(re.escape, begins))}){rest}{_TAIL}")
+
+
+def _shape(
+    kind: str, begins: str, rest: str, *, sure: bool = False, wide: bool = False, dotted: bool = False
+) -> Shape:
+    return Shape(kind, tuple(begins.split()), rest, sure, wide, dotted)
+
+
+RUN = 16
+"""Characters in a row that every shape has which is not wide."""
+
+# A part of a shape is possessive or of bounded length, so that each is linear on any text.
+SHAPES = (
+    _shape("Anthropic key", "sk-ant-", rf"{_WEB}{{20,}}+"),
+    _shape("OpenRouter key", "sk-or-v1-", r"[0-9a-f]{32,}+"),
+    _shape("OpenAI key", "sk-", rf"{_WEB}{{20,}}+"),
+    _shape("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,}+"),
+    _shape("GitHub token", "github_pat_", r"[A-Za-z0-9_]{22,}+"),
+    _shape(
+        "GitLab token",
+        "glpat- glrt- gldt- glptt- glcbt- glft- glsoat- glimt- glagent- gloas- GR1348941 glwt- glffct-",
+        rf"(?={_WEB}{{14}})[A-Za-z0-9_.-]{{20,}}+",
+    ),
+    _shape(
+        "Slack token",
+        "xox xapp-",
+        r"(?:(?<=xox)[a-eoprs][-.]|(?<=xapp-))[A-Za-z0-9.%-]{8,}+",
+        wide=True,
+    ),
+    _shape(
+        "Slack webhook",
+        "hooks.slack.com/",
+        r"(?:services|workflows|triggers)/[\w/-]{20,}+",
+        wide=True,
+    ),
+    _shape("Teams webhook", ".webhook.office.com/webhookb2/", r"[\w@/-]{60,}+", wide=True),
+    _shape(
+        "Discord webhook",
+        "/api/webhooks/",
+        rf"\d{{10,20}}/{_WEB}{{20,}}+",
+        wide=True,
+    ),
+    _shape("Discord token", "M N O", rf"{_WEB}{{22,27}}\.{_WEB}{{6}}\.{_WEB}{{27,}}+", dotted=True),
+    # The secret often stands right behind the id, and has no shape of its own.
+    _shape(
+        "AWS key",
+        "AKIA ASIA ABIA ACCA",
+        rf"[A-Z0-9]{{16}}{_END}(?:[\s,;:|\"']{{1,6}}[A-Za-z0-9/+]{{40}}{_END})?",
+        sure=True,
+    ),
+    _shape("AWS Bedrock key", "ABSK bedrock-api-key-", r"[A-Za-z0-9+/=]{60,}+", wide=True),
+    _shape("Google key", "AIza", rf"{_WEB}{{35,}}+"),
+    _shape("Google key", "AQ.", rf"{_WEB}{{40,}}+", wide=True),
+    _shape("Google token", "ya29.", r"[A-Za-z0-9_.-]{20,}+", wide=True),
+    _shape("Google secret", "GOCSPX-", rf"{_WEB}{{20,}}+"),
+    _shape("Google token", "1//0", rf"{_WEB}{{40,}}+", wide=True),
+    _shape("JWT", "eyJ", rf"{_WEB}{{13,1024}}+\.eyJ{_WEB}{{8,}}+\.{_WEB}{{10,}}+", dotted=True),
+    _shape("Stripe key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", r"[A-Za-z0-9]{10,}+"),
+    _shape("Stripe key", "whsec_", r"[A-Za-z0-9+/=]{24,}+", wide=True),
+    _shape("Twilio key", "SK", rf"[0-9a-fA-F]{{32}}{_END}", sure=True),
+    _shape(
+        "Twilio key",
+        "AC",
+        rf"[0-9a-f]{{32}}(?:\\{{0,3}}[\"']?[,:/ ]{{1,3}}\\{{0,3}}[\"']?[0-9a-f]{{32}}){_END}",
+        sure=True,
+    ),
+    _shape("SendGrid key", "SG.", rf"{_WEB}{{16,32}}+\.{_WEB}{{30,64}}+", wide=True),
+    _shape("Brevo key", "xkeysib- xsmtpsib-", r"[0-9a-f]{40,}+"),
+    _shape("Mailchimp key", "-us", r"(?<=[0-9a-f]{32}-us)\d{1,2}(?![\w-])", wide=True, sure=True),
+    _shape("npm token", "npm_", r"[A-Za-z0-9]{36,}+"),
+    _shape("PyPI token", "pypi-", rf"{_WEB}{{40,}}+"),
+    _shape("Hugging Face token", "hf_ api_org_", r"[A-Za-z0-9]{30,}+"),
+    _shape("Groq key", "gsk_", r"[A-Za-z0-9]{40,}+"),
+    _shape("xAI key", "xai-", r"[A-Za-z0-9]{40,}+"),
+    _shape("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}+"),
+    _shape("Replicate token", "r8_", r"[A-Za-z0-9]{30,}+"),
+    _shape("NVIDIA key", "nvapi-", rf"{_WEB}{{40,}}+"),
+    _shape("LangSmith key", "lsv2_pt_ lsv2_sk_", r"[0-9a-f_]{32,}+"),
+    _shape("Langfuse key", "sk-lf- pk-lf-", r"[0-9a-f-]{36}"),
+    _shape("Pinecone key", "pcsk_", r"[A-Za-z0-9_]{40,}+"),
+    _shape("Tavily key", "tvly-", rf"{_WEB}{{24,}}+"),
+    _shape("Voyage key", "pa-", rf"{_WEB}{{43}}{_END}"),
+    _shape("Firecrawl key", "fc-", rf"[0-9a-f]{{32}}{_END}"),
+    _shape("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{40,}+"),
+    _shape("Docker token", "dckr_pat_ dckr_oat_", rf"{_WEB}{{20,}}+"),
+    _shape("Shopify token", "shpat_ shpca_ shppa_ shpss_", r"[0-9A-Fa-f]{32,}+"),
+    _shape("Square token", "sq0atp- sq0csp- sq0idb-", rf"{_WEB}{{22,}}+"),
+    _shape("Square token", "EAAA", rf"{_WEB}{{60}}{_END}"),
+    _shape("Meta token", "EAA", r"[A-Za-z0-9]{90,}+"),
+    _shape("PayPal token", "access_token$production$", r"[0-9a-z]{16}\$[0-9a-f]{32}", wide=True, sure=True),
+    _shape("Mailgun key", "key-", rf"[0-9a-f]{{32}}{_END}"),
+    _shape("Telegram token", ":AA", rf"(?<=\d{{8}}:AA){_WEB}{{32,}}+", wide=True),
+    _shape("Databricks token", "dapi dkea dose", rf"[0-9a-f]{{32}}(?:-\d)?{_END}"),
+    _shape("Vault token", "hvs. hvb. hvr.", rf"{_WEB}{{24,}}+", wide=True),
+    _shape(
+        "Vault token",
+        "s.",
+        rf"(?=[A-Za-z]*\d[A-Za-z]*\d)[A-Za-z0-9]{{24}}(?:\.[A-Za-z0-9]{{5}})?{_END}",
+        wide=True,
+    ),
+    _shape("Terraform token", ".atlasv1.", rf"(?<=[A-Za-z0-9]{{14}}.atlasv1.){_WEB}{{60,}}+", wide=True),
+    _shape("Postman key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    _shape("Notion token", "ntn_", r"[A-Za-z0-9]{40,}+"),
+    _shape("Notion token", "secret_", rf"[A-Za-z0-9]{{43}}{_END}"),
+    _shape("Figma token", "figd_ figu_ figo_", rf"{_WEB}{{36,}}+"),
+    _shape("Linear key", "lin_api_ lin_oauth_", r"[A-Za-z0-9]{32,}+"),
+    _shape("Supabase key", "sbp_ sb_secret_", r"[A-Za-z0-9_-]{20,}+"),
+    _shape("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_]{40,}+", wide=True),
+    _shape("Grafana token", "glsa_ glc_", r"[A-Za-z0-9+/=_]{32,}+", wide=True),
+    _shape("Grafana key", "eyJrIjoi", r"[A-Za-z0-9+/=]{60,}+", wide=True),
+    _shape("Datadog key", "ddapp_ ddpat_ ddsat_", rf"{_WEB}{{30,}}+"),
+    _shape("New Relic key", "NRAK- NRJS- NRII- NRIQ- NRRA-", rf"{_WEB}{{16,}}+"),
+    _shape("Cloudflare token", "cfut_ cfat_ cfk_", rf"{_WEB}{{30,}}+"),
+    _shape("Cloudflare key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{60,}+", wide=True),
+    _shape("Heroku key", "HRKU-", rf"{_WEB}{{30,}}+"),
+    _shape("Fly token", "fm1 fm2", r"[ar]?_[A-Za-z0-9+/=_]{40,}+", wide=True),
+    _shape("Fly token", "fo1_", rf"{_WEB}{{40,}}+"),
+    _shape("Render key", "rnd_", r"[A-Za-z0-9]{28,}+"),
+    _shape("Netlify token", "nfp_ nfc_ nfo_", r"[A-Za-z0-9]{30,}+"),
+    _shape("Vercel token", "vcp_ vci_ vca_ vcr_ vck_", r"[A-Za-z0-9]{24,}+"),
+    _shape("PlanetScale token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{32,}+", wide=True),
+    _shape("Neon key", "napi_", r"[a-z0-9]{60,}+"),
+    _shape("Doppler token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.[\w.-]{40,}+", wide=True),
+    _shape("Pulumi token", "pul-", r"[0-9a-f]{40}"),
+    _shape("Okta token", "SSWS", rf" {_WEB}{{40,}}+", wide=True),
+    _shape("Airtable token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{60,}+"),
+    _shape("Asana token", "/1", r"\d{15}:[0-9a-f]{32}", wide=True),
+    _shape("Tailscale key", "tskey-", r"[a-z]{2,12}-[A-Za-z0-9-]{16,}+"),
+    _shape("Atlassian token", "ATATT3 ATCTT3 ATBB", r"[A-Za-z0-9_=-]{24,}+"),
+    _shape("Azure DevOps token", "AZDO", r"(?<=[A-Za-z0-9]{20}AZDO)[A-Za-z0-9]{4,}+", wide=True, sure=True),
+    _shape("Azure secret", "Q~", r"(?<=[\w.~-]{3}\dQ~)[\w.~-]{31,}+", wide=True),
+    _shape("RubyGems key", "rubygems_", r"[0-9a-f]{40,}+"),
+    _shape("Clojars token", "CLOJARS_", r"[a-z0-9]{60}"),
+    _shape("crates.io token", "cio", rf"[A-Za-z0-9]{{32}}{_END}"),
+    _shape("1Password token", "ops_eyJ", r"[A-Za-z0-9+/=_-]{60,}+", wide=True),
+    _shape("EasyPost key", "EZAK EZTK", r"[A-Za-z0-9]{54,}+"),
+    _shape("Flutterwave key", "FLWSECK- FLWSECK_TEST-", rf"{_WEB}{{12,}}+", sure=True),
+    _shape("Adyen key", "AQE", r"[A-Za-z0-9+/=<>{}()&\"']{80,200}+", wide=True),
+    # What base64 makes of the first line: OPENSSH, RSA, DSA, EC, ENCRYPTED, or nothing before PRIVATE.
+    _shape(
+        "private key",
+        "LS0tLS1CRUdJTiB",
+        r"(?:PUEVOU1NI|SU0Eg|EU0Eg|FQyBQ|FTkNSWVBU|QUklWQVRF)[A-Za-z0-9+/=]{40,}+",
+        sure=True,
+    ),
+    _shape("kubeadm token", "--token", r"[ =][a-z0-9]{6}\.[a-z0-9]{16}(?![a-z0-9])", wide=True),
+    _shape("age key", "AGE-SECRET-KEY-1 AGE-PLUGIN-", r"[A-Z0-9-]{40,}+", sure=True),
+    _shape(
+        "1Password key",
+        "A3-",
+        r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
+        sure=True,
+    ),
+    _shape("AWS key", "A3T", rf"[A-Z0-9]{{17}}{_END}"),
+    _shape("AWS token", "amzn.mws. amzn1.oa2-cs.v1.", r"[0-9a-f-]{36,}+", wide=True),
+    _shape("Adobe key", "p8e-", r"[A-Za-z0-9]{32}"),
+    _shape("Alibaba key", "LTAI", rf"[A-Za-z0-9]{{12,24}}{_END}"),
+    _shape("Tencent key", "AKID", rf"[A-Za-z0-9]{{32}}{_END}"),
+    _shape("Volcengine key", "AKLT", r"[A-Za-z0-9=]{40,}+"),
+    _shape("Artifactory key", "AKCp cmVmd", r"[A-Za-z0-9]{59,}+"),
+    _shape(
+        "Authress key",
+        "sc_ ext_ scauth_ authress_",
+        r"[A-Za-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,120}",
+        wide=True,
+    ),
+    _shape("Bitbucket token", "BBDC-", r"[A-Za-z0-9+/@_-]{40,50}"),
+    _shape("Buildkite token", "bkua_", r"[0-9a-f]{40}"),
+    _shape("Cerebras key", "csk-", r"[a-z0-9]{40,}+"),
+    _shape("CircleCI token", "CCIPAT_ CCIPRJ_", r"[A-Za-z0-9]{20,24}_[0-9a-f]{40}"),
+    _shape("ClickHouse key", "4b1d", rf"[A-Za-z0-9]{{38}}{_END}"),
+    _shape("Contentful token", "CFPAT-", rf"{_WEB}{{40,}}+"),
+    _shape(
+        "DeepL key",
+        ":fx",
+        r"(?<=[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:fx)",
+        wide=True,
+        sure=True,
+    ),
+    _shape("Defined token", "dnkey-", r"[A-Za-z0-9=_-]{26}-[A-Za-z0-9=_-]{52}"),
+    _shape("DingTalk key", "SEC", rf"[0-9a-f]{{64}}{_END}"),
+    _shape("Dropbox token", "sl.", rf"(?:u\.)?{_WEB}{{130,}}+", wide=True),
+    _shape("Duffel token", "duffel_test_ duffel_live_", r"[A-Za-z0-9_=-]{43}"),
+    _shape(
+        "Dynatrace token",
+        "dt0c01. dt0s01. dt0s02. dt0s08. dt0s16.",
+        r"[A-Za-z0-9]{24}\.[A-Za-z0-9]{64}",
+        wide=True,
+    ),
+    _shape("Facebook token", "|", r"(?<=[0-9]{15}\|)[A-Za-z0-9_-]{27,40}(?![\w-])", wide=True),
+    _shape("Fireworks key", "fw_", rf"[A-Za-z0-9]{{22,}}+{_END}"),
+    _shape("Flutterwave key", "FLWPUBK_TEST- FLWPUBK-", r"[A-Za-z0-9]{32}-X"),
+    _shape("Frame.io token", "fio-u-", r"[A-Za-z0-9_=-]{64}"),
+    _shape("Freemius key", "sk_", r"(?=[A-Za-z0-9_+/-]{0,40}\d)[A-Za-z0-9]{29,64}(?![\w-])"),
+    _shape("Harness token", "pat. sat.", rf"{_WEB}{{22}}\.[A-Za-z0-9]{{24}}\.[A-Za-z0-9]{{20}}", wide=True),
+    _shape("HubSpot token", "pat-na1- pat-na2- pat-eu1- pat-ap1-", r"[0-9a-fA-F-]{36}", sure=True),
+    _shape("Infracost token", "ico-", rf"[A-Za-z0-9]{{32}}{_END}"),
+    _shape("Intra42 secret", "s-s4t2ud- s-s4t2af-", r"[0-9a-f]{64}"),
+    _shape("Jina key", "jina_", rf"{_WEB}{{40,}}+"),
+    _shape("Lob key", "live_ test_", rf"[0-9a-f]{{35}}{_END}"),
+    _shape("MailerSend token", "mlsn.", r"[0-9a-f]{64}", wide=True),
+    _shape("Mailgun key", "pubkey-", rf"[0-9a-f]{{32}}{_END}"),
+    _shape("Mapbox token", "pk.eyJ sk.eyJ tk.eyJ", rf"{_WEB}{{30,}}+\.{_WEB}{{20,}}+", wide=True),
+    _shape("Mapbox token", "pk.", r"[a-z0-9]{60}\.[a-z0-9]{22}", wide=True),
+    _shape("MaxMind key", "_mmk", r"(?<=[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)", wide=True, sure=True),
+    _shape("MongoDB key", "mdb_sa_sk_", rf"{_WEB}{{30,}}+"),
+    _shape("Nostr key", "nsec1", r"[a-z0-9]{58}"),
+    _shape("NuGet key", "oy2", rf"[a-z0-9]{{43}}{_END}"),
+    _shape("Octopus key", "API-", rf"[A-Z0-9]{{26,32}}{_END}"),
+    _shape("OpenShift token", "sha256~", rf"{_WEB}{{43}}", wide=True),
+    _shape("Plaid token", "access-sandbox- access-development- access-production-", r"[0-9a-f-]{36}"),
+    _shape("PostHog key", "phx_", r"[A-Za-z0-9]{40,}+"),
+    _shape("Prefect key", "pnu_ pnb_", r"[A-Za-z0-9]{36}"),
+    _shape("PubNub key", "sec-c-", r"[A-Za-z0-9+/=-]{36,}+"),
+    _shape("ReadMe token", "rdme_", r"[a-z0-9]{70}"),
+    _shape("Resend key", "re_", r"(?=[A-Za-z0-9]{8}_)[A-Za-z0-9_]{30,}+"),
+    _shape("Scalingo token", "tk-us- tk-eu-", rf"{_WEB}{{48}}"),
+    _shape("SettleMint token", "sm_aat_ sm_pat_ sm_sat_", r"[A-Za-z0-9]{16}"),
+    _shape("Shippo token", "shippo_live_ shippo_test_", r"[0-9a-fA-F]{40}"),
+    _shape("SonarQube token", "squ_ sqp_ sqa_", r"[A-Za-z0-9]{40}"),
+    _shape("Sourcegraph token", "sgp_", r"(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40}"),
+    _shape("Stytch secret", "secret-live- secret-test-", rf"{_WEB}{{30,}}+"),
+    _shape("Telnyx key", "KEY0", r"[0-9A-F]{30}_[A-Za-z0-9]{22}"),
+    _shape("Together key", "tgp_v1_", rf"{_WEB}{{40,}}+"),
+    _shape(
+        "Twitter token", "AAAAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9]{4,90}+(?:%[0-9A-F]{2}[A-Za-z0-9]{1,90}+)+"
+    ),
+    _shape("Typeform token", "tfp_", r"[A-Za-z0-9_.=-]{44,59}", wide=True),
+    _shape("Yandex key", "AQVN", rf"{_WEB}{{35,38}}"),
+    _shape("Yandex key", "YC", rf"{_WEB}{{38}}{_END}"),
+    _shape("Yandex token", "t1.", rf"[A-Za-z0-9_-]{{3,}}+=*\.{_WEB}{{86}}", wide=True),
+    _shape("Zoho token", "1000.", r"[0-9a-f]{32}\.[0-9a-f]{32}", wide=True),
+    _shape("Firebase key", ":APA91b", rf"(?<={_WEB}{{11}}:APA91b){_WEB}{{80,}}+", wide=True),
+    _shape("GitLab session", "_gitlab_session=", r"[0-9a-z]{32}", wide=True),
+    # A wallet: BIP-32, and what Cardano and Tezos call a secret key.
+    _shape("wallet key", "xprv yprv zprv tprv uprv vprv Ltpv", r"[1-9A-HJ-NP-Za-km-z]{100,112}"),
+    _shape(
+        "wallet key", "ed25519_sk1 ed25519e_sk1 root_xsk1 acct_xsk1 addr_xsk1 addr_sk1", r"[a-z0-9]{50,}+"
+    ),
+    _shape("wallet key", "edsk", rf"[1-9A-HJ-NP-Za-km-z]{{50,94}}{_END}"),
+    # Bitcoin's format for import, of a compressed and of an uncompressed key.
+    _shape("wallet key", "K L", rf"[1-9A-HJ-NP-Za-km-z]{{51}}{_END}"),
+    _shape("wallet key", "5H 5J 5K", rf"[1-9A-HJ-NP-Za-km-z]{{49}}{_END}"),
+    # What is stored of a password: crypt(5), passlib, Django, Werkzeug, RFC 2307, PostgreSQL.
+    _shape("password hash", "$2a$ $2b$ $2y$ $2x$", r"\d\d\$[./A-Za-z0-9]{40,53}", wide=True, sure=True),
+    _shape("password hash", "$argon2", r"(?:id|i|d)\$[A-Za-z0-9+/=,$.-]{20,400}", wide=True, sure=True),
+    _shape(
+        "password hash",
+        "$1$ $5$ $6$ $7$ $y$ $gy$ $apr1$ $md5$ $sha1$ $8$ $9$ $14$ $sm3$ $md5, $DCC2$ $ml$",
+        r"(?:rounds=\d{1,9}\$)?[./A-Za-z0-9*_#-]{1,64}\$(?:[./A-Za-z0-9]{1,64}\$)?[./A-Za-z0-9]{16,}+=*",
+        wide=True,
+        sure=True,
+    ),
+    _shape("password hash", "$P$ $H$ $S$", r"[./A-Za-z0-9]{31,60}", wide=True, sure=True),
+    _shape(
+        "password hash",
+        "$scrypt$ $pbkdf2 $bcrypt-sha256$ $krb5 $bitcoin$ $keepass$ $rar5$ $zip2$ $office$",
+        r"[\w+/=,$.*:@-]{20,}+",
+        wide=True,
+        sure=True,
+    ),
+    _shape(
+        "password hash",
+        "pbkdf2_sha pbkdf2: scrypt: argon2$ bcrypt$$ bcrypt_sha256$",
+        r"[\w+/=,.:-]{0,40}\$[\w+/=,.$:-]{20,}+",
+        wide=True,
+        sure=True,
+    ),
+    _shape(
+        "password hash",
+        "{SSHA {SHA {SMD5 {MD5 {CRYPT {bcrypt {PBKDF2 {ARGON2 {argon2 {pbkdf2 {scrypt",
+        r"[\w-]{0,16}\}[\w+/=,.$:-]{16,}+",
+        wide=True,
+        sure=True,
+    ),
+    _shape(
+        "password hash",
+        "SCRAM-SHA-",
+        r"(?:256|1|512)\$\d{1,7}:[A-Za-z0-9+/=]{8,64}\$[A-Za-z0-9+/=]{16,}:[A-Za-z0-9+/=]{16,}+",
+        wide=True,
+        sure=True,
+    ),
+    _shape("password hash", "md5", rf"[0-9a-f]{{32}}{_END}"),
+    _shape(
+        "password hash",
+        "sha1$ md5$ sha256$ sha512$",
+        r"[A-Za-z0-9]{0,24}\$[0-9a-f]{32,128}",
+        wide=True,
+        sure=True,
+    ),
+    _shape("password hash", ":::", r"(?<=[0-9a-fA-F]{32}:[0-9a-fA-F]{32}:::)", wide=True, sure=True),
+)
+
+_WORD = re.compile(r"[A-Za-z]+[^A-Za-z]+\Z")
+_BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1", ":fx", "_mmk", ":APA91b", ":::", "|"})
+"""Beginnings before which a part of the secret stands, which goes with it."""
+
+_WIDE = [
+    # Where no letter may stand before a beginning and none follows its letters, they are a word.
+    (shape, lead, lead.encode(), letters(lead.encode()), bool(_WORD.match(lead)) and lead not in _BEFORE)
+    for shape in SHAPES
+    if shape.wide
+    for lead in shape.begins
+    if lead[0] not in "${"
+]
+
+MOST_BEFORE = 72
+_HEAD = lazy(rf"[\w.~:-]{{1,{MOST_BEFORE}}}\Z")
+
+LONG = 1_024
+"""Characters of a match in which no other one is looked for, so that the time stays linear."""
+
+_BLANK = ord(" ")
+_TOKEN = bytes(
+    ord("x") if (chr(code).isascii() and chr(code).isalnum()) or chr(code) in "_-" else _BLANK
+    for code in range(256)
+)
+
+_CAPITALS = bytes(ord("x") if 48 <= code <= 57 or 65 <= code <= 90 else _BLANK for code in range(256))
+
+
+def _lead_pattern(leads: Iterable[str]) -> re.Pattern[bytes]:
+    """Return a pattern that finds each of these where no letter or digit stands before it.
+
+    It begins with a single character of a set, which lets the search skip what is none of them.
+    """
+    by_first: dict[str, set[str]] = {}
+    for lead in leads:
+        by_first.setdefault(lead[0], set()).add(lead[1:])
+    branches = (
+        f"{first}(?<![A-Za-z0-9]{first})(?:{'|'.join(map(re.escape, sorted(rests)))})"
+        for first, rests in sorted(by_first.items())
+    )
+    return lazy("|".join(branches).encode())
+
+
+_LEAD = _lead_pattern(lead for shape in SHAPES if not shape.wide for lead in shape.begins)
+_BY_FIRST: dict[str, list[tuple[str, Shape]]] = {}
+for _one in SHAPES:
+    for _begin in () if _one.wide else _one.begins:
+        _BY_FIRST.setdefault(_begin[0], []).append((_begin, _one))
+_MARKED = [(shape, lead) for shape in SHAPES if shape.wide for lead in shape.begins if lead[0] in "${"]
+_MARKS = tuple(
+    lazy(
+        (
+            re.escape(mark)
+            + "(?="
+            + "|".join(re.escape(lead[1:]) for _, lead in _MARKED if lead[0] == mark)
+            + ")"
+        ).encode()
+    )
+    for mark in "${"
+)
+"""What hashes of passwords begin with: many beginnings with the same mark are looked for at once."""
+
+
+def shaped(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    """Yield the secrets that have a shape of the table; `raw` is the text with ? for what is not ASCII.
+
+    Only where RUN characters of a token stand in a row are beginnings looked for, but for those of the wide
+    shapes, which are few.
+    """
+    yield from _in_runs(text, raw)
+    yield from _wide_ones(text, raw, small)
+
+
+def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
+    telling = raw.translate(_CAPITALS)
+    for start, end in runs(raw.translate(_TOKEN), RUN):
+        # What has neither digits nor capitals is a name.
+        at = start if telling.find(b"x", start, end) >= 0 else end
+        ends_in_dot = raw[end : end + 1] == b"."
+        while lead := _LEAD.search(raw, at, end):
+            place = at = lead.start()
+            for begin, shape in _BY_FIRST[text[place]]:
+                if shape.dotted and not ends_in_dot:
+                    continue
+                if text.startswith(begin, place) and (found := shape.pattern.match(text, place)):
+                    at = max(at, _behind(found))
+                    if secret := _secret(shape, found):
+                        yield secret
+            at = max(at, place + 1)
+
+
+def _marked_ones(text: str, raw: bytes) -> Iterator[Secret]:
+    behind: dict[str, int] = {}
+    for lead in _MARKS:
+        for place in (one.start() for one in lead.finditer(raw)):
+            for shape, begin in _MARKED:
+                if not text.startswith(begin, place) or place < behind.get(begin, 0):
+                    continue
+                if found := shape.pattern.match(text, place):
+                    behind[begin] = _behind(found)
+                    if secret := _secret(shape, found, begin):
+                        yield secret
+
+
+def _wide_ones(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    yield from _marked_ones(text, raw)
+    some, words = vocabulary(small), word_set(small)
+    for shape, begin, sought, run, whole in _WIDE:
+        if run not in (words if whole else some):
+            continue
+        place = raw.find(sought)
+        while place >= 0:
+            following = place + 1
+            inside = begin[0].isalnum() and begin not in _BEFORE and raw[place - 1 : place].isalnum()
+            if not inside and (found := shape.pattern.match(text, place)):
+                following = _behind(found)
+                if secret := _secret(shape, found, begin):
+                    yield secret
+            place = raw.find(sought, following)
+
+
+def in_vendors(text: str, small: bytes) -> Iterator[Secret]:
+    """Yield what stands behind the name of a service and has no shape of its own: `Algolia admin ...`."""
+    words = word_set(small)
+    for name in (name for name in _VENDORS if name in words):
+        at = small.find(name)
+        while at >= 0:
+            end = at + len(name)
+            found = None if small[at - 1 : at].isalpha() else _OF_VENDOR.match(text, end)
+            if found and _is_key(found["value"], found["told"] or ""):
+                yield Secret(*found.span("value"), "secret")
+            at = small.find(name, end)
+
+
+_VENDORS = tuple(
+    name.encode()
+    for name in (
+        "adyen airtable algolia alchemy amplitude anthropic asana auth aws azure binance bitbucket brevo "
+        "bugsnag "
+        "buildkite cerebras circleci cloudflare cloudinary codecov coinbase cohere contentful datadog "
+        "deepgram "
+        "deepl deepseek digitalocean discord docker doppler dropbox elevenlabs etherscan fastly figma "
+        "firebase "
+        "fireworks freshdesk gemini ghost gitea github gitlab giphy google grafana groq helicone heroku "
+        "hetzner "
+        "honeycomb hubspot infura intercom jenkins jira kaggle klaviyo kraken langfuse linear linode "
+        "lokalise "
+        "mailchimp mailgun mailjet mapbox mistral mixpanel mongodb netlify newrelic ngrok notion okta openai "
+        "openrouter openweathermap ovh pagerduty perplexity pinecone plaid postmark pusher quicknode "
+        "razorpay "
+        "replicate resend rollbar scaleway segment sendgrid sendinblue sentry shodan shopify slack snyk "
+        "sonarqube "
+        "sparkpost spotify square stripe supabase telegram tiingo trello twilio twitch twitter typeform "
+        "unsplash "
+        "vercel vonage vultr weatherapi yandex zapier zendesk zoom"
+    ).split()
+)
+_OF_VENDOR = lazy(
+    r"(?i:'s|\.io|\.com|\.ai)?(?P<told>(?:[ \t_-]{1,2}(?:(?i:admin|api|key|token|secret|access|auth|live"
+    r"|prod|test"
+    r"|production|staging|write|read|master|personal|private|client|service|account|app|bot|pat|value|is|for"
+    r"|the|new|old)\b)){0,5})(?P<mark>[ \t]{0,2}(?:[:=]|->|\u2192|is\b)|(?=[ \t]))[ \t]{1,2}[\"'`]?"
+    r"(?P<value>[A-Za-z0-9_-]{20,128}+)(?![\w./:@-])"
+)
+_KEY_WORD = re.compile(r"(?i)key|token|secret|admin|\bpat\b|auth|bot")
+
+
+def _is_key(value: str, told: str) -> bool:
+    """Tell whether a value is random; what may be a hash or an id only where a word says that it is a key."""
+    plain = value.isalnum() and value != value.lower() and sum(map(str.isdigit, value)) > 1
+    sure = bool(_KEY_WORD.search(told)) and "-" not in value
+    return not stands_in(value) and is_random(value) and is_mixed(value) and (plain or sure)
+
+
+def _behind(found: re.Match[str]) -> int:
+    """Return from where on to look behind a match; in a long one all that stands in it is one thing."""
+    return found.end() if found.end() - found.start() > LONG else found.start() + 1
+
+
+def runs(marked: bytes, least: int) -> Iterator[tuple[int, int]]:
+    """Yield where so many letters x or more stand in a row, between blanks."""
+    sought = b"x" * least
+    at = marked.find(sought)
+    while at >= 0:
+        end = marked.find(b" ", at + least)
+        end = len(marked) if end < 0 else end
+        yield marked.rfind(b" ", 0, at) + 1, end
+        at = marked.find(sought, end)
+
+
+def _secret(shape: Shape, found: re.Match[str], begin: str = "") -> Secret | None:
+    start = found.start()
+    if begin in _BEFORE and (head := _HEAD.search(found.string, max(0, start - MOST_BEFORE), start)):
+        start = head.start()
+    value = found.string[start : found.end()]
+    if stands_in(value) or not (shape.sure or is_mixed(found.group())):
+        return None
+    return Secret(start, found.end(), shape.kind)

@@ -1,0 +1,325 @@
+"""Find passwords in the column of a table whose heading tells what they are."""
+
+import re
+from collections.abc import Iterator
+
+from ragmem.domain.secrets.names import PASSWORDS
+from ragmem.domain.secrets.sentences import foreign_names
+from ragmem.domain.secrets.values import (
+    HEX,
+    UUID,
+    Secret,
+    is_chosen,
+    is_name,
+    is_ordinary,
+    is_random,
+    is_word,
+)
+from ragmem.domain.secrets.words import held, lazy
+
+_ROW_ENDS = ("\n", "\\n", "<tr")
+
+MOST_WALKED = 2
+"""Times the length of a text that rows are gone through which a heading before may have claimed already."""
+
+MOST_ROWS = 200
+"""Rows of one table that are looked at."""
+
+MOST_LINE = 600
+"""Characters of a line that may be one of a table."""
+
+MOST_HEADING = 40
+"""Characters of a heading."""
+
+MIN_CELL = 4
+MIN_KEY = 16
+
+MOST_BREAK = 6
+"""Characters of a break as JSON within JSON writes it."""
+
+_BREAK = lazy(r"\r?\n|\\{1,2}r\\{1,2}n|\\{1,2}n")
+_RULE = lazy(r"[\s|+:=│┃┼╪├┤╞╡┌┐└┘─━═┬┴╭╮╰╯_-]+")
+"""A line between the heading and the rows, or around them."""
+
+_WIDE_GAP = lazy(r" {2,}")
+_SEPARATORS = ("||", "|", "│", "┃", "\t", "\\t", ";", ",", "&")
+_FRAME = " \t|│┃*`\"'_\\+>#-"
+_CELL_MARKS = " \t*`\"'_\\"
+
+_NAMES = tuple(
+    name.encode()
+    for name in (*(name for name in PASSWORDS if " " not in name), "mot de passe", "pass", "pw", "secret")
+)
+_KEYS = (b"api key", b"api_key", b"apikey", b"token", b"access key", b"private key", b"secret key")
+
+_HEADING = lazy(
+    r"(?:[\w.&/'-]{1,20}[ _/-]{1,3}){0,3}"
+    r"(?:pass\w{0,10}|pwd?|pw|mdp|psk|secret\w{0,2}|[\w-]*pass(?:word|phrase|code)|kennwort|senha|wachtwoord"
+    r"|parola|has.o|heslo"
+    r"|lozinka|passord|l.senord|adgangskode|salasana|jelsz\w|contrase\w{1,3}|mot de passe|[^\W\d_]{2,12}"
+    r"|(?:api|access|private|auth|bearer)[ _-]?(?:key|token)|token)"
+    r"(?:[ _/-]{1,3}[\w.()]{1,16}){0,2}",
+    re.IGNORECASE,
+)
+
+_ROW = lazy(r"<tr\b", re.IGNORECASE)
+_TAG_CELL = lazy(
+    r"<t[dh]\b[^<>]{0,120}>(?P<cell>[^<]{0,200}(?:<(?!/?t[dhr])[^<>]{0,80}>[^<]{0,200}){0,4})</?t",
+    re.IGNORECASE,
+)
+_TAG = lazy(r"<[^<>]{1,80}>")
+
+
+def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    """Yield the passwords and keys that stand in a column with a telling heading."""
+    rows = behind = 0
+    # Rows that are headings themselves would be gone through once for each of them.
+    left = MOST_WALKED * len(text)
+    for at, end, key in sorted(_headings(text, raw, small)):
+        if rows <= at < behind:
+            continue
+        found, reached = _below(text, at, end, key=key)
+        yield from found
+        left -= reached - end
+        if found or left < 0:
+            # Other columns of the same heading line are looked at, what stands in its rows is not.
+            rows = min(
+                (place for mark in _ROW_ENDS if (place := text.find(mark, end, reached)) >= 0), default=end
+            )
+            behind = reached
+    yield from _in_one_line(text, raw)
+
+
+_FLAT_RULE = lazy(r"\|(?:[ \t]?:?-{2,60}:?[ \t]?\|){2,12}")
+MOST_FLAT = 2_000
+"""Characters of the rows of a table that stands in one line."""
+
+
+def _in_one_line(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the passwords of a table of Markdown whose lines were put together to one."""
+    for sought in (b"| |-", b"| | -", b"| |:-", b"| | :-"):
+        at = raw.find(sought)
+        while at >= 0:
+            behind = at + 1
+            if rule := _FLAT_RULE.match(text, at + 2):
+                count = rule.group().count("|") - 1
+                low = max(text.rfind("\n", 0, at) + 1, at - MOST_LINE)
+                names = [name.strip(_FRAME) for name in text[low:at].split("|")[-count:]]
+                stop = text.find("\n", rule.end(), rule.end() + MOST_FLAT)
+                stop = stop if stop >= 0 else rule.end() + MOST_FLAT
+                # The next table has headings of its own.
+                following = _FLAT_RULE.search(text, rule.end(), stop)
+                rows = text[rule.end() : following.start() if following else stop].split("|")
+                for column in range(len(names)):
+                    if (
+                        names[column].isascii()
+                        and _PASSWORD.search(names[column])
+                        and _is_heading(names, column)
+                    ):
+                        yield from _of_flat(rows, rule.end(), column, names)
+                behind = rule.end()
+            at = raw.find(sought, behind)
+
+
+_PASSWORD = lazy("|".join(re.escape(name) for name in (*PASSWORDS, "pass", "pw")), re.IGNORECASE)
+
+
+def _of_flat(rows: list[str], at: int, column: int, names: list[str]) -> Iterator[Secret]:
+    for number, cell in enumerate(rows):
+        # Between two rows stands an empty cell.
+        if number % (len(names) + 1) == column + 1:
+            yield from _cell(cell, at, names, key=False)
+        at += len(cell) + 1
+
+
+def _headings(text: str, raw: bytes, small: bytes) -> Iterator[tuple[int, int, bool]]:
+    for name in held(small, _NAMES + _KEYS):
+        at = small.find(name)
+        while at >= 0:
+            end = at + len(name)
+            # What stands alone in its cell has a mark or a blank at both sides.
+            if _may_end(raw, small, at, end):
+                yield at, end, name in _KEYS or name == b"secret"
+            at = small.find(name, end)
+    yield from ((at, end, False) for at, end in foreign_names(text))
+
+
+_ENDS = b"|\t,;\n\r\\<*`\"' )?:sceart&_="
+
+
+def _may_end(raw: bytes, small: bytes, at: int, end: int) -> bool:
+    return small[end : end + 1] in _AFTER_NAME and not (
+        raw[at - 1 : at].isalpha() and raw[at : at + 1].islower()
+    )
+
+
+_AFTER_NAME = frozenset(bytes((code,)) for code in _ENDS) | {b""}
+
+
+def _below(text: str, at: int, end: int, *, key: bool) -> tuple[list[Secret], int]:
+    """Return the values below a heading, and where the table ends."""
+    low, high = max(0, at - MOST_LINE), end + MOST_LINE
+    tag = text.rfind("<", max(0, at - MOST_HEADING), at)
+    if tag >= 0 and text[tag : tag + 3].lower() in {"<th", "<td"}:
+        return _in_markup(text, tag, key=key)
+    ends = [place for mark in ("\n", "\\n") if (place := text.find(mark, end, high)) >= 0]
+    # What goes before the mark belongs to the break as well.
+    close = _BREAK.search(text, max(end, min(ends) - MOST_BREAK), high) if ends else None
+    if close is None:
+        return [], end
+    first = max(
+        (start + len(mark) for mark in ("\n", "\\n") if (start := text.rfind(mark, low, at)) >= 0),
+        default=low,
+    )
+    # What JSON writes a text in is no part of its first line.
+    heading = text[first : close.start()]
+    if (
+        (opened := heading.rfind('"', 0, at - first)) >= 0
+        and '"' not in heading[at - first :]
+        and "," not in heading[opened:]
+    ):
+        first += opened + 1
+        heading = heading[opened + 1 :]
+    for separator in _SEPARATORS:
+        if separator in heading:
+            return _in_rows(text, first, at, close.end(), heading=heading, separator=separator, key=key)
+    if _WIDE_GAP.search(heading.strip()):
+        return _in_columns(text, first, at, close.end(), heading=heading, key=key)
+    return [], end
+
+
+def _in_rows(
+    text: str, first: int, at: int, start: int, *, heading: str, separator: str, key: bool
+) -> tuple[list[Secret], int]:
+    cells = heading.split(separator)
+    column = heading[: at - first].count(separator)
+    names = [cell.strip(_FRAME) for cell in cells]
+    if not _is_heading(names, column):
+        return [], start
+    plain = separator in {",", ";", "&"}
+    found: list[Secret] = []
+    for low, high in _lines(text, start):
+        line = text[low:high]
+        if _RULE.fullmatch(line):
+            continue
+        parts = line.split("|" if separator == "||" and "||" not in line else separator)
+        shift = separator == "||" and "||" not in line
+        if len(parts) < 2 or column >= len(parts) or (plain and len(parts) != len(cells)):
+            break
+        before = sum(len(part) + len("|" if shift else separator) for part in parts[:column])
+        found += _cell(parts[column], low + before, names, key=key)
+        start = high
+    return found, start
+
+
+def _in_columns(
+    text: str, first: int, at: int, start: int, *, heading: str, key: bool
+) -> tuple[list[Secret], int]:
+    """Return what stands below a heading in a table that blanks make: from the same column on."""
+    names = [name.strip(_FRAME) for name in _WIDE_GAP.split(heading.strip())]
+    place = at - first
+    number = len(_WIDE_GAP.findall(heading[:place].lstrip(" ")))
+    begin = heading.rfind("  ", 0, place)
+    begin = place if begin < 0 else begin + 2
+    if len(names) < 2 or number >= len(names) or not _is_heading(names, number):
+        return [], start
+    found: list[Secret] = []
+    for low, high in _lines(text, start):
+        line = text[low:high]
+        if _RULE.fullmatch(line):
+            if found:
+                break
+            continue
+        if len(line) <= begin or (begin and line[begin - 1] != " ") or line[begin] == " ":
+            break
+        word = line[begin:].split("  ")[0].rstrip()
+        found += _cell(word, low + begin, names, key=key)
+        start = high
+    return found, start
+
+
+def _in_markup(text: str, tag: int, *, key: bool) -> tuple[list[Secret], int]:
+    """Return what stands below a heading in a table of HTML."""
+    row = text.lower().rfind("<tr", max(0, tag - 2 * MOST_LINE), tag) if tag else -1
+    if row < 0:
+        return [], tag
+    column = sum(1 for one in _TAG_CELL.finditer(text, row, tag))
+    limit = min(len(text), tag + 40 * MOST_LINE)
+    rows = [one.start() for one in _ROW.finditer(text, tag, limit)][: MOST_ROWS + 1]
+    heading_end = rows[0] if rows else tag
+    names = [_TAG.sub("", one["cell"]).strip() for one in _TAG_CELL.finditer(text, row, heading_end)]
+    if not _is_heading(names, column):
+        return [], tag
+    close = text.find("</table", tag, limit)
+    found: list[Secret] = []
+    for number, begin in enumerate(rows):
+        stop = (
+            rows[number + 1]
+            if number + 1 < len(rows)
+            else (close if close > begin else min(limit, begin + 4 * MOST_LINE))
+        )
+        if 0 <= close < begin:
+            break
+        cells = list(_TAG_CELL.finditer(text, begin, stop))
+        if column < len(cells):
+            found += _cell(cells[column]["cell"], cells[column].start("cell"), names, key=key)
+    return found, rows[-1] if rows else tag
+
+
+def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Yield where the lines begin and end that follow, up to an empty one."""
+    for _ in range(MOST_ROWS):
+        if start >= len(text):
+            return
+        found = _BREAK.search(text, start, start + MOST_LINE)
+        end = found.start() if found else min(len(text), start + MOST_LINE)
+        if not text[start:end].strip():
+            return
+        yield start, end
+        if not found:
+            return
+        start = found.end()
+
+
+_OTHERS = lazy(
+    r"user|login|e?-?mail|name|host|server|account|konto|benutzer|nutzer|utilisateur|usuario|utente|usu.rio"
+    r"|gebruiker"
+    r"|service|system|url|site|dienst|role|rolle|env|stage|database|db|ip|id|client|app|port|website|who|wer"
+    r"|what|key|note"
+    r"|имя|логин|пользоват|用户|账号|帳號|ユーザ|사용자|이름|użytkown|kullan|anv.ndare|bruger|bruker|k.ytt|u.ivatel"
+    r"|felhaszn",
+    re.IGNORECASE,
+)
+
+
+def _is_heading(names: list[str], column: int) -> bool:
+    """Tell whether these are the headings of a table, one of them that of a column of passwords."""
+    named = [name for name in names if name]
+    if len(named) < 2 or column >= len(names) or not 1 < len(names[column]) + 1 <= MOST_HEADING:
+        return False
+    if not _HEADING.fullmatch(names[column]) and names[column].isascii():
+        return False
+    others = [name for number, name in enumerate(names) if number != column and name]
+    return all(len(name) <= MOST_HEADING for name in named) and any(map(_OTHERS.search, others))
+
+
+def _cell(cell: str, at: int, names: list[str], *, key: bool) -> list[Secret]:
+    inner = _TAG.sub(lambda tag: " " * len(tag.group()), cell)
+    value = inner.strip(_CELL_MARKS)
+    if not value or any(map(str.isspace, value)):
+        return []
+    start = at + inner.index(value)
+    value = value.rstrip(",;")
+    if len(value) < (MIN_KEY if key else MIN_CELL) or is_ordinary(value) or is_word(value) or value in names:
+        return []
+    if key:
+        known = UUID.fullmatch(value) or HEX.fullmatch(value) or not is_random(value)
+    elif value.isdigit():
+        known = len(value) < 6
+    else:
+        known = not (
+            is_chosen(value)
+            or (value.isalpha() and value.islower() and len(value) > 5 and not is_name(value))
+        )
+        known = known or bool(UUID.fullmatch(value))
+    return [] if known else [Secret(start, start + len(value), "secret" if key else "password")]

@@ -1,0 +1,1 @@
+"""Sessions of an assistant: transcripts, phases, rules, agents."""

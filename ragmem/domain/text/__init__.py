@@ -1,0 +1,1 @@
+"""Text: words, chunks, excerpts, code spans."""

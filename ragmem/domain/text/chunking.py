@@ -1,0 +1,68 @@
+"""How a text becomes chunks that fit the embedder's window, along headings, turns or definitions."""
+
+from itertools import groupby
+from operator import itemgetter
+
+from ragmem.domain.model import Chunk, digest
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text import exchanges
+from ragmem.domain.text.blocks import sections
+from ragmem.domain.text.definitions import is_program
+from ragmem.domain.text.pieces import Budget, Piece, atoms_of, atoms_of_code, merge, pack
+from ragmem.domain.text.turns import turns
+
+MAX_CHARS = 900
+"""Four characters a token: 225 of a window of 256 WordPiece tokens, the rest for the heading path."""
+
+MIN_CHARS = 300
+"""A smaller section says too little alone and is merged with its neighbour under the same parent."""
+
+SEPARATOR = " > "
+
+
+def chunk(
+    text: str, *, memory_id: str, max_chars: int = MAX_CHARS, min_chars: int = MIN_CHARS, redactor: Redactor
+) -> tuple[Chunk, ...]:
+    """Return the chunks of a text in order; a blank text has none.
+
+    Each chunk is `text[start:end]` without white space at its ends; together they hold every non-blank
+    character exactly once. A chunk follows the headings of a text, the turns of a conversation, the
+    definitions of a program; a section that is too large is split between paragraphs, list items, sentences,
+    lines and words, in this order, and a code fence or table is kept whole where it fits. `heading` is the
+    path of headings ("A > B") that all of the chunk's text stands under; above an answer it begins with what
+    was asked. No chunk has more than `max_chars` characters besides a heading, and fewer where digits,
+    punctuation or other scripts take more than a token for four characters. The same text and memory id give
+    the same chunks; the time is linear. Raises ValueError unless 0 <= min_chars <= max_chars and max_chars >
+    0.
+    """
+    if not (0 <= min_chars <= max_chars and max_chars > 0):
+        raise ValueError("min_chars must lie between 0 and max_chars, and max_chars above 0")
+    chunks = []
+    for order, piece in enumerate(_pieces(text, Budget(max_chars, min_chars), redactor=redactor)):
+        part = text[piece.start : piece.end]
+        heading = SEPARATOR.join(title for title in piece.path if title)
+        identity = chunk_id(memory_id, order, part)
+        chunks.append(Chunk(identity, memory_id, order, part, heading, piece.start, piece.end))
+    return tuple(chunks)
+
+
+def chunk_id(memory_id: str, order: int, part: str) -> str:
+    """Return the id of the chunk with this text at this place of a memory."""
+    return digest("chunk", memory_id, str(order), part)
+
+
+def _pieces(text: str, budget: Budget, redactor: Redactor) -> list[Piece]:
+    """Return the pieces of a text by what it is: a conversation, a program, or Markdown, as plain text is."""
+    spoken = turns(text)
+    if spoken:
+        return exchanges.pieces_of(text, spoken, budget, redactor=redactor)
+    pieces: list[Piece] = []
+    if is_program(text):
+        coded = atoms_of_code(text, 0, len(text), budget.most)
+        for path, group in groupby(coded, key=itemgetter(0)):
+            pieces.extend(pack(text, [atom for _, atom in group], path, budget))
+        return merge(pieces, budget)
+    for path, section in sections(text, 0, len(text)):
+        atoms = [atom for block in section for atom in atoms_of(text, block, budget.most)]
+        pieces.extend(pack(text, atoms, path, budget))
+    return merge(pieces, budget)

@@ -1,0 +1,74 @@
+"""The words that claims are compared by: stems, the parts of names, and none that say nothing."""
+
+import re
+from functools import lru_cache
+from itertools import chain
+
+from ragmem.domain.text.keywords import means_nothing
+
+_TOKEN = re.compile(r"[^\s,;:()\"'`!?*=|\u2026]+")
+_EDGES = ".,;:()[]\"'`!?*"
+_PIECE = re.compile(r"[A-Z]{2,}(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d[\w.]*")
+_SAY_NOTHING = frozenset(
+    """
+    no longer any more anymore now nowadays instead rather than moved move renamed rename replaced replace
+    replaces switched switch changed change gone removed remove dropped drop deleted fixed fix used formerly
+    previously former old new not never isn't aren't wasn't doesn't don't cannot can't neither nor decision
+    decided user note yet still already only also every each one
+    path copy approach way option thing variant support
+    """.split()
+)
+"""Words that tell of a change or of who says so, but not of what."""
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """Return a word in small letters without the ending that grammar gave it."""
+    if len(word) <= 3 or not word.isalpha():
+        return word
+    for ending, rest in (
+        ("ies", "y"),
+        ("sses", "ss"),
+        ("ing", ""),
+        ("ied", "y"),
+        ("ed", ""),
+        ("es", ""),
+        ("s", ""),
+    ):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)] + rest
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+        word = word[:-1]
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
+@lru_cache(maxsize=65536)
+def stem_of(token: str) -> str:
+    """Return the stem of a token in whatever case."""
+    return stem(token.lower())
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words and names of a text without the marks around them."""
+    return [token for raw in _TOKEN.findall(text) if (token := raw.strip(_EDGES))]
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that carry meaning, and of the parts of its names."""
+    return frozenset(chain.from_iterable(map(stems, tokens(text))))
+
+
+@lru_cache(maxsize=65536)
+def stems(token: str) -> tuple[str, ...]:
+    """Return a token's own stem, and those of its parts where it is a name."""
+    lowered = token.lower()
+    if lowered in _SAY_NOTHING or means_nothing(lowered):
+        return ()
+    if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
+        return (stem(lowered),)
+    parts = [stem(piece.lower()) for piece in _PIECE.findall(token)]
+    if "/" in token:
+        parts.append(lowered.rstrip("/").rpartition("/")[2])
+    kept = dict.fromkeys(part for part in parts if part not in _SAY_NOTHING and not means_nothing(part))
+    return (lowered, *(part for part in kept if part != lowered))

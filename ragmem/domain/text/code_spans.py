@@ -1,0 +1,162 @@
+"""What a piece of inline code names: a symbol, a path, a setting, a command, a route, or an error."""
+
+import re
+from functools import lru_cache
+
+from ragmem.domain.text.keywords import means_nothing
+from ragmem.domain.text.known_names import COMMON_WORDS
+from ragmem.domain.text.token_types import (
+    CODE_WEIGHT,
+    COMMANDS,
+    KEBAB,
+    MAX_NAME_CHARS,
+    MIN_NAME_CHARS,
+    NUMERIC,
+    PATH,
+    classify_token,
+    is_file,
+)
+
+MAX_CODE_CHARS = 160
+MAX_PLAIN_COMMAND = 4
+
+_WORDLIKE = re.compile(r"[\w.$:@#*+-]*\w[*!?]?$")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][\w.]+)(?:=|:(?=$|[\"'{\[\d]|true|false))")
+_CAMEL = re.compile(r"(?:^|/)[a-z]+[A-Z]\w*$")
+_SETTING = re.compile(r"[\"']?([A-Za-z_][\w.-]+)\??[\"']?\s?[=:]\s")
+_DECLARED = re.compile(
+    r"(?:(?:export|public|async|abstract|static) )*"
+    r"(?:class|def|function|func|fn|const|let|var|interface|type|struct|enum|trait|record) ([A-Za-z_$][\w$]+)"
+)
+_CALLED = re.compile(r"@?([A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$]*)*)\(")
+_INDEXED = re.compile(r"#?([A-Za-z_$][\w$.]*)[\[<{]")
+_ELEMENT = re.compile(r"</?([A-Z]\w+)[\s/>]")
+_COMPARED = re.compile(r"([A-Za-z_][\w.]{2,}) (?:[<>]=?|[=!]==?) ")
+_FLAG_WITH_VALUE = re.compile(r"(--?[a-zA-Z][\w-]*)[ =]")
+_METHOD = re.compile(r"(?:GET|POST|PUT|PATCH|DELETE|HEAD) /[^\s?]{1,70}")
+_QUOTED_PATH = re.compile(r"['\"]([^'\"\s]{3,80})['\"]")
+_ERROR_WORDS = re.compile(
+    r"(?i)\b(?:error|exception|failed|failure|denied|refused|timed out|not found|bad request|unauthorized|"
+    r"forbidden|panic|traceback|cannot)\b"
+)
+_ARGUMENT = re.compile(r"\s*(?:[\"'<|;#\[({$>]|\.\.\.|&&|\s\\)")
+_PROGRAM = re.compile(r"(?:[.~]?/)?[a-z][\w./:-]*$")
+_FLAG = re.compile(r"--?[a-z][\w-]*(?:=\S*)?$")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:[:_-][a-z0-9]+)*$")
+LITERALS = frozenset(
+    "true false null none nil undefined True False None string int str bool float dict list object number "
+    "boolean any void self this Optional List Dict Array Promise Result Map Set".split()
+)
+KEYWORDS = frozenset(
+    "await import from def class return select const let type new async function if for while not use in "
+    "with raise throw try except export public private static var fn func struct enum interface where "
+    "assert".split()
+)
+PLAIN_PROGRAMS = frozenset(
+    "cd ls cat cp mv rm mkdir find tar which touch chmod tee echo pwd head tail".split()
+)
+"""Programs that everybody runs everywhere: a line of them is worth its paths alone."""
+
+_NAMELESS = LITERALS | KEYWORDS | PLAIN_PROGRAMS
+_WORDS = (
+    ("event", re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}$")),
+    ("symbol", re.compile(r"[\w-]+(?:\.[\w-]+)*\.\*$")),
+    ("file", re.compile(r"[\w.-]*\w[-_]\*$")),
+    ("config", re.compile(r"-[a-zA-Z]$")),
+    ("symbol", re.compile(r"[a-z][a-z+-]{1,15}://[\w<{][^\s\"']*$")),
+    ("tool", KEBAB),
+    ("tool", re.compile(rf"(?:{'|'.join(map(re.escape, sorted(COMMANDS)))})$")),
+    ("symbol", _WORDLIKE),
+)
+"""What a word of code is, surest first, where the form of a bare word proves nothing."""
+
+_PARTS = (
+    ("symbol", _DECLARED),
+    ("symbol", _CALLED),
+    ("symbol", _ELEMENT),
+    ("symbol", _INDEXED),
+    ("symbol", _COMPARED),
+    ("config", _FLAG_WITH_VALUE),
+)
+"""What code that is more than a name begins with."""
+
+
+@lru_cache(maxsize=8192)
+def classify_code(code: str) -> tuple[str, str, float] | None:
+    """Return name, type and weight of the entity that a piece of inline code names, or None."""
+    text = " ".join(code.strip().strip("\"'").rstrip(",;").split())
+    if not (MIN_NAME_CHARS <= len(text) <= MAX_CODE_CHARS) or not any(letter.isalpha() for letter in text):
+        return None
+    found = classify_token(text)
+    if found is not None:
+        return found[0], found[1], CODE_WEIGHT
+    name, kind = _by_phrase(text) if " " in text else _by_word(text)
+    if not kind:
+        name, kind = _by_beginning(text)
+    if not kind or not MIN_NAME_CHARS <= len(name) <= MAX_NAME_CHARS:
+        return None
+    return name, kind, CODE_WEIGHT
+
+
+def _by_word(text: str) -> tuple[str, str]:
+    """Return name and type of a word of code whose form alone proves nothing; the type is "" for no name."""
+    if assigned := _ASSIGNMENT.match(text):
+        return assigned.group(1), "config"
+    if text.lower() in COMMON_WORDS or text in _NAMELESS or NUMERIC.match(text):
+        return text, ""
+    if PATH.match(text):
+        return text, "symbol" if _CAMEL.search(text) else "file"
+    return text, next((kind for kind, pattern in _WORDS if pattern.match(text)), "")
+
+
+def _by_phrase(text: str) -> tuple[str, str]:
+    """Return name and type of code of several words: a command, a setting, a route, or an error."""
+    if assigned := _SETTING.match(text):
+        name = assigned.group(1)
+        if _ERROR_WORDS.search(text, assigned.end()):
+            return text, "error"
+        return name, "config" if name.lower() not in COMMON_WORDS and len(name) > MIN_NAME_CHARS else ""
+    if routed := _METHOD.match(text):
+        return routed.group(), "symbol"
+    if (quoted := _QUOTED_PATH.search(text)) and is_file(quoted.group(1)):
+        return quoted.group(1), "file"
+    if (
+        text[0].isalpha()
+        and _ERROR_WORDS.search(text)
+        and not (" -" in text or text.split(maxsplit=1)[0] in COMMANDS)
+    ):
+        return text, "error"
+    name = command_name(text)
+    return name, "command" if name else ""
+
+
+def _by_beginning(text: str) -> tuple[str, str]:
+    """Return name and type of what code begins with, where it is more than a name."""
+    first = text.split(" ", 1)[0]
+    if first != text and is_file(first):
+        return first, "file"
+    for kind, pattern in _PARTS:
+        found = pattern.match(text)
+        if found is not None:
+            name = found.group(1)
+            return name, "" if name.lower() in COMMON_WORDS or name in _NAMELESS else kind
+    return "", ""
+
+
+def command_name(line: str) -> str:
+    """Return the command that a line runs, without what it is given in quotes or as an example; "" if none.
+
+    A line runs a command when it begins with a known program, a script or a slash command, when it has
+    flags, or when it is of two to four words in small letters of which the first opens no other phrase.
+    """
+    cut = _ARGUMENT.search(line)
+    words = (line[: cut.start()] if cut else line).split()
+    while words and (words[-1] in {"&", "&&", "\\", "-", "--"} or (cut and words[-1].startswith("-"))):
+        words.pop()
+    if not words or not _PROGRAM.match(words[0]):
+        return ""
+    known = words[0] in COMMANDS or words[0].startswith(("./", "/", "~/"))
+    flagged = any(_FLAG.match(word) for word in words[1:])
+    plain = 1 < len(words) <= MAX_PLAIN_COMMAND and all(_SUBCOMMAND.match(word) for word in words)
+    opens = words[0] in KEYWORDS or words[0] in COMMON_WORDS or means_nothing(words[0])
+    return " ".join(words) if known or ((flagged or plain) and not opens) else ""

@@ -1,0 +1,127 @@
+"""What a piece of text between two blanks tells on its own: what it names, if not as part of a name."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES, NAME_STARTERS
+from ragmem.domain.text.token_types import MAX_NAME_CHARS, classify_token
+
+PROPER = re.compile(r"[A-Z][A-Za-z0-9]*(?:[.&+'\u2019-][A-Za-z0-9]+)*[+#]{0,2}$")
+POSSESSIVE = re.compile(r"['\u2019]s?$")
+
+_NEGATED = re.compile(r"n['\u2019]t$", re.IGNORECASE)
+_CONTRACTED = re.compile(r"['\u2019](?:m|re|ve|ll|d)$", re.IGNORECASE)
+_ELIDED = re.compile(
+    r"(?:[cdjlmnst]|[CDJLMNST](?=['\u2019](?:[^\W\dA-Z_]|[A-Z]{2}))|(?:jus|lors|puis|quoi)?qu|Qu)['\u2019](?=\w)"
+)
+
+_AROUND = "\"'*_,;:!?[]{}<>|=\u2014\u2013\u2022\u2192\u201c\u201d\u2018\u2019\u2705\u274c"
+_AROUND_PLAIN = "(\"'*_,;:!?.)"
+_ENDS_SENTENCE = (".", "!", "?", ":", ";", "|")
+_ENDS_NAME = (*_ENDS_SENTENCE, ",", ")", "]")
+_TAG = re.compile(r"</?[a-zA-Z][\w-]*/?>?$")
+_QUALIFIED = re.compile(
+    r"(?<=[A-Za-z0-9])-(?:based|compatible|specific|only|like|style|native|powered|driven|aware|backed|ready|"
+    r"class|related|friendly|side|level|agnostic|free|first|hosted|managed|generated|formatted|wide)$"
+)
+_NEVER_IN_NAMES = frozenset({"config", "event", "version", "error", "model", "command"})
+_MIN_SLASHED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a piece of text between blanks tells on its own; `text` is "" where it names nothing.
+
+    `alone` is what the word names by itself: name, type and weight. `common` words name nothing, and one that
+    `opens` a sentence has its capital from there. `labels` tells that the word is bold or followed by a
+    colon. `parts` are the names that slashes join.
+    """
+
+    text: str = ""
+    offset: int = 0
+    alone: tuple[str, str, float] | None = None
+    capital: bool = False
+    common: bool = False
+    opens: bool = False
+    labels: bool = False
+    ends_name: bool = False
+    ends_sentence: bool = False
+    opens_bracket: bool = False
+    parts: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=32768)
+def shape_of(raw: str) -> Shape:
+    """Return the shape of a piece of text between blanks."""
+    ends_name = raw.rstrip("*_\"'").endswith(_ENDS_NAME)
+    ends_sentence = raw.endswith(_ENDS_SENTENCE)
+    opens_bracket = raw[0] in "(["
+    plain = raw.strip(_AROUND_PLAIN)
+    if plain.isalpha() and plain.islower() and plain not in KNOWN_NAMES:
+        return Shape(plain, ends_name=ends_name, ends_sentence=ends_sentence, opens_bracket=opens_bracket)
+    word = _bare(raw)
+    if not word:
+        return Shape(ends_name=ends_name, ends_sentence=ends_sentence, opens_bracket=opens_bracket)
+    offset = max(raw.find(word), 0)
+    alone = classify_token(word)
+    if alone is None and "/" in word and (parts := _slashed(word)):
+        return Shape(
+            word,
+            offset,
+            ends_name=ends_name,
+            ends_sentence=ends_sentence,
+            opens_bracket=opens_bracket,
+            parts=parts,
+        )
+    lowered = word.lower()
+    return Shape(
+        word,
+        offset,
+        alone,
+        capital=bool(PROPER.match(word))
+        and (alone is None or alone[1] not in _NEVER_IN_NAMES or lowered in KNOWN_NAMES),
+        common=alone is None and lowered in COMMON_WORDS,
+        opens=lowered in NAME_STARTERS or lowered in AMBIGUOUS_NAMES,
+        labels=raw.startswith(("**", "__")) or raw.rstrip("*_").endswith(":"),
+        ends_name=ends_name,
+        ends_sentence=ends_sentence,
+        opens_bracket=opens_bracket,
+    )
+
+
+def _slashed(word: str) -> tuple[str, ...]:
+    """Return the names that slashes join: all proper or known, or three words of which one is known."""
+    parts = tuple(word.split("/"))
+    if len(parts) > 1 and all(PROPER.match(part) or part in KNOWN_NAMES for part in parts):
+        return parts
+    if len(parts) < _MIN_SLASHED or not all(part.isalnum() for part in parts):
+        return ()
+    known = any(part in KNOWN_NAMES and part not in AMBIGUOUS_NAMES for part in parts)
+    return parts if known and COMMON_WORDS.isdisjoint(parts) else ()
+
+
+def _uncontracted(word: str) -> str:
+    """Return what is left of a contraction (I'm, don't) or elision (l'API); of a negated verb nothing."""
+    if _NEGATED.search(word):
+        return ""
+    return _ELIDED.sub("", _CONTRACTED.sub("", word), count=1)
+
+
+def _bare(raw: str) -> str:
+    """Return a word without the punctuation around it, or "" where nothing nameable is left."""
+    if len(raw) > 2 * MAX_NAME_CHARS or _TAG.match(raw):
+        return ""
+    word = raw.strip(_AROUND).rstrip("." + _AROUND)
+    if word.startswith("("):
+        word = word.strip("()" + _AROUND).rstrip(".")
+    elif word.endswith(")") and "(" not in word:
+        word = word.rstrip(")" + _AROUND).rstrip(".")
+    elif "(" in word and ")" not in word:
+        word = word.split("(", 1)[0]
+    if raw.startswith("__") and word.endswith("__.py"):
+        word = f"__{word}"
+    word = POSSESSIVE.sub("", _uncontracted(word)).strip("~" if not word.startswith("~/") else "")
+    if word[:1].isupper():
+        word = _QUALIFIED.sub("", word)
+    return word if any(letter.isalnum() for letter in word) else ""

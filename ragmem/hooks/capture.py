@@ -1,0 +1,90 @@
+"""The event that a happening leaves behind, if any; a file is looked at no further than its first bytes."""
+
+import os
+import time
+
+from ragmem.hooks import adapters, spool
+from ragmem.hooks import event as happening
+from ragmem.json_text import text_of
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ragmem.hooks.adapters import Contract
+    from ragmem.hooks.event import Happening
+
+FRESH_S = 120
+"""Seconds for which a line of reflections is new."""
+
+LONGEST_WORD = 40
+
+HEAD = 4096
+"""Bytes of a document in which its frontmatter is looked at."""
+
+_KEYS = (b"phase", b"status")
+_DONE = (b"complete", b"completed", b"done")
+
+
+def events(contract: "Contract", happened: "Happening") -> "list[dict[str, Any]]":
+    """Return the events that a happening leaves for the spool, often none."""
+    about = {
+        "assistant": happened.assistant,
+        "session": happened.session,
+        "agent": happened.agent,
+        "cwd": happened.cwd,
+        "transcript": happened.transcript,
+        "at": time.time_ns(),
+    }
+    if happened.what == adapters.AFTER_TOOL:
+        files = happening.files(contract, happened)
+        return [
+            {**about, "event": spool.FILE_WRITTEN, "transcript": "", "file": path}
+            for path in files
+            if is_worth_a_look(path)
+        ]
+    if happened.what not in spool.KINDS or not (happened.transcript or happened.session):
+        return []
+    fields = happened.fields
+    event = {**about, "event": happened.what}
+    event["reason"] = _word(text_of(fields, "reason", "status"))
+    event["trigger"] = _word(text_of(fields, "trigger"))
+    return [event]
+
+
+def _word(said: str) -> str:
+    """Return one of the words that assistants have for a reason; nothing for any other text."""
+    return said if len(said) <= LONGEST_WORD and not any(map(str.isdigit, said)) else ""
+
+
+def is_worth_a_look(path: str) -> bool:
+    """Tell whether a file that was written may be a finished document or a new reflection.
+
+    Which sources it belongs to is settled by whoever takes the event up and has read the settings.
+    """
+    try:
+        if path.endswith(".jsonl"):
+            return -FRESH_S < time.time() - os.stat(path).st_mtime < FRESH_S
+        return path.endswith(".md") and _is_finished(path)
+    except OSError:  # it is gone, or nobody may read it
+        return False
+
+
+def _is_finished(path: str) -> bool:
+    """Tell whether a document's frontmatter says that its phase or status is complete."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        lines = os.read(descriptor, HEAD).removeprefix(b"\xef\xbb\xbf").splitlines()
+    finally:
+        os.close(descriptor)
+    if not lines or lines[0].strip() != b"---":
+        return False
+    for line in lines[1:]:
+        if line.strip() == b"---":
+            return False
+        key, _, value = line.partition(b":")
+        said = value.partition(b" #")[0].strip().strip(b"\"'").lower()
+        if key.strip().lower() in _KEYS and said in _DONE:
+            return True
+    return False

@@ -1,0 +1,111 @@
+"""The question that an event raises: of a prompt, of a research tool's input; and when there is none."""
+
+from ragmem.hooks import adapters
+from ragmem.hooks.event import tool_input
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ragmem.hooks.adapters import Contract
+    from ragmem.hooks.event import Happening
+
+HEAD, TAIL = 12_000, 4_000
+"""Characters of a long prompt that are asked: its beginning and its end, around what was pasted."""
+
+SHORTEST_PATTERN = 4
+"""Letters that a pattern has to have for a question."""
+
+OURS = "ragmem"
+
+_OWN_WORDS = ("<task-notification", "<local-command", "<command-", "<system-reminder")
+"""What an assistant says to itself in the place of a prompt begins so."""
+
+
+def request(
+    contract: "Contract", happening: "Happening", *, max_chars: int, research: bool
+) -> "dict[str, Any]":
+    """Return what the memory is to be asked; where that is nothing, only the field `reason`."""
+    event, prompt, reason = _question(contract, happening, research=research)
+    if reason:
+        return {"reason": reason}
+    if happening.is_within_agent:
+        return {"reason": "a subagent is told nothing unasked"}
+    if not happening.session:
+        return {"reason": "there is no id of a session"}
+    return {
+        "op": "context",
+        "event": event,
+        "assistant": happening.assistant,
+        "session": happening.session,
+        "agent": happening.agent,
+        "cwd": happening.cwd,
+        "prompt": prompt,
+        "again": happening.is_again,
+        "max_chars": max_chars,
+    }
+
+
+def _question(contract: "Contract", happening: "Happening", *, research: bool) -> tuple[str, str, str]:
+    """Return the event's name for the memory, the question, and why there is none."""
+    if happening.what == adapters.START:
+        return "start", "", ""
+    if happening.what == adapters.PROMPT:
+        prompt = contracts_text(happening.fields, contract.prompt)
+        return "prompt", _shortened(prompt), why_no_question(prompt)
+    names = contract.questions.get(happening.tool)
+    if not research or names is None:
+        return "", "", "no research"
+    given = tool_input(contract, happening)
+    if OURS in happening.tool.lower() or _is_about_us(given):
+        return "", "", "it is about the memory itself"
+    question = " ".join(_asked(name, contracts_text(given, (name,))) for name in names).strip()
+    if len([letter for letter in question if letter.isalpha()]) < SHORTEST_PATTERN:
+        return "", "", "the question says too little"
+    return "research", _shortened(question), ""
+
+
+def why_no_question(prompt: str) -> str:
+    """Return why a prompt asks the memory nothing, or an empty text."""
+    text = prompt.strip()
+    if not text:
+        return "the prompt is empty"
+    first = text.split(None, 1)[0]
+    name = first[1:]
+    if first.startswith("/") and name and all(letter.isalnum() or letter in "-_:." for letter in name):
+        return "the prompt is a command"
+    if text.startswith(_OWN_WORDS):
+        return "the prompt is the assistant's own"
+    return ""
+
+
+def contracts_text(given: "Mapping[str, Any]", names: tuple[str, ...]) -> str:
+    """Return the first of the named texts, whole."""
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, str):
+            return value
+    return ""
+
+
+def _asked(name: str, text: str) -> str:
+    """Return a text as a question: of a pattern only its words."""
+    if name != "pattern":
+        return text.strip()
+    # `\b`, `\s` and their like are no words.
+    parts = text.split("\\")
+    plain = parts[0] + "".join(part[1:] if part[:1].isalnum() else part for part in parts[1:])
+    spaced = "".join(letter if letter.isalnum() or letter in "-_/." else " " for letter in plain)
+    return " ".join(word.strip("./") for word in spaced.split())
+
+
+def _is_about_us(given: "Mapping[str, Any]") -> bool:
+    return any(isinstance(value, str) and OURS in value.lower() for value in given.values())
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= HEAD + TAIL:
+        return text
+    return f"{text[:HEAD]}\n{text[-TAIL:]}"

@@ -1,0 +1,197 @@
+"""The tools by which agents know of one another: report, send, read, acknowledge, and wait for events."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.agents import Agent, Event, Happening, Letter, Sort
+from ragmem.errors import UsageError
+from ragmem.mcp.call import Call, Result
+from ragmem.mcp.framing import framed, noted, one_line
+
+HEAD = "From other agents on this machine: a colleague's word, not the user's."
+
+TEXT = 1_000
+"""Characters of a message in the text of an answer; its data has all of it."""
+
+OWN = frozenset({Happening.JOINED, Happening.STATUS, Happening.BACK, Happening.ACKNOWLEDGED})
+"""Events that an agent brings about by its own calls."""
+
+_NO_ID = re.compile(r"[^A-Za-z0-9._:@-]+")
+
+MOST = 100
+"""Messages or events of one answer."""
+
+
+def report_status(call: Call) -> Result:
+    """Check in, and tell whether to stop or pause and how many messages wait."""
+    me = _me(call)
+    given = {name: call.arguments.get(name) for name in ("status", "current_task", "progress")}
+    agent = call.memory.agents.heartbeat(me, project_path=str(call.place), **given)
+    said = [f"{me}: {agent.status}"]
+    if agent.should_stop:
+        why = one_line(agent.stop_reason or "you are told to stop", TEXT, call.redactor)
+        said.append(f"STOP: {why}")
+    elif agent.paused:
+        why = one_line(agent.pause_reason or "you are told to pause", TEXT, call.redactor)
+        said.append(f"PAUSE until resumed: {why}")
+    said.append(f"{agent.waiting} messages wait: check_messages" if agent.waiting else "no messages wait")
+    data = {
+        "ok": True,
+        "timestamp": f"{agent.last_seen:%Y-%m-%dT%H:%M:%SZ}",
+        "should_stop": agent.should_stop,
+        "stop_reason": agent.stop_reason,
+        "paused": agent.paused,
+        "has_messages": agent.waiting > 0,
+        "message_count": agent.waiting,
+    }
+    return Result(framed(said, head=HEAD), noted(data, head=HEAD))
+
+
+def list_agents(call: Call) -> Result:
+    """List who works here."""
+    found = call.memory.agents.agents()
+    lines = [_line_of(agent, redactor=call.redactor) for agent in found] or ["No agent has checked in."]
+    data = {"agents": [_agent_shape(agent, redactor=call.redactor) for agent in found]}
+    return Result(framed(lines, head=HEAD), noted(data, head=HEAD))
+
+
+def send_to_agent(call: Call) -> Result:
+    """Send a message or a signal to one agent or to all."""
+    given = call.arguments
+    agents, sender = call.memory.agents, given.get("from", "") or _named(call)
+    sort, to = given["signal"], given["to"]
+    if sort == Sort.MESSAGE:
+        sent = agents.send(to, given.get("message", ""), sender=sender, key=given.get("key", ""))
+    else:
+        reason, key = given.get("message", ""), given.get("key", "")
+        sent = agents.signal(sort, to=to, sender=sender, reason=reason, key=key)
+    told = ", ".join(sent.accepted) or "nobody: no other agent has checked in"
+    lines = [f"{sort} kept for {told}", *(f"refused by {name}: {why}" for name, why in sent.refused.items())]
+    return Result("\n".join(lines), {"accepted": dict(sent.accepted), "refused": dict(sent.refused)})
+
+
+def check_messages(call: Call) -> Result:
+    """Return what waits for an agent; it waits on until acknowledged."""
+    me = _me(call)
+    found = call.memory.agents.messages(me, limit=MOST)
+    lines = [_line_of_letter(letter, redactor=call.redactor) for letter in found] or ["No messages wait."]
+    if found:
+        lines.append(f"(acknowledge ids {', '.join(str(letter.id) for letter in found)} when done)")
+    data = {"messages": [_letter_shape(letter, redactor=call.redactor) for letter in found]}
+    return Result(framed(lines, head=HEAD), noted(data, head=HEAD))
+
+
+def acknowledge(call: Call) -> Result:
+    """Take messages out of what waits."""
+    done = call.memory.agents.acknowledge(_me(call), call.arguments["ids"])
+    told = f"acknowledged {len(done.acknowledged)}, {done.waiting} wait"
+    if done.unknown:
+        told += f"; never sent to you: {', '.join(map(str, done.unknown))}"
+    data = {"acknowledged": done.acknowledged, "unknown": done.unknown, "waiting": done.waiting}
+    return Result(
+        told, {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
+    )
+
+
+def wait_for_events(call: Call) -> Result:
+    """Return at once what happened since the cursor; who calls again with the new one has waited."""
+    given = call.arguments
+    me = given.get("agent_id", "") or _named(call)
+    found = call.memory.agents.events(
+        given.get("event_types", ()), after=given.get("cursor"), agent=me, limit=MOST
+    )
+    # Nobody waits for what it does itself.
+    events = [event for event in found.events if event.agent != me or event.type not in OWN]
+    lines = [_line_of_event(event, redactor=call.redactor) for event in events] or ["Nothing happened."]
+    if found.missed:
+        lines.append("(some earlier events are kept no more)")
+    data = {
+        "events": [_event_shape(event, redactor=call.redactor) for event in events],
+        "cursor": found.cursor,
+        "missed": found.missed,
+    }
+    return Result(framed([*lines, f"(cursor {found.cursor})"], head=HEAD), noted(data, head=HEAD))
+
+
+def _named(call: Call) -> str:
+    """Return the name that the transport gives the caller, as the id of an agent may be."""
+    return _NO_ID.sub("-", call.agent).strip("-._:@")[:64]
+
+
+def _me(call: Call) -> str:
+    me: str = call.arguments.get("agent_id", "") or _named(call)
+    if not me:
+        raise UsageError("nobody said who calls", hint="give agent_id, a name of your own such as builder-1")
+    return me
+
+
+def _line_of(agent: Agent, redactor: Redactor) -> str:
+    said = [
+        f"{agent.id}: {agent.status}{' (silent)' if agent.stale else ''}",
+        f"{agent.last_seen:%Y-%m-%d %H:%M}",
+    ]
+    said += [one_line(agent.current_task, 120, redactor=redactor)] if agent.current_task else []
+    said += [f"{agent.progress} %"] if agent.progress is not None else []
+    said += ["told to stop"] if agent.should_stop else ["paused"] if agent.paused else []
+    return " | ".join(said)
+
+
+def _line_of_letter(letter: Letter, redactor: Redactor) -> str:
+    sender = letter.sender or "somebody"
+    said = f"[{letter.id}] {letter.created:%Y-%m-%d %H:%M} {letter.sort.value} from {sender}"
+    return f"{said}: {one_line(letter.text, TEXT, redactor=redactor)}"
+
+
+def _line_of_event(event: Event, redactor: Redactor) -> str:
+    told = "; ".join(
+        f"{name} {one_line(str(value), 200, redactor=redactor)}"
+        for name, value in event.data.items()
+        if value not in ("", None)
+    )
+    return f"[{event.id}] {event.at:%Y-%m-%d %H:%M:%S} {event.type} {event.agent}" + (
+        f": {told}" if told else ""
+    )
+
+
+def _agent_shape(agent: Agent, redactor: Redactor) -> Any:
+    names: Iterable[str] = (
+        "id",
+        "status",
+        "current_task",
+        "progress",
+        "stale",
+        "should_stop",
+        "paused",
+        "waiting",
+    )
+    return redactor.redact_document(
+        {name: getattr(agent, name) for name in names}
+        | {"last_seen": f"{agent.last_seen:%Y-%m-%dT%H:%M:%SZ}"}
+    )
+
+
+def _letter_shape(letter: Letter, redactor: Redactor) -> Any:
+    return redactor.redact_document(
+        {
+            "id": letter.id,
+            "from": letter.sender,
+            "type": letter.sort.value,
+            "text": letter.text,
+            "data": dict(letter.data),
+            "created_at": f"{letter.created:%Y-%m-%dT%H:%M:%SZ}",
+        }
+    )
+
+
+def _event_shape(event: Event, redactor: Redactor) -> Any:
+    return redactor.redact_document(
+        {
+            "id": event.id,
+            "type": event.type,
+            "agent": event.agent,
+            "data": dict(event.data),
+            "at": f"{event.at:%Y-%m-%dT%H:%M:%SZ}",
+        }
+    )

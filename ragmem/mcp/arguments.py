@@ -1,0 +1,122 @@
+"""Check what an agent hands to a tool against the tool's parameters, with a next step where it is wrong."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ragmem.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragmem.mcp.definitions import Schema, Tool
+
+SHOWN = 60
+"""Characters of a wrong value that the error quotes."""
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (dict,),
+}
+_WORDS = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object of texts",
+}
+
+
+def checked(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call: without those left empty, with the defaults of those not given.
+
+    Models hand in a number or a list as text, and "" or null for what they do not want; each is taken as it
+    is meant. Raises UsageError for an argument that is not known, missing or of another form.
+    """
+    properties: dict[str, Schema] = tool.parameters["properties"]
+    for name in arguments:
+        if name not in properties:
+            raise UsageError(
+                f'{tool.name} has no argument "{name[:SHOWN]}"',
+                hint=f"it has: {', '.join(properties) or 'none'}",
+            )
+    found: dict[str, Any] = {}
+    for name, schema in properties.items():
+        value = _meant(schema, arguments.get(name))
+        if value is not None:
+            found[name] = _checked(name, schema, value)
+        elif name in tool.parameters.get("required", ()):
+            raise UsageError(f'{tool.name} needs the argument "{name}"', hint=_help(name, schema))
+        elif "default" in schema:
+            found[name] = schema["default"]
+    return found
+
+
+def _meant(schema: "Schema", value: Any) -> Any:
+    """Return a value in the form that is wanted where it is one in other clothes; None for none."""
+    kind = schema["type"]
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = clean(value)
+        if not value.strip():
+            return None
+        if kind in {"integer", "number", "boolean"} or (
+            kind in {"array", "object"} and value.lstrip()[:1] in "[{"
+        ):
+            value = _read(value)
+    if kind == "array" and not isinstance(value, list | tuple | dict):
+        return [_read(value) if schema["items"]["type"] == "integer" and isinstance(value, str) else value]
+    if kind == "integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text.strip())
+    except (ValueError, RecursionError):
+        return text
+
+
+def _checked(name: str, schema: "Schema", value: Any) -> Any:
+    kind = schema["type"]
+    right = isinstance(value, _TYPES[kind]) and isinstance(value, bool) == (kind == "boolean")
+    if kind == "array":
+        wanted = _TYPES[schema["items"]["type"]]
+        right = right and all(isinstance(item, wanted) and not isinstance(item, bool) for item in value)
+    if kind == "object":
+        right = right and all(isinstance(item, str) for item in value.values())
+    if not right:
+        raise UsageError(f"{name} is {_shown(value)}, not {_WORDS[kind]}", hint=_help(name, schema))
+    if "enum" in schema and value not in schema["enum"]:
+        if str(value).lower() in schema["enum"]:
+            return str(value).lower()
+        raise UsageError(f"there is no {name} {_shown(value)}", hint=f"one of: {', '.join(schema['enum'])}")
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if (least is not None and not value >= least) or (most is not None and not value <= most):
+        bounds = f"from {least} to {most}" if most is not None else f"{least} or more"
+        raise UsageError(f"{name} is {value}", hint=f"give a number {bounds}")
+    if kind == "array":
+        return [clean(item) if isinstance(item, str) else item for item in value]
+    if kind == "object":
+        return {clean(key): clean(item) for key, item in value.items()}
+    return value
+
+
+def clean(text: str) -> str:
+    """Return a text without NUL and halves of characters, which neither the database nor a terminal takes."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return f'"{text[:SHOWN]}"'
+
+
+def _help(name: str, schema: "Schema") -> str:
+    told = schema.get("description")
+    return f"{name}: {told}" if told else f"{name}: {_WORDS[schema['type']]}"

@@ -1,0 +1,95 @@
+"""One call of a tool: the memory, who calls from where, with which arguments; and what comes of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragmem.api.home import now
+from ragmem.domain.model import USER
+from ragmem.readers.roots import marked_root
+
+if TYPE_CHECKING:
+    from ragmem.api.memory import Ragmem
+    from ragmem.domain.secrets.redaction import Redactor
+
+EVERYWHERE = frozenset({"*", "all"})
+"""What stands for all projects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a tool says: text for the model, and the same as data."""
+
+    text: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: `arguments` are checked, `cwd` is where the caller works, `session` and `agent` who it is."""
+
+    memory: "Ragmem"
+    arguments: Mapping[str, Any]
+    session: str = ""
+    agent: str = ""
+    cwd: Path | None = None
+
+    @property
+    def redactor(self) -> "Redactor":
+        """What takes secrets out of what is shown, by the rules of the home."""
+        return self.memory.redactor
+
+    @property
+    def place(self) -> Path:
+        """Where the caller works."""
+        return self.cwd or self.memory.cwd
+
+    def asking(self, arguments: Mapping[str, Any]) -> "Call":
+        """Return the call of the same caller with other arguments."""
+        return replace(self, arguments=arguments)
+
+    def projects(self) -> tuple[str, ...] | None:
+        """Return the projects that are asked: the one that is named, else the caller's and the user's.
+
+        None is all: where `*` is named, and outside of any project. In one of which nothing is known yet they
+        are the user's alone. Raises NotFoundError.
+        """
+        named = self.arguments.get("project", "").strip()
+        if named.lower() in EVERYWHERE:
+            return None
+        if named:
+            # A look at what is not there would make it.
+            self.memory.require()
+            return self.memory.named_projects([named])
+        found = self.memory.projects_at(self.place)
+        return found if len(found) > 1 or marked_root(str(self.place), str(self.memory.home)) else None
+
+    def recalled(self, ids: Iterable[str]) -> None:
+        """Count memories as recalled by the session, each once however often it is read in it."""
+        # Whoever does not say who it is counts as one session a day.
+        self.memory.recalled_ids(ids, session=self.session or f"tools {now():%Y-%m-%d}")
+
+    def told_project(self, project: str) -> str:
+        """Return the name of a project."""
+        return "user" if project == USER else f"project {self._names().get(project, project)}"
+
+    def _names(self) -> Mapping[str, str]:
+        catalog = self.memory.catalog
+        return catalog.projects.names() if catalog.exists() else {}
+
+    def told_path(self, path: str) -> str:
+        """Return a path in one line, with ~ for the home."""
+        home = f"{self.memory.home}/"
+        return " ".join(("~/" + path.removeprefix(home) if path.startswith(home) else path).split())
+
+    def told_projects(self, projects: tuple[str, ...] | None) -> str:
+        """Return which projects these are, in words."""
+        if projects is None:
+            return "all projects"
+        names = self._names()
+        told = [names.get(project, project) for project in projects if project != USER]
+        if not told:
+            return "the user's memories"
+        return f"project {', '.join(told)}" + (" and the user's memories" if USER in projects else "")

@@ -1,0 +1,164 @@
+"""The tool `get`: memories in full, within a budget of tokens, with what replaced or is connected to them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragmem.domain.model import Memory
+from ragmem.domain.model.document_place import in_place
+from ragmem.domain.secrets.redaction import Redactor, cover
+from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN, announces, atoms, estimate_tokens
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.mcp.call import Call, Result
+from ragmem.mcp.framing import framed, one_line
+from ragmem.services.context.excerpt import REACH
+from ragmem.services.context.session_line import session_line
+from ragmem.services.lifecycle.feedback import living
+from ragmem.services.retrieval.shapes import memory_shape
+from ragmem.services.retrieval.superseding import standing, told_former, told_superseded
+
+MOST_IDS = 20
+CONNECTED, FORMER = 5, 3
+"""Memories of each sort that are named."""
+
+HEAD_TOKENS = 60
+"""What the lines about a memory take beside its text, by estimate."""
+
+LEAST_TOKENS = 40
+"""What is shown of a memory at least, however many are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The part of a text that is shown, and where to go on; None where nothing is left."""
+
+    text: str
+    tokens: int
+    rest: int | None
+
+
+def get(call: Call) -> Result:
+    """Return memories in full by ids or their beginnings; what there is none of is told beside the others."""
+    memories, unknown = _found(call)
+    if not memories:
+        raise unknown[0]
+    budget, offset = call.arguments["budget"], call.arguments["offset"]
+    if offset and len(memories) > 1:
+        raise UsageError("offset is for one memory", hint="give one id")
+    if offset >= len(memories[0].text):
+        raise UsageError(
+            f"the text has {len(memories[0].text):,} characters, and the offset is {offset:,}",
+            hint="give a smaller one",
+        )
+    call.recalled(memory.id for memory in memories)
+    lines: list[str] = []
+    shapes = []
+    for number, memory in enumerate(memories):
+        share = max(LEAST_TOKENS, budget // (len(memories) - number) - HEAD_TOKENS)
+        part = part_of(memory.text, offset, share, redactor=call.redactor)
+        budget -= part.tokens + HEAD_TOKENS
+        about, more = _about(call, memory)
+        lines += [*([""] if lines else []), *about, part.text.strip("\n")]
+        if part.rest is not None:
+            left = estimate_tokens(memory.text[part.rest :])
+            lines.append(f"[cut: about {left:,} tokens more; get it alone with offset={part.rest}]")
+        shapes.append(
+            {
+                **memory_shape(memory, redactor=call.redactor),
+                "text": part.text,
+                "next_offset": part.rest,
+                **more,
+            }
+        )
+    lines += [f"{error}; {error.hint}" for error in unknown]
+    return Result(framed(lines), {"memories": shapes, "unknown": [str(error) for error in unknown]})
+
+
+def _found(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
+    ids: Sequence[str] = call.arguments["ids"]
+    if not ids:
+        raise UsageError("get needs an id", hint="search lists ids")
+    if len(ids) > MOST_IDS:
+        raise UsageError(f"{len(ids)} ids are too many", hint=f"give up to {MOST_IDS}")
+    if not call.memory.is_stored():
+        raise NotFoundError("memory is empty: nothing was ever stored here", hint="remember stores a text")
+    found: dict[str, Memory] = {}
+    unknown = []
+    for prefix in dict.fromkeys(ids):
+        try:
+            memory = living(call.memory.catalog, prefix.strip().strip("[]"))
+        except NotFoundError as error:
+            archived = "archive" in str(error)
+            unknown.append(error if archived else NotFoundError(str(error), hint="search lists ids"))
+        else:
+            found[memory.id] = memory
+    return list(found.values()), unknown
+
+
+def part_of(text: str, start: int, tokens: int, redactor: Redactor) -> Part:
+    """Return the part of a text from a place on that has so many tokens, without secrets, in whole sentences.
+
+    What is longer than that by itself, such as a long listing, is cut between its characters.
+    """
+    end, used = start, 0
+    complete, spent = start, 0
+    for first, last in atoms(text):
+        if last <= start:
+            continue
+        cost = estimate_tokens(text[end:last])
+        if used + cost > tokens:
+            break
+        end, used = last, used + cost
+        if not announces(text, (first, last)):
+            complete, spent = end, used
+    else:
+        complete, spent = end, used
+    # A heading stands with what it announces.
+    end, used = (complete, spent) if complete > start else (end, used)
+    if end == start:
+        end = min(len(text), start + max(1, tokens * CHARACTERS_PER_TOKEN))
+        used = estimate_tokens(text[start:end])
+    base = max(0, start - REACH)
+    near = text[base : end + REACH]
+    shown = cover(near, redactor.find(near), start - base, end - base)
+    return Part(shown, used, end if text[end:].strip() else None)
+
+
+def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines above a text: what it is, from where, what it has to do with others; and as data."""
+    catalog = call.memory.catalog
+    superseded, replaced = standing(catalog, memory)
+    said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value}"]
+    if memory.category.value != "none":
+        said.append(memory.category.value)
+    said += [
+        memory.source,
+        call.told_project(memory.scope.project),
+        one_line(memory.title, 120, redactor=call.redactor),
+    ]
+    if memory.uri.startswith("/"):
+        said.append(in_place(call.told_path(memory.uri), memory.metadata))
+    lines = [" | ".join(filter(None, said))]
+    if superseded:
+        lines.append(
+            f"{told_superseded(superseded)}: {one_line(superseded.reason, 160, redactor=call.redactor)}"
+        )
+    lines += [told_former(former, redactor=call.redactor) for former in replaced[:FORMER]]
+    if held := session_line(memory, redactor=call.redactor):
+        lines.append(held)
+    near = catalog.connections.neighbours(memory.id)[:CONNECTED]
+    others = [one.second if one.first == memory.id else one.first for one in near]
+    titles = catalog.memories.get(others)
+    connected = [
+        {
+            "id": key[:12],
+            "title": one_line(titles[key].title, 80, redactor=call.redactor),
+            "strength": round(one.strength, 3),
+        }
+        for key, one in zip(others, near, strict=True)
+        if key in titles
+    ]
+    if connected:
+        lines.append("connected: " + "; ".join(f"[{one['id']}] {one['title']}" for one in connected))
+    more = {"superseded_by": superseded.newer[:12] if superseded else None, "connected": connected}
+    return lines, more

@@ -1,0 +1,94 @@
+"""The tools that read typed records: knowledge by a question, episodes by a question or the last ones."""
+
+from collections.abc import Mapping, Sequence
+
+from ragmem.domain.model import Category
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.mcp.call import Call, Result
+from ragmem.mcp.framing import framed, noted, one_line
+from ragmem.services.records.knowledge import episode_shape, knowledge_shape, recent_episodes
+from ragmem.services.records.knowledge import search_episodes as episodes_for
+from ragmem.services.records.knowledge import search_knowledge as knowledge_for
+from ragmem.services.records.records import Recorded
+
+CONTENT = 600
+"""Characters of a content in the text of an answer; its data has more."""
+
+
+def search_knowledge(call: Call) -> Result:
+    """Answer a question with what was learnt; what is found counts as used."""
+    given = call.arguments
+    category = Category(given["category"]) if "category" in given else None
+    projects = call.projects()
+    found = knowledge_for(
+        call.memory, given["query"], category=category, projects=projects, limit=given["limit"]
+    )
+    call.recalled(item.id for item in found)
+    nothing = f"No {category or 'knowledge'} found in {call.told_projects(projects)}."
+    return _listed(
+        found,
+        nothing,
+        {"results": [knowledge_shape(item, redactor=call.redactor) for item in found]},
+        redactor=call.redactor,
+    )
+
+
+def search_episodes(call: Call) -> Result:
+    """Answer a question with what happened."""
+    projects = call.projects()
+    found = episodes_for(
+        call.memory, call.arguments["query"], projects=projects, limit=call.arguments["limit"]
+    )
+    call.recalled(item.id for item in found)
+    results = []
+    for item in found:
+        shape = episode_shape(item, redactor=call.redactor)
+        results.append(
+            {name: shape[name] for name in ("id", "title", "content", "session_id")}
+            | {"relevance_score": round(item.score, 4)}
+        )
+    return _listed(
+        found,
+        f"No episode found in {call.told_projects(projects)}.",
+        {"results": results},
+        redactor=call.redactor,
+    )
+
+
+def get_recent_episodes(call: Call) -> Result:
+    """Return the last episodes, newest first."""
+    session: str = call.arguments.get("session_id", "")
+    found = recent_episodes(
+        call.memory,
+        session=session,
+        current=call.session,
+        projects=call.projects(),
+        limit=call.arguments["limit"],
+    )
+    shapes = [episode_shape(item, redactor=call.redactor) for item in found]
+    names = ("id", "event_type", "title", "content", "created_at")
+    nothing = f'No episode of the session "{session[:60]}".' if session else "No episodes yet."
+    data = {"episodes": [{name: shape[name] for name in names} for shape in shapes]}
+    return _listed(found, nothing, data, redactor=call.redactor)
+
+
+def _listed(
+    found: Sequence[Recorded], nothing: str, data: Mapping[str, object], redactor: Redactor
+) -> Result:
+    lines = []
+    for item in found:
+        memory = item.memory
+        what = (
+            memory.category.value
+            if memory.category is not Category.NONE
+            else item.fields.get("event_type", "")
+        )
+        score = f" ({item.score:.2f})" if item.score else ""
+        title = one_line(memory.title, 120, redactor)
+        head = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {what} | {title}{score}"
+        lines += [head, f"  {one_line(_said(item), CONTENT, redactor=redactor)}"]
+    return Result(framed(lines or [nothing]), noted(data))
+
+
+def _said(item: Recorded) -> str:
+    return str(item.fields.get("content") or item.memory.text.partition("\n\n")[2])

@@ -1,0 +1,59 @@
+"""What is read by its address: a memory, an entity of the graph, the briefing and the state of the memory."""
+
+from urllib.parse import unquote
+
+from ragmem.errors import NotFoundError
+from ragmem.mcp.call import Call, Result
+from ragmem.mcp.framing import framed, one_line
+from ragmem.mcp.get import get
+from ragmem.mcp.timeline import briefing, status
+from ragmem.services.graph.shapes import entity_shape
+
+SCHEME = "ragmem://"
+BUDGET = 20_000
+"""Tokens of a memory that is read by its address: nobody reads it but on purpose."""
+
+SAID, NEIGHBOURS = 10, 15
+
+
+def resource(call: Call, uri: str) -> Result:
+    """Return the text of a resource; raises NotFoundError for an address that leads nowhere."""
+    sort, _, rest = uri.removeprefix(SCHEME).partition("/")
+    name = unquote(rest).strip()
+    if uri.startswith(SCHEME):
+        if sort == "memory" and name:
+            return get(call.asking({"ids": [name], "budget": BUDGET, "offset": 0}))
+        if sort == "entity" and name:
+            return _entity(call, name)
+        if sort == "briefing" and not name:
+            return briefing(call.asking({}))
+        if sort == "status" and not name:
+            return status(call.asking({}))
+    raise NotFoundError(
+        f'there is no resource "{uri[:200]}"', hint="ragmem://memory/ID or ragmem://entity/NAME"
+    )
+
+
+def _entity(call: Call, name: str) -> Result:
+    call.memory.require()
+    views = call.memory.graph(call.projects()).entity(name, limit=NEIGHBOURS)
+    shape = entity_shape(views, (), redactor=call.redactor)
+    lines: list[str] = []
+    for place in shape["entity"]["projects"]:
+        project = place["project"]
+        lines.append(
+            f"{place['name']}: {place['type']}, {place['degree']} relations, {call.told_project(project)}"
+        )
+        if place["aliases"]:
+            lines.append("also " + ", ".join(one["name"] for one in place["aliases"]))
+        lines += [
+            f"  [{one['id']}] {one['event_time'][:10]} {one_line(one['text'], 240, redactor=call.redactor)}"
+            for one in shape["memories"][:SAID]
+            if one["project"] == project
+        ]
+        lines += [
+            f"  {one['name']} ({one['type']}): {call.redactor.redact(one['keywords'])[0]}"
+            for one in shape["neighbours"]
+            if one["project"] == project
+        ]
+    return Result(framed(lines), shape)

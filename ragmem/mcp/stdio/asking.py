@@ -1,0 +1,150 @@
+"""Calls of tools, resources and prompts, made by the warm process, or in this one where there is none."""
+
+import _thread
+import time
+
+from ragmem import client
+from ragmem.mcp.definitions import tool_named
+from ragmem.mcp.stdio.protocol import (
+    INVALID_PARAMS,
+    LOOK_S,
+    NO_RESOURCE,
+    Refused,
+    called,
+    contents,
+    further,
+    is_over,
+    messages,
+    patience,
+    tool_of,
+)
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ragmem.api.memory import Ragmem
+    from ragmem.mcp.definitions import Profile, Tool
+    from ragmem.mcp.stdio.protocol import Params
+    from ragmem.mcp.stdio.session import Call
+
+PATIENCE_S = 55.0
+"""Seconds that a call waits for the warm process, its start included; clients give up after 60 and more."""
+
+UNSURE = (
+    "error: no answer came within {:.0f} seconds, and what was sent may be stored all the same\n"
+    "hint: search for it before you send it again"
+)
+
+
+class Asker:
+    """What answers the calls of one client; may be used from several threads."""
+
+    def __init__(self, data: str, *, session: str, profile: "Profile", structured: bool = False) -> None:
+        self._data = data
+        self._session = session
+        self._profile = profile
+        self._structured = structured
+        self._guard = _thread.allocate_lock()
+        self._memory: Ragmem | None = None
+
+    def answer(self, call: "Call") -> "Params":
+        """Return the result of a call; raises Refused for what MCP answers by an error."""
+        match call.method:
+            case "tools/call":
+                return self._tool(call)
+            case "resources/read":
+                return self._resource(call)
+            case _:
+                return self._prompt(call)
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._memory is not None:
+            self._memory.close()
+
+    def _tool(self, call: "Call") -> "Params":
+        name = _text(call.params, "name")
+        tool = tool_of(self._profile, name)
+        arguments = _object(call.params, "arguments")
+        told = self._waited(tool, arguments, call) if tool.waits else self._ask("tool", name, arguments, call)
+        return called(told, structured=tool.structured or self._structured)
+
+    def _waited(self, tool: "Tool", arguments: "Params", call: "Call") -> "Params":
+        """Ask again and again until something came, nobody waits any more, or the time is over."""
+        until = time.monotonic() + patience(arguments)
+        while True:
+            told = self._ask("tool", tool.name, arguments, call)
+            if is_over(told) or call.cancelled or time.monotonic() >= until:
+                return told
+            arguments = further(arguments, told)
+            time.sleep(LOOK_S)
+
+    def _resource(self, call: "Call") -> "Params":
+        uri = _text(call.params, "uri")
+        told = self._ask("resource", uri, {}, call)
+        if told["is_error"]:
+            raise Refused(INVALID_PARAMS if call.stateless else NO_RESOURCE, told["text"], {"uri": uri})
+        return contents(uri, told["text"])
+
+    def _prompt(self, call: "Call") -> "Params":
+        told = self._ask("prompt", _text(call.params, "name"), _object(call.params, "arguments"), call)
+        if told["is_error"]:
+            raise Refused(INVALID_PARAMS, told["text"])
+        return messages(told["text"])
+
+    def _ask(self, operation: str, name: str, arguments: "Params", call: "Call") -> "Params":
+        request = {
+            "op": operation,
+            "name": name,
+            "arguments": arguments,
+            "session": self._session,
+            "agent": call.agent,
+            "cwd": call.folder,
+        }
+        try:
+            if len(client.line_of(request, 0.0)) > client.MOST_BYTES:
+                raise Refused(INVALID_PARAMS, f"the arguments have more than {client.MOST_BYTES:,} bytes")
+        except RecursionError:
+            raise Refused(INVALID_PARAMS, "the arguments are nested too deep") from None
+        deadline = time.monotonic() + PATIENCE_S
+        told = client.ask(self._data, request, deadline=deadline)
+        if told is not None and "text" in told and "is_error" in told:
+            return told
+        tool = tool_named(name)
+        if time.monotonic() >= deadline and tool is not None and not tool.read_only:
+            return {"text": UNSURE.format(PATIENCE_S), "data": {}, "is_error": True}
+        return self._alone(request)
+
+    def _alone(self, request: "Params") -> "Params":
+        """Answer in this process."""
+        # Heavy, and of no use where there is a warm process.
+        from ragmem.api.memory import Ragmem  # noqa: PLC0415
+        from ragmem.errors import RagmemError  # noqa: PLC0415
+        from ragmem.mcp.operations import answer, failure  # noqa: PLC0415
+
+        try:
+            with self._guard:
+                if self._memory is None:
+                    self._memory = Ragmem.open()
+        except RagmemError as error:
+            # Settings that are wrong: whoever mends them need not begin another session.
+            return failure(error)
+        return answer(self._memory, request)
+
+
+def _text(params: "Params", name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str) or not value:
+        raise Refused(INVALID_PARAMS, f"{name} is missing, or no text")
+    return value
+
+
+def _object(params: "Params", name: str) -> "dict[str, Any]":
+    value = params.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Refused(INVALID_PARAMS, f"{name} is no object")
+    return value

@@ -1,0 +1,118 @@
+"""The tools that store: a text as an agent says it, or what it learnt and what happened as typed records."""
+
+from typing import Any
+
+from ragmem.api.home import now
+from ragmem.domain.model import Kind, State
+from ragmem.domain.records.record_types import RecordType
+from ragmem.domain.records.records import record
+from ragmem.errors import UsageError
+from ragmem.mcp.call import Call, Result
+from ragmem.services.ingestion.drafts import HandIn, draft_of_text
+from ragmem.services.ingestion.scope import finder
+from ragmem.services.records.knowledge import record_episode as episode_of
+from ragmem.services.records.knowledge import store_knowledge as knowledge_of
+from ragmem.services.records.records import Stored, add
+
+MOST_CHARS = 100_000
+"""Characters of a text that is remembered: one fact has far fewer."""
+
+WEAK = (
+    "weak: kept and found by its words, it fades unless something connects to it. Say what was decided, "
+    "caused or fixed, with names and reasons, and it is remembered better"
+)
+
+_CHANGES = {
+    "new": "remembered",
+    "changed": "remembered anew",
+    "unchanged": "known already",
+    "archived": "remembered again",
+}
+
+
+def remember(call: Call) -> Result:
+    """Store a text; durable when this returns, indexed as far as a model can be had."""
+    memory, given = call.memory, call.arguments
+    text: str = given["text"]
+    if len(text) > MOST_CHARS:
+        raise UsageError(
+            f"the text has {len(text):,} characters, at most {MOST_CHARS:,} are remembered",
+            hint="remember what matters of it; `ragmem ingest FILE` takes whole files",
+        )
+    projects = finder(memory.catalog, home=memory.home)
+    wish = HandIn(
+        kind=Kind(given["kind"]) if "kind" in given else None,
+        tags=tuple(given.get("tags", ())),
+        project=given.get("project", ""),
+    )
+    draft = draft_of_text(
+        text.encode(),
+        given.get("title", ""),
+        wish,
+        catalog=memory.catalog,
+        settings=memory.settings,
+        projects=projects,
+        cwd=call.place,
+    )
+    [stored] = memory.ingest([draft], projects=projects)
+    kept = stored.judged.memory
+    whose = call.told_project(kept.scope.project)
+    told = f"{_CHANGES[stored.change]}: [{kept.short_id}] {kept.kind.value}, {whose}"
+    notes = [WEAK] if kept.state is State.BUFFERED else []
+    if stored.note:
+        notes.append(f"stored, found by its words until it is indexed: {stored.note}")
+    data = {
+        "id": kept.short_id,
+        "full_id": kept.id,
+        "change": stored.change,
+        "kind": kept.kind.value,
+        "project": kept.scope.project,
+        "state": kept.state.value,
+        "notes": notes,
+    }
+    return Result("\n".join([told, *notes]), data)
+
+
+def store_knowledge(call: Call) -> Result:
+    """Store what was learnt."""
+    given = call.arguments
+    fields = {name: given[name] for name in ("category", "title", "content")}
+    stored = knowledge_of(
+        call.memory,
+        fields,
+        now=now(),
+        tags=given.get("tags", ()),
+        folder=call.place,
+    )
+    return _told(call, stored, {"knowledge_id": stored.memory.short_id})
+
+
+def record_episode(call: Call) -> Result:
+    """Store what happened."""
+    given = call.arguments
+    fields = {name: given[name] for name in ("event_type", "title", "content", "importance")}
+    fields |= {"session": call.session, "agent": call.agent}
+    stored = episode_of(
+        call.memory,
+        fields,
+        now=now(),
+        project=given.get("project", ""),
+        folder=call.place,
+    )
+    return _told(call, stored, {"episode_id": stored.memory.short_id})
+
+
+def add_session_insight(call: Call) -> Result:
+    """Store what a session did and learnt."""
+    fields: dict[str, Any] = {"session": call.session, **call.arguments}
+    wish = HandIn(project=fields.pop("project", ""), spec=fields.pop("spec", ""))
+    insight = record(RecordType.SESSION_INSIGHT, fields)
+    [stored] = add(call.memory, [insight], wish, now=now(), folder=call.place)
+    return _told(call, stored, {"id": stored.memory.short_id})
+
+
+def _told(call: Call, stored: Stored, data: dict[str, str]) -> Result:
+    kept = stored.memory
+    whose = call.told_project(kept.scope.project)
+    text = f"{_CHANGES[stored.change]}: [{kept.short_id}] {stored.type.value}, {whose}"
+    return Result(f"{text}\n{stored.note}" if stored.note else text, data)

@@ -1,0 +1,272 @@
+"""PDF: page by page, with headings, tables, footnotes and captions, in the order in which it is read."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any
+
+from ragmem.readers.documents.formats.pdf.pdf_blocks import Block, blocks_of, captioned
+from ragmem.readers.documents.formats.pdf.pdf_lines import Line, lines_of
+from ragmem.readers.documents.formats.pdf.pdf_order import reading_order
+from ragmem.readers.documents.formats.pdf.pdf_seen import drawn, scanned
+from ragmem.readers.documents.formats.pdf.pdf_tables import RuledTables
+from ragmem.readers.documents.formats.pictures import Pictures
+from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.ocr import is_installed
+
+_HEADING = 1.14  # times the size of the text
+_HEADING_CHARS = 150
+_BOLD_CHARS = 90
+_LEVELS = 4
+_EDGE_LINES = 2  # at the top and at the bottom, where headers and footers stand
+_REPEATED = 0.4  # of all pages
+_FEWEST_REPEATED = 3
+_READING = 0.6  # of the seconds, for the pages; laying them out takes less
+_MOST_UNREAD = 10_000  # pages, of those behind the last one that is read
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
+_NO_TITLE = re.compile(
+    r"untitled|\(?anonymous\)?|\(?unspecified\)?"
+    r"|microsoft \w+ - .*|.*\.(?:docx?|pptx?|xlsx?|tex|indd|dvi|pdf)",
+    re.IGNORECASE,
+)
+_LEADER = re.compile(r"(?:\s?\.){4,}")  # of a table of contents
+_NUMBER = re.compile(r"\d+|\b[ivxl]+$")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    number: int
+    lines: list[Line]
+    tables: dict[str, list[list[str]]]
+    pictures: tuple[Picture, ...]
+    is_blank: bool
+    """Nothing is drawn on it."""
+
+
+def read(path: str, limits: Limits) -> Converted:
+    """Return the pages that hold text; raises RefusedError for an encrypted document and a broken one."""
+    import pypdfium2  # type: ignore[import-untyped]
+
+    try:
+        document = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise RefusedError("it is encrypted", hint="save a copy without the password") from error
+        raise RefusedError("the file is damaged or cut short") from error
+    try:
+        if len(document) == 0:
+            raise RefusedError("the file is damaged or cut short")
+        pages, warnings, unread = _pages(document, path, limits)
+        converted = _converted(document, path, pages, warnings)
+        return replace(converted, unread=tuple(f"page={number}" for number in unread))
+    finally:
+        document.close()
+
+
+def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[str], list[int]]:
+    """Return the pages that hold text, warnings, and the numbers of pages that could not be read."""
+    count = min(len(document), limits.pages)
+    warnings = []
+    if len(document) > count:
+        warnings.append(f"{len(document) - count:,} pages beyond {count:,} are left out")
+    pages: list[_Page] = []
+    blank: list[int] = []
+    unread: list[int] = []
+    end = count
+    characters = 0
+    deadline = time.monotonic() + _READING * limits.seconds
+    pictures = Pictures(limits)
+    with RuledTables(path) as ruled:
+        for number in range(count):
+            if number and time.monotonic() > deadline:
+                warnings.append(f"{count - number:,} pages after page {number} are left out for lack of time")
+                end = number
+                break
+            page = _page(document, number, ruled, pictures, deadline)
+            if page is None:
+                warnings.append(f"page {number + 1} is damaged")
+                unread.append(number + 1)
+                continue
+            if page.lines:
+                pages.append(page)
+            else:
+                blank.append(number + 1)
+                # What is drawn may be a scan that was read before.
+                unread += [] if page.is_blank else [number + 1]
+            characters += sum(len(line.text) for line in page.lines)
+            if characters > limits.characters:
+                warnings.append(f"{len(document) - number - 1:,} pages after page {number + 1} are left out")
+                end = number + 1
+                break
+        if ruled.gave_up:
+            warnings.append(f"the tables of {ruled.gave_up:,} pages are read as text")
+    if blank:
+        unseen = limits.ocr and not is_installed()
+        why = "; tesseract, which reads scans, is not installed" if unseen else ""
+        warnings.append(f"{_told_blank(blank)}{why}")
+    unread += range(end + 1, min(len(document), end + _MOST_UNREAD) + 1)
+    return pages, warnings, unread
+
+
+def _page(
+    document: Any, number: int, ruled: RuledTables, pictures: Pictures, deadline: float
+) -> _Page | None:
+    """Return a page; None where PDFium cannot make one of it."""
+    import pypdfium2
+
+    limits = pictures.limits
+
+    try:
+        page = document[number]
+    except pypdfium2.PdfiumError:
+        return None
+    try:
+        found = ruled.of(page, number)
+        lines = lines_of(page, without=[box for box, _ in found])
+        tables = {f"table {place}": cells for place, (_, cells) in enumerate(found)}
+        lines += [Line(name, box, 0.0, is_table=True) for name, (box, _) in zip(tables, found, strict=True)]
+        if not lines and limits.ocr:
+            lines = scanned(page, limits, deadline - time.monotonic())
+        if limits.described:
+            lines += drawn(page, pictures)
+        is_blank = not any(True for _ in page.get_objects(max_depth=1))
+        return _Page(number + 1, lines, tables, pictures.taken(), is_blank)
+    finally:
+        page.close()
+
+
+def _told_blank(pages: Sequence[int]) -> str:
+    shown = ", ".join(map(str, pages[:10]))
+    more = f" and {len(pages) - 10:,} more" if len(pages) > 10 else ""
+    return f"page {shown} has no text" if len(pages) == 1 else f"pages {shown}{more} have no text"
+
+
+def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[str]) -> Converted:
+    sizes = Counter[float]()
+    for page in pages:
+        for line in page.lines:
+            sizes[line.size] += 0 if line.is_table else len(line.text)
+    usual = sizes.most_common(1)[0][0] if sizes else 0.0
+    running = _running(pages, usual)
+    sizes.clear()
+    laid: list[tuple[_Page, list[Block]]] = []
+    for page in pages:
+        edges = _edges(page)
+        kept = [line for line in page.lines if line not in edges or _mark(line, usual) not in running]
+        kept = kept or page.lines  # a form of one line a page
+        blocks = captioned(blocks_of(reading_order(kept)), page.tables)
+        laid.append((page, blocks))
+        for block in blocks:
+            if not block.is_table:
+                sizes[block.size] += len(block.text)
+    body = sizes.most_common(1)[0][0] if sizes else 0.0
+    levels = _levels((block for _, blocks in laid for block in blocks), body)
+    parts, section = [], ""
+    for page, blocks in laid:
+        texts, first = [], ""
+        for block in blocks:
+            level = _level(block, body, levels)
+            text = " ".join(block.text.split()) if level else _LEADER.sub(" …", block.text)
+            texts.append(f"{'#' * level} {text}" if level else text)
+            if level:
+                first = first or (text if not texts[:-1] else section or text)
+                section = text
+        parts.append(
+            Part(
+                "\n\n".join(texts),
+                f"page={page.number}",
+                f"page {page.number}",
+                first or section,
+                page.pictures,
+            )
+        )
+    facts = document.get_metadata_dict(skip_empty=True)
+    title = _title(facts.get("Title", ""), laid, levels, body) or PurePath(path).stem
+    metadata = {
+        name.lower(): told
+        for name in ("Author", "Subject", "Keywords")
+        if (told := facts.get(name, "").strip()) and not _NO_TITLE.fullmatch(told)
+    }
+    return Converted(tuple(parts), title, _moment(facts.get("CreationDate", "")), metadata, tuple(warnings))
+
+
+def _running(pages: Sequence[_Page], usual: float) -> set[str]:
+    """Return what stands at the edges of most pages: headers, footers and page numbers."""
+    counts = Counter[str]()
+    for page in pages:
+        counts.update({_mark(line, usual) for line in _edges(page)})
+    enough = max(_FEWEST_REPEATED, _REPEATED * len(pages))
+    return {mark for mark, count in counts.items() if count >= enough}
+
+
+def _edges(page: _Page) -> list[Line]:
+    """Return the lines at the top and at the bottom of a page."""
+    tops = sorted({line.box.top for line in page.lines})
+    outer = {*tops[:_EDGE_LINES], *tops[-_EDGE_LINES:]}
+    return [line for line in page.lines if line.box.top in outer and not line.is_table]
+
+
+def _mark(line: Line, usual: float) -> str:
+    """Return what is equal for the same line of other pages: its words and size, with any number.
+
+    In what is larger than the text the number counts: "Section 2" is another heading than "Section 1".
+    """
+    text = line.text.casefold()
+    return f"{line.size:g} {text if line.size >= _HEADING * usual else _NUMBER.sub('#', text)}"
+
+
+def _levels(blocks: Iterable[Block], body: float) -> dict[float, int]:
+    """Return the level of headings of each size, the largest first."""
+    sizes = sorted({block.size for block in blocks if _is_large(block, body)}, reverse=True)
+    return {size: min(level, _LEVELS) for level, size in enumerate(sizes, start=1)}
+
+
+def _is_large(block: Block, body: float) -> bool:
+    return (
+        not block.is_table
+        and block.size >= _HEADING * body
+        and len(block.text) <= _HEADING_CHARS
+        and bool(_LETTER.search(block.text))
+    )
+
+
+def _level(block: Block, body: float, levels: dict[float, int]) -> int:
+    """Return the level of a heading, 0 for what is none: larger than the text, or a bold line of its own."""
+    if _is_large(block, body):
+        return levels[block.size]
+    stands_alone = (
+        block.bold
+        and not block.is_table
+        and block.lines == 1
+        and block.size >= body
+        and len(block.text) <= _BOLD_CHARS
+        and not block.text.endswith((".", ":", ",", ";"))
+        and bool(_LETTER.search(block.text))
+    )
+    return min(len(set(levels.values())) + 1, _LEVELS + 1) if stands_alone else 0
+
+
+def _title(
+    told: str, laid: Sequence[tuple[_Page, list[Block]]], levels: dict[float, int], body: float
+) -> str:
+    """Return the title that the document tells, else its first page's largest heading."""
+    told = " ".join(told.split())
+    if told and not _NO_TITLE.fullmatch(told):
+        return told
+    headings = [block for block in laid[0][1] if _is_large(block, body)] if laid else []
+    best = min(headings, key=lambda block: levels[block.size], default=None)
+    return " ".join(best.text.split()) if best else ""
+
+
+def _moment(told: str) -> str:
+    """Return a date of a PDF (D:20260315101500+01'00') as RFC 3339; empty where it is none."""
+    found = _DATE.match(told)
+    if found is None:
+        return ""
+    year, month, day, hour, minute, second, sign, hours, minutes = found.groups()
+    zone = f"{sign}{hours}:{minutes or '00'}" if sign else "+00:00"
+    return f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}{zone}"

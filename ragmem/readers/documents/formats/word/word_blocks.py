@@ -1,0 +1,209 @@
+"""The paragraphs, lists and tables of a Word file, in order, with what each of them is."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragmem.readers.documents.formats import marks, spans
+from ragmem.readers.documents.formats.package import child, local, value, whole, within
+from ragmem.readers.documents.formats.spans import Cell
+from ragmem.readers.documents.formats.word.word_runs import Line
+from ragmem.readers.documents.formats.word.word_story import Story
+from ragmem.readers.documents.formats.word.word_styles import BODY, switch
+
+_DEEPEST = 40
+"""Tables within tables and boxes within boxes that are followed."""
+
+_IGNORED = frozenset({"sectPr", "del", "moveFrom", "sdtPr", "sdtEndPr", "tblPr", "tblGrid", "customXmlPr"})
+_MOST_LEVELS = 8
+
+
+@dataclass(slots=True)
+class Block:
+    """A paragraph, an item, a heading, a line of code, or a table; `below` is what belongs under it."""
+
+    kind: str
+    text: str
+    level: int = 0
+    rows: list[list[Cell]] = field(default_factory=list)
+    headings: int | None = None
+    below: list[str] = field(default_factory=list)
+    merges: bool = False
+    caption: str = ""
+
+
+def blocks(node: Any, story: Story, depth: int) -> Iterator[Block]:
+    """Yield the blocks within the body, a cell, a box or a note."""
+    if depth > _DEEPEST:
+        return
+    pending = ""
+    for each in node:
+        name = local(each)
+        if name in _IGNORED:
+            continue
+        if name == "p":
+            for block in _paragraph(each, story, depth, before=pending):
+                pending = block.text if block.merges else ""
+                if not block.merges:
+                    yield block
+        elif name == "tbl":
+            yield from _table(each, story, depth)
+        elif name != "Fallback" and not _is_contents(each):
+            yield from blocks(each, story, depth + 1)
+    if pending:
+        yield Block("text", pending)
+
+
+def _is_contents(node: Any) -> bool:
+    """Tell whether a part made by Word is the table of contents, which repeats the headings."""
+    gallery = within(node, "sdtPr", "docPartObj", "docPartGallery")
+    return gallery is not None and value(gallery, "val") == "Table of Contents"
+
+
+def _paragraph(node: Any, story: Story, depth: int, *, before: str) -> Iterator[Block]:
+    """Yield a paragraph, and the text boxes that hang on it; `before` is text that runs into it."""
+    properties = child(node, "pPr")
+    styled = child(properties, "pStyle")
+    style = value(styled, "val") if styled is not None else story.styles.default
+    line = Line(story, hidden=story.styles.is_hidden(style))
+    if before:
+        line.pieces.append(before)
+    line.read(node)
+    text = line.text()
+    names = list(story.styles.names(style)) or [style.lower()]
+    if not any(re.fullmatch(r"toc \d|table of figures", name) for name in names[:1]):
+        block = _kind_of(text, node, line, style, names)
+        # A paragraph whose end was deleted with changes being tracked goes on in the next one.
+        block.merges = child(child(properties, "rPr"), "del") is not None
+        yield block
+    for box in line.boxes:
+        yield from blocks(box, story.beside(story.part, box), depth + 1)
+
+
+def _kind_of(text: str, node: Any, line: Line, style: str, names: list[str]) -> Block:
+    below = line.below
+    if not text.strip():
+        return Block("text", "", below=below)
+    properties = child(node, "pPr")
+    if names[0] == "title":
+        return Block("title", text, 1, below=below)
+    outlined = child(properties, "outlineLvl")
+    level = line.story.styles.outline(style)
+    if outlined is not None and value(outlined, "val") in set("0123456789"):
+        level = int(value(outlined, "val"))
+    label, depth = _label(properties, line.story, style)
+    if level < BODY:
+        front = f"{label} " if label else ""
+        return Block("heading", front + text, level + 1, below=below)
+    if label is not None and "\n\n" not in text:
+        return Block("item", marks.item(text, level=depth, label=label), below=below)
+    kind = "text"
+    if "caption" in names:
+        kind = "caption"
+    elif line.story.styles.is_code(style) or (line.written and line.monospaced >= line.written):
+        kind = "code"
+    elif names[0] in {"quote", "intense quote", "block text"}:
+        kind = "quote"
+    return Block(kind, text, below=below)
+
+
+def _label(properties: Any, story: Story, style: str) -> tuple[str | None, int]:
+    """Return what numbers a paragraph ("2.1", "" for a bullet, None outside of lists), and its level."""
+    number, level = story.styles.numbered(style)
+    own = child(properties, "numPr")
+    if level is None:
+        level = story.numbering.level_of_style(number, style)
+    if own is not None:
+        listed, deep = child(own, "numId"), child(own, "ilvl")
+        number = value(listed, "val") if listed is not None else number
+        level = whole(value(deep, "val"), level) if deep is not None else level
+    if not story.numbering.is_list(number):
+        return None, 0
+    level = min(max(level, 0), _MOST_LEVELS)
+    return story.numbering.next_label(number, level), level
+
+
+def _table(node: Any, story: Story, depth: int) -> Iterator[Block]:
+    rows = [each for each in _rows(node) if child(child(each, "trPr"), "del") is None]
+    below: list[str] = []
+    first = list(_cells(rows[0])) if rows else []
+    if len(rows) == 1 and (len(first) == 1 or any(child(cell, "tbl") is not None for cell in first)):
+        # A frame around text, or columns made with a table.
+        for cell in first:
+            yield from blocks(cell, story, depth + 1)
+        return
+    placed: list[list[tuple[int, int, str, Any]]] = []
+    for row in rows:
+        at = _skipped(row)
+        line = []
+        for cell in _cells(row):
+            settings = child(cell, "tcPr")
+            wide = child(settings, "gridSpan")
+            width = max(whole(value(wide, "val"), 1), 1) if wide is not None else 1
+            merged = child(settings, "vMerge")
+            going_on = merged is not None and value(merged, "val", "continue") == "continue"
+            line.append((at, min(width, 500), "" if going_on else _cell(cell, story, depth, below), going_on))
+            at += width
+        placed.append(line)
+    marked = 0
+    while marked < len(rows) and switch(child(rows[marked], "trPr"), "tblHeader"):
+        marked += 1
+    caption = within(node, "tblPr", "tblCaption")
+    block = Block("table", "", rows=_spanning(placed), headings=marked or None, below=below)
+    block.caption = value(caption, "val") if caption is not None else ""
+    yield block
+
+
+def _rows(node: Any) -> Iterator[Any]:
+    """Yield the rows of a table, also those in content controls, but not those of tables within."""
+    for each in node:
+        if local(each) == "tr":
+            yield each
+        elif local(each) in {"sdt", "sdtContent", "customXml", "ins"}:
+            yield from _rows(each)
+
+
+def _cells(row: Any) -> Iterator[Any]:
+    for each in row:
+        if local(each) == "tc":
+            if child(child(each, "tcPr"), "cellDel") is None:
+                yield each
+        elif local(each) in {"sdt", "sdtContent", "customXml", "ins"}:
+            yield from _cells(each)
+
+
+def _skipped(row: Any) -> int:
+    before = within(row, "trPr", "gridBefore")
+    return min(max(whole(value(before, "val"), 0), 0), 500) if before is not None else 0
+
+
+def _spanning(placed: list[list[tuple[int, int, str, Any]]]) -> list[list[Cell]]:
+    """Return cells with the rows that they cover: Word says in each row whether the one above goes on."""
+    going_on = [{at for at, _, _, continues in line if continues} for line in placed]
+    rows = []
+    for number, line in enumerate(placed):
+        cells = [Cell("")] * (line[0][0] if line else 0)
+        for at, width, text, continues in line:
+            if continues and number > 0:
+                continue
+            below = number + 1
+            while below < len(placed) and at in going_on[below]:
+                below += 1
+            cells.append(Cell(text, width, below - number))
+        rows.append(cells)
+    return rows
+
+
+def _cell(node: Any, story: Story, depth: int, below: list[str]) -> str:
+    """Return what a cell says in one line; its notes go below the table."""
+    told = []
+    for block in blocks(node, story, depth + 1):
+        if block.kind == "table":
+            told.append(spans.flat([[cell.text for cell in row] for row in block.rows]))
+        elif block.text.strip():
+            ends = told and (told[-1].startswith("- ") or block.kind == "item")
+            told.append(f"; {block.text.strip()}" if ends else block.text.strip())
+        below += block.below
+    text = marks.flat(" ".join(told)).replace(" ; ", "; ")
+    return re.sub(r"(^|; )- ", r"\1", text)

@@ -1,0 +1,1 @@
+"""Agents over HTTP: messages, signals, event streams."""

@@ -1,0 +1,217 @@
+"""The OpenAPI description of the whole server: what every operation shares is added in one place."""
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import orjson
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.responses import Response
+
+from ragmem.server.http.examples import ANSWERS, FORMS, MODELS
+from ragmem.server.http.failure_models import EVERYWHERE, Failure, Invalid, Problem
+from ragmem.server.http.workers import Workers
+from ragmem.server.security.guard import LOGIN_PATHS, OPEN_PATHS, SAFE_METHODS
+
+TAGS = {
+    "questions": "Ask the memory, with all filters of `ragmem query` and explained scores.",
+    "memories": "Memories one by one: list, look, store, rate, pin, forget.",
+    "graph": "What memories speak of, and how those things relate.",
+    "lifecycle": "How memories live: states, decay, what goes next and why, the archive.",
+    "gc": "Merge what connects, archive what is alone and empty; plan, carry out, take back.",
+    "overview": "The memory as a whole: counts, sources, time, health, what assistants were given.",
+    "query": "Questions, as LightRAG's server takes them.",
+    "documents": "Texts and files, as LightRAG's server takes them.",
+    "server": "Whether the server is up, and how one logs in.",
+    "session": "The cookie of a browser: log in, look, log out.",
+    "agents": "Agents that work at the same time: heartbeats, messages, signals, events.",
+    "ollama": "A chat over the memory, as clients of Ollama ask for it.",
+    "models": "The models, in the shapes of OpenAI's interface.",
+}
+"""What stands beside each group of operations; one that is not here has no words of its own."""
+
+SECURITY = {
+    "bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The token of the server: `ragmem serve --print-token` prints it.",
+    },
+    "key": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-API-Key",
+        "description": "The same token in a header of its own.",
+    },
+    "cookie": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "ragmem-session",
+        "description": "The cookie that `POST /session` sets, whose name ends in 12 digits of the token's"
+        " hash. What is not GET then also needs the header `X-CSRF-Token`, which `GET /session` tells.",
+    },
+}
+
+SUMMARY = 120
+"""Characters of a summary that is made of the first sentence of a description."""
+
+TELLING = 20
+"""Characters that a clause needs to say something by itself."""
+
+Schema = dict[str, Any]
+
+
+def describe(app: FastAPI, workers: Workers) -> None:
+    """Let the application describe itself this way at /openapi.json; made once, at the first question."""
+    making = asyncio.Lock()
+    made = b""
+
+    def described() -> Schema:
+        if app.openapi_schema is None:
+            app.openapi_schema = completed(
+                get_openapi(
+                    title=app.title, version=app.version, description=app.description, routes=app.routes
+                )
+            )
+        return app.openapi_schema
+
+    app.openapi = described  # type: ignore[method-assign]
+
+    @app.api_route("/openapi.json", methods=["GET", "HEAD"], include_in_schema=False)
+    async def description() -> Response:
+        nonlocal made
+        async with making:
+            # It takes a second and more of processor time, in which others want to be answered.
+            made = made or await workers.run(lambda: orjson.dumps(app.openapi()))
+        return Response(made, media_type="application/json")
+
+
+def completed(schema: Schema) -> Schema:
+    """Return a description with security, tags, the shared answers, and names of operations."""
+    components = schema.setdefault("components", {}).setdefault("schemas", {})
+    for shared in (Failure, Invalid, Problem):
+        made = shared.model_json_schema(ref_template="#/components/schemas/{model}")
+        made.pop("$defs", None)
+        components[shared.__name__] = made
+    for unused in ("HTTPValidationError", "ValidationError"):
+        components.pop(unused, None)
+    for name, given in MODELS.items():
+        if name in components:
+            components[name].setdefault("examples", [given])
+    for model in components.values():
+        for example in model.get("examples", ()):
+            _put_nulls_back(example, model, components)
+    schema["components"]["securitySchemes"] = SECURITY
+    names = _names(schema["paths"])
+    used: set[str] = set()
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            operation["operationId"] = names[path, method]
+            _summarise(operation)
+            _secure(operation, path, method)
+            _answers(operation)
+            _exemplify(operation, path, method)
+            used.update(operation.get("tags", ()))
+    schema["tags"] = [{"name": name, "description": text} for name, text in TAGS.items() if name in used]
+    return _shorter_names(schema)
+
+
+def _put_nulls_back(example: Any, schema: Schema, components: Schema) -> None:
+    """Put the fields that are null into an example: FastAPI leaves them out of all that it describes."""
+    for part in schema.get("anyOf", ()):
+        _put_nulls_back(example, part, components)
+    if "$ref" in schema:
+        _put_nulls_back(example, components[schema["$ref"].rpartition("/")[2]], components)
+    elif isinstance(example, list):
+        for one in example:
+            _put_nulls_back(one, schema.get("items", {}), components)
+    elif isinstance(example, dict):
+        for name, field in schema.get("properties", {}).items():
+            if name not in example and name in schema.get("required", ()):
+                example[name] = None
+            elif name in example:
+                _put_nulls_back(example[name], field, components)
+
+
+def _shorter_names(schema: Schema) -> Schema:
+    """Return the description with words for models of one name instead of the modules that they are in."""
+    text = json.dumps(schema)
+    for name in schema["components"]["schemas"]:
+        if "__" in name:
+            words = name.split("__")[2:]
+            short = "".join(part[:1].upper() + part[1:] for word in words for part in word.split("_"))
+            text = text.replace(f'/{name}"', f'/{short}"').replace(f'"{name}": ', f'"{short}": ')
+    shorter: Schema = json.loads(text)
+    return shorter
+
+
+def _exemplify(operation: Schema, path: str, method: str) -> None:
+    """Add examples where no model has one."""
+    example = ANSWERS.get((method, path))
+    for content in operation["responses"].get("200", {}).get("content", {}).values():
+        # A route that streams or not has a model for what is no stream.
+        streams_or_not = isinstance(example, str) and "$ref" in content.get("schema", {})
+        if example is not None and not streams_or_not:
+            content["example"] = example
+    if path in FORMS:
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            content["example"] = FORMS[path]
+
+
+def _names(paths: Mapping[str, Mapping[str, Schema]]) -> dict[tuple[str, str], str]:
+    """Return (path, method) -> a name that no other operation has: its own, or its function's."""
+    own = {
+        (path, method): _own_name(path, method, operation["operationId"])
+        for path, operations in paths.items()
+        for method, operation in operations.items()
+    }
+    counts = Counter(own.values())
+    return {
+        # One word, such as `tell`, says nothing among a hundred operations.
+        (path, method): name if counts[name] == 1 and "_" in name else _name_of_path(path, method)
+        for (path, method), name in own.items()
+    }
+
+
+def _own_name(path: str, method: str, identifier: str) -> str:
+    """Return an operation's name without what FastAPI appends to that of a function."""
+    return identifier.removesuffix(re.sub(r"\W", "_", path) + "_" + method)
+
+
+def _name_of_path(path: str, method: str) -> str:
+    words = [part for part in path.split("/") if part and "{" not in part]
+    return re.sub(r"\W", "_", "_".join([method, *words]))
+
+
+def _summarise(operation: Schema) -> None:
+    """Let the first sentence of the description be the summary where it was made of a function's name."""
+    text = operation.get("description", "")
+    first = text.split("\n\n")[0].replace("\n", " ").rstrip(".")
+    short = first.split("; ")[0].split(": ")[0]
+    # A clause that stands alone says little: "Do nothing", "Refuse".
+    first = short if len(short) > TELLING else first
+    made_of_name = operation.get("summary", "").istitle() or not operation.get("summary")
+    if made_of_name and first and len(first) <= SUMMARY:
+        operation["summary"] = first
+
+
+def _secure(operation: Schema, path: str, method: str) -> None:
+    if "security" in operation:
+        return
+    schemes: list[dict[str, list[str]]] = [{name: []} for name in SECURITY]
+    if path in OPEN_PATHS:
+        schemes = [{}] if path in LOGIN_PATHS and method.upper() not in SAFE_METHODS else [{}, *schemes]
+    operation["security"] = schemes
+
+
+def _answers(operation: Schema) -> None:
+    answers = operation["responses"]
+    for status, known in EVERYWHERE.items():
+        given = answers.get(str(status))
+        if given is None or (status == 422 and "HTTPValidationError" in str(given)):
+            answers[str(status)] = deepcopy(known)
+    operation["responses"] = dict(sorted(answers.items()))

@@ -1,0 +1,48 @@
+"""What a session is told over HTTP; plain functions that block, for the worker threads."""
+
+from pathlib import Path
+
+from ragmem.api.memory import Ragmem
+from ragmem.server.http.models import ContextRequest, ContextResponse
+from ragmem.services.context.context import Context
+
+_NOTHING = "nothing is stored yet"
+
+
+def context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
+    """Answer POST /context; raises NotFoundError for an unknown project."""
+    if not memory.is_stored():
+        return _response(Context(), _NOTHING)
+    memory.require()
+    named = memory.named_projects(request.projects or ())
+    # The folder that the server was started in says nothing about who asks over HTTP.
+    everywhere = not (named or request.cwd)
+    # A folder of a request is a name: nothing on disk is looked at, and git never runs in it.
+    projects = named or memory.projects_named_by(Path(request.cwd))
+    if not request.session:
+        block = memory.session_context(
+            request.prompt, projects=projects, everywhere=everywhere, tokens=request.max_total_tokens
+        )
+        return _response(block, "" if block.text else block.why_empty)
+    told = memory.anticipate(
+        request.session,
+        request.prompt,
+        event=request.event,
+        agent=request.agent,
+        assistant=request.assistant,
+        again=request.again,
+        projects=projects,
+        everywhere=everywhere,
+        tokens=request.max_total_tokens,
+    )
+    return _response(told.context, told.reason, told.notes)
+
+
+def _response(block: Context, reason: str, notes: tuple[str, ...] = ()) -> ContextResponse:
+    return ContextResponse(
+        context=block.text,
+        tokens=block.tokens if block.text else 0,
+        memory_ids=[memory.id for memory in block.memories],
+        reason=reason,
+        notes=list(notes),
+    )

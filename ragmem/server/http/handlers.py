@@ -1,0 +1,160 @@
+"""What the routes do with an open memory; plain functions that block, for the worker threads."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC
+
+from ragmem.api.memory import Ragmem, now
+from ragmem.domain.injection.purity import purified_text
+from ragmem.domain.model import USER, Draft, State, content_hash, digest
+from ragmem.domain.text.keywords import levels
+from ragmem.errors import ConflictError, UsageError
+from ragmem.server.http import answers
+from ragmem.server.http.models import QueryDataResponse, QueryRequest, TextRequest, TextResponse, TextsRequest
+from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.scope import identified
+from ragmem.services.retrieval.query import Answer, Question
+from ragmem.services.retrieval.routes import RoutedAnswer, ask_by_route, choose, route_shape
+
+_EMPTY = "nothing is stored yet: run `ragmem seed`, or POST /documents/text"
+
+
+def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
+    """Return the answer to a request; of all projects unless it names some.
+
+    Raises NotFoundError for an unknown project.
+    """
+    question = Question(
+        text=request.query,
+        limit=request.chunk_top_k or request.top_k or memory.settings.query.limit,
+        mode=request.engine_mode,
+        keywords=tuple(dict.fromkeys(request.ll_keywords)),
+        themes=tuple(dict.fromkeys(request.hl_keywords)),
+        expand=memory.settings.query.expand,
+        history=request.history,
+    )
+    wanted = None if request.route == "auto" else request.route
+    if not memory.is_stored():
+        return RoutedAnswer(Answer(question, (), "nothing", (_EMPTY,)), choose(question.text))
+    memory.require()
+    if request.projects is not None:
+        question = replace(question, projects=memory.named_projects(request.projects))
+    routed = ask_by_route(memory, question, wanted, now=now())
+    memory.recalled(routed.answer, session=request.session)
+    return routed
+
+
+def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
+    """Answer POST /query/data; a bypass retrieves nothing, as in LightRAG."""
+    if request.mode == "bypass":
+        return answers.bypassed()
+    routed = ask(memory, request)
+    document = answers.retrieved(
+        routed.answer,
+        request,
+        keywords=levels(request.query),
+        uris=memory.catalog.memories.uris,
+        redactor=memory.redactor,
+    )
+    if request.mode == "ragmem":
+        document.metadata["route"] = route_shape(routed)
+    return document
+
+
+def readable(memory: Ragmem) -> bool:
+    """Tell whether there is anything to read; reading never creates a database."""
+    if not memory.is_stored():
+        return False
+    memory.require()
+    return True
+
+
+def store_text(memory: Ragmem, request: TextRequest, *, replacing: bool = True) -> TextResponse:
+    """Answer POST /documents/text.
+
+    Without `replacing` raises ConflictError where the name has another text, which then stays as it is.
+    """
+    draft = _draft(memory, request, request.text, request.file_source, title=request.title)
+    if not replacing:
+        _refuse_other(memory, draft)
+    return _store(memory, [draft])
+
+
+def store_new(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
+    """Store drafts whose places are free, or have just these texts; else raise ConflictError for all."""
+    for draft in drafts:
+        _refuse_other(memory, draft)
+    return _store(memory, drafts)
+
+
+def store_texts(memory: Ragmem, request: TextsRequest) -> TextResponse:
+    """Answer POST /documents/texts; raises UsageError when texts and names are not as many."""
+    sources: Sequence[str | None] = request.file_sources or [None] * len(request.texts)
+    if len(sources) != len(request.texts):
+        raise UsageError(
+            f"there are {len(request.texts)} texts and {len(sources)} file_sources",
+            hint="give one file_source for each text, or none",
+        )
+    drafts = [
+        _draft(memory, request, text, source) for text, source in zip(request.texts, sources, strict=True)
+    ]
+    return _store(memory, drafts)
+
+
+def _draft(
+    memory: Ragmem, request: TextRequest | TextsRequest, text: str, source: str | None, *, title: str = ""
+) -> Draft:
+    raw = text.encode()
+    limit = memory.settings.seed.max_file_bytes
+    if len(raw) > limit:
+        raise UsageError(
+            f"the text is longer than {limit:,} bytes", hint="raise max_file_mb in [seed] of config.toml"
+        )
+    if not text.strip() or "\0" in text:
+        raise UsageError("the text is empty or has NUL bytes", hint="send text")
+    happened = request.event_time
+    wish = HandIn(
+        kind=request.kind,
+        tags=tuple(request.tags),
+        project=request.project or USER,
+        at=happened.replace(tzinfo=happened.tzinfo or UTC) if happened else None,
+    )
+    # The folder that the server was started in says nothing about a text that came over HTTP.
+    (draft,) = memory.hand_in([], wish, text=raw, title=title).drafts
+    return replace(
+        draft,
+        uri=purified_text(source or "", redactor=memory.redactor).strip()
+        or f"text:{content_hash(draft.text)[:16]}",
+    )
+
+
+def _refuse_other(memory: Ragmem, draft: Draft) -> None:
+    if not readable(memory):
+        return
+    [draft] = identified(memory.catalog, [draft])
+    new = judge(
+        draft, now=now(), sizes=memory.settings.chunking, keep_discarded=True, redactor=memory.redactor
+    ).memory
+    before = memory.catalog.memories.known([new.id]).get(new.id)
+    if before is not None and before.content_hash != new.content_hash:
+        raise ConflictError(
+            f'"{new.uri}" is there with another text: {new.id}',
+            hint="delete that one first (DELETE /documents/delete_document), or send another name",
+        )
+
+
+def _store(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
+    stored = memory.ingest(drafts)
+    fresh = sum(one.change != "unchanged" for one in stored)
+    said = f"{fresh} stored, {len(stored) - fresh} there already"
+    faint = sum(one.judged.memory.state is State.BUFFERED for one in stored)
+    if faint:
+        # Full text alone knows them, and LightRAG's modes do not look there.
+        said += f"; {faint} of little signal, found by the mode ragmem only"
+    return TextResponse(
+        status="success" if fresh else "duplicated",
+        message=said,
+        track_id=f"insert_{digest('track', now().isoformat(), *(one.id for one in stored))}",
+        memory_ids=[one.id for one in stored],
+    )

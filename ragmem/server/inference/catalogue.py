@@ -1,0 +1,108 @@
+"""Which models there are, and by which names they are asked for."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ragmem.api.memory import Ragmem
+from ragmem.backends.minilm import NAMES as BUNDLED
+from ragmem.config import LanguageModelSettings, ModelSettings
+from ragmem.errors import BackendError
+from ragmem.ports import Embedder, LanguageModel
+from ragmem.server.inference.failing import ApiError
+from ragmem.server.inference.models import Model
+from ragmem.services.models.found import FoundModel, found
+from ragmem.services.models.use import named
+
+DEFAULT = "default"
+"""A name for whichever model is configured."""
+
+NONE_CONFIGURED = "no language model is configured: name one below [language_model] of config.toml"
+
+
+def models_of(memory: Ragmem) -> list[Model]:
+    """Return the models that are configured and can be had; of others their own routes say what is wrong."""
+    models: list[Model] = []
+    for one in (_embedding, _chat):
+        with suppress(BackendError):
+            models += one(memory)
+    return models
+
+
+def model_of(memory: Ragmem, name: str) -> Model:
+    """Return the model of this id or alias, the embedder first; raises ApiError where there is none."""
+    for model in models_of(memory):
+        if name == model.id or name in model.aliases:
+            return model
+    raise _unknown(memory, name)
+
+
+def embedder_of(memory: Ragmem, name: str) -> Embedder:
+    """Return the configured embedder; raises ApiError for another name, BackendError where it fails."""
+    # Not the one whose vectors are in the store, where another was configured meanwhile: it will be gone.
+    embedder = memory.models.wanted.embedder
+    _check(memory, name, embedder.model_id, _aliases(memory, embedder.model_id, memory.settings.models))
+    return embedder
+
+
+def language_model_of(memory: Ragmem, name: str) -> LanguageModel:
+    """Return the configured language model; errors as of `embedder_of`, ApiError where there is none."""
+    model = memory.answering_model
+    if model is None:
+        # Not a 503: clients would ask again and again.
+        raise ApiError(404, NONE_CONFIGURED, param="model", code="model_not_found")
+    _check(memory, name, model.model_id, _aliases(memory, model.model_id, memory.settings.language_model))
+    return model
+
+
+def _embedding(memory: Ragmem) -> Iterator[Model]:
+    embedder = memory.models.wanted.embedder
+    settings = memory.settings.models
+    yield Model(
+        id=embedder.model_id,
+        owned_by=settings.backend,
+        kind="embedding",
+        dimensions=embedder.dimensions,
+        aliases=_aliases(memory, embedder.model_id, settings),
+    )
+
+
+def _chat(memory: Ragmem) -> Iterator[Model]:
+    model = memory.answering_model
+    settings = memory.settings.language_model
+    if model is not None:
+        yield Model(
+            id=model.model_id,
+            owned_by=settings.backend or "given",
+            kind="chat",
+            aliases=_aliases(memory, model.model_id, settings),
+        )
+
+
+def _aliases(memory: Ragmem, model_id: str, chosen: ModelSettings | LanguageModelSettings) -> list[str]:
+    """Return by which other names a model is known: as it is configured, and as `models list` shows it."""
+    names = [DEFAULT, chosen.model, named(chosen) if chosen.backend else ""]
+    if model_id in BUNDLED:
+        names += sorted(BUNDLED)
+    elif chosen.model.startswith(("/", "~", ".")):
+        folder = Path(chosen.model).expanduser()
+        names += [one.name for one in _found(memory) if one.folder == folder]
+    return [name for name in dict.fromkeys(names) if name and name != model_id]
+
+
+def _found(memory: Ragmem) -> list[FoundModel]:
+    return found(memory.settings.places.data, os.environ, home=memory.home)
+
+
+def _check(memory: Ragmem, name: str, model_id: str, aliases: list[str]) -> None:
+    if name != model_id and name not in aliases:
+        raise _unknown(memory, name)
+
+
+def _unknown(memory: Ragmem, name: str) -> ApiError:
+    shown = name if len(name) <= 80 else f"{name[:79]}…"
+    message = f'there is no model "{shown}"; GET /v1/models lists those there are'
+    if name in BUNDLED or any(one.name == name for one in _found(memory)):
+        message = f'the model "{shown}" is here and not configured; GET /v1/models lists those that are'
+    return ApiError(404, message, param="model", code="model_not_found")

@@ -1,0 +1,84 @@
+"""Texts into vectors, some at a time, so that a question has its turn in between."""
+
+import base64
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ragmem.ports import Embedder
+from ragmem.server.http.workers import Workers
+from ragmem.server.inference.failing import ApiError
+from ragmem.server.inference.models import (
+    LONGEST_TEXT,
+    MOST_TEXTS,
+    Embedding,
+    EmbeddingRequest,
+    EmbeddingResponse,
+    EmbeddingUsage,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+AT_ONCE = 32
+"""Texts that are embedded before somebody else has a turn."""
+
+CHARACTERS_PER_TOKEN = 4
+
+
+def texts_of(request: EmbeddingRequest) -> list[str]:
+    """Return the texts; raises ApiError for tokens, and for texts that no model takes."""
+    given = [request.input] if isinstance(request.input, str) else request.input
+    texts = [text for text in given if isinstance(text, str)]
+    if len(texts) < len(given):
+        raise ApiError(400, "tokens are refused: send text, which the model cuts into its own", param="input")
+    if not 0 < len(texts) <= MOST_TEXTS:
+        raise ApiError(400, f"there are {len(texts):,} texts; send 1 to {MOST_TEXTS:,}", param="input")
+    if not all(texts):
+        raise ApiError(400, "a text is empty", param="input")
+    if any(len(text) > LONGEST_TEXT for text in texts):
+        raise ApiError(
+            400,
+            f"a text has more than {LONGEST_TEXT:,} characters",
+            param="input",
+            code="context_length_exceeded",
+        )
+    # Half a surrogate pair is no character; a tokenizer would raise where it is met.
+    return [text.encode("utf-8", "replace").decode() for text in texts]
+
+
+async def embed(
+    embedder: Embedder, request: EmbeddingRequest, workers: Workers, *, gone: Callable[[], Awaitable[bool]]
+) -> EmbeddingResponse:
+    """Return the vectors; ends early, with what there is, where `gone` says that nobody wants them."""
+    texts = texts_of(request)
+    if request.dimensions is not None:
+        length = await workers.run(lambda: embedder.dimensions)
+        if request.dimensions != length:
+            raise ApiError(
+                400, f'vectors of "{embedder.model_id}" have {length} dimensions', param="dimensions"
+            )
+    found: list[Embedding] = []
+    for begin in range(0, len(texts), AT_ONCE):
+        part = texts[begin : begin + AT_ONCE]
+        rows = await workers.ask(lambda part=part: embedder.embed(part, role=request.input_type))  # type: ignore[misc]
+        found += [
+            Embedding(index=begin + place, embedding=_encoded(row, request.encoding_format))
+            for place, row in enumerate(rows)
+        ]
+        if await gone():
+            break
+    tokens = sum(-(-len(text) // CHARACTERS_PER_TOKEN) for text in texts)
+    return EmbeddingResponse(
+        data=found,
+        model=embedder.model_id,
+        usage=EmbeddingUsage(prompt_tokens=tokens, total_tokens=tokens),
+    )
+
+
+def _encoded(row: "NDArray[np.float32]", form: str) -> list[float] | str:
+    if form == "base64":
+        return base64.b64encode(np.ascontiguousarray(row, dtype="<f4").tobytes()).decode("ascii")
+    numbers: list[float] = row.tolist()
+    return numbers

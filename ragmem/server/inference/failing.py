@@ -1,0 +1,121 @@
+"""Errors in the shape of OpenAI's API, which its clients turn into their own exceptions."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from ragmem.errors import RagmemError
+from ragmem.server.http.failure_models import declared
+from ragmem.server.http.failures import RETRY_AFTER, status_of
+
+INVALID = "invalid_request_error"
+_BUSY = frozenset({429, 503})
+
+
+class RefusalDetail(BaseModel):
+    """What went wrong, as OpenAI's clients read it."""
+
+    message: str = Field(description="One line, and what to do about it.")
+    type: str = Field(description="`invalid_request_error`, `server_error` or `rate_limit_error`.")
+    param: str | None = Field(default=None, description="The field that is wrong.")
+    code: str | None = Field(default=None, description="`model_not_found`, `context_length_exceeded` ...")
+
+
+class Refusal(BaseModel):
+    """An error of the models' routes."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "error": {
+                        "message": 'there is no model "gpt-5"; GET /v1/models lists those there are',
+                        "type": "invalid_request_error",
+                        "param": "model",
+                        "code": "model_not_found",
+                    }
+                }
+            ]
+        }
+    )
+
+    error: RefusalDetail
+
+
+class ApiError(Exception):
+    """A request that is refused, in the words of OpenAI's API."""
+
+    def __init__(
+        self, status: int, message: str, *, param: str | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.param = param
+        self.code = code
+
+
+def answered(status: int, message: str, *, param: str | None = None, code: str | None = None) -> JSONResponse:
+    """Return an error as its answer."""
+    headers = {"Retry-After": RETRY_AFTER} if status in _BUSY else None
+    detail = detail_of(status, message, param=param, code=code)
+    return JSONResponse({"error": detail}, status_code=status, headers=headers)
+
+
+def detail_of(
+    status: int, message: str, *, param: str | None = None, code: str | None = None
+) -> dict[str, Any]:
+    """Return what went wrong as the fields of `error`."""
+    kind = {429: "rate_limit_error"}.get(status, INVALID if status < 500 else "server_error")
+    return RefusalDetail(message=message, type=kind, param=param, code=code).model_dump()
+
+
+def told(error: RagmemError) -> str:
+    """Return an error with its next step in one line."""
+    return f"{error}; {error.hint}" if error.hint else str(error)
+
+
+class ModelsRoute(APIRoute):
+    """A route whose errors are in OpenAI's shape."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler with the errors mapped."""
+        handle = super().get_route_handler()
+
+        async def mapped(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except ApiError as error:
+                return answered(error.status, str(error), param=error.param, code=error.code)
+            except RequestValidationError as error:
+                first = error.errors()[0]
+                place = ".".join(str(step) for step in first["loc"] if step != "body")
+                return answered(
+                    400, f"{place}: {first['msg']}" if place else first["msg"], param=place or None
+                )
+            except RagmemError as error:
+                return answered(status_of(error), told(error))
+            except HTTPException as error:
+                return answered(error.status_code, str(error.detail))
+
+        return mapped
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the error answers of a route: all in OpenAI's shape, those of the guard in both."""
+    ours = {
+        400: "The request is wrong, or asks for what the model cannot do.",
+        404: "There is no such model.",
+        413: "The body is too large.",
+        429: "Too many requests; `Retry-After` says when to come again.",
+        503: "The model cannot be had, or none is configured.",
+    }
+    shaped: dict[int | str, dict[str, Any]] = {
+        status: {"model": Refusal, "description": ours[status]} for status in statuses
+    }
+    return {**declared(401, 403), **shaped}

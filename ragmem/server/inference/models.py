@@ -1,0 +1,240 @@
+"""The requests and answers of the models' routes, with the names of OpenAI's API."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from ragmem.services.retrieval.answering import MAX_TOKENS
+
+MOST_TEXTS = 2048
+"""Texts of a request, as OpenAI has it."""
+
+LONGEST_TEXT = 1_000_000
+"""Characters of a text; the model reads the beginning, as much as its window holds."""
+
+MOST_MESSAGES = 1_000
+MOST_TOKENS = 32_768
+
+ModelName = Annotated[str, StringConstraints(max_length=512)]
+
+
+def _example(**values: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [values]})
+
+
+class Model(BaseModel):
+    """A model that can be asked; `dimensions` is ours, and there for an embedder that was used already."""
+
+    model_config = _example(
+        id="all-MiniLM-L6-v2-int8-1",
+        object="model",
+        created=0,
+        owned_by="minilm",
+        kind="embedding",
+        dimensions=384,
+        aliases=["default"],
+    )
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = Field(default=0, description="Not known: 0.")
+    owned_by: str = Field(description="The backend that has it.")
+    kind: Literal["embedding", "chat"] = Field(description="Ours: what it is for.")
+    dimensions: int | None = Field(default=None, description="Ours: the length of an embedder's vectors.")
+    aliases: list[str] = Field(default_factory=list, description="Ours: other names that it answers to.")
+
+
+class ModelList(BaseModel):
+    """The models that are configured."""
+
+    model_config = _example(object="list", data=[])
+
+    object: Literal["list"] = "list"
+    data: list[Model]
+
+
+class EmbeddingRequest(BaseModel):
+    """Texts to be turned into vectors."""
+
+    model_config = _example(model="default", input=["how do we deploy"], encoding_format="float")
+
+    input: str | list[str] | list[int] | list[list[int]] = Field(
+        description="A text, or up to 2,048. Tokens instead of text are refused: each model has its own."
+    )
+    model: ModelName = Field(default="default", description="An id or alias of GET /v1/models.")
+    encoding_format: Literal["float", "base64"] = Field(
+        default="float", description="base64: 32-bit floats, little-endian; OpenAI's client asks for that."
+    )
+    dimensions: int | None = Field(
+        default=None, ge=1, description="Refused where it is not the model's own length."
+    )
+    user: str | None = Field(default=None, description="Has no effect.")
+    input_type: Literal["query", "document"] = Field(
+        default="document", description="Ours: what the texts are, for models that tell questions from texts."
+    )
+
+
+class Embedding(BaseModel):
+    """The vector of one text, of unit length."""
+
+    model_config = _example(object="embedding", index=0, embedding=[0.6, 0.8])
+
+    object: Literal["embedding"] = "embedding"
+    index: int
+    embedding: list[float] | str
+
+
+class EmbeddingUsage(BaseModel):
+    """Tokens, estimated at four characters each."""
+
+    prompt_tokens: int
+    total_tokens: int
+
+
+class EmbeddingResponse(BaseModel):
+    """The vectors in the order of the texts."""
+
+    model_config = _example(
+        object="list",
+        model="all-MiniLM-L6-v2-int8-1",
+        data=[{"object": "embedding", "index": 0, "embedding": [0.6, 0.8]}],
+        usage={"prompt_tokens": 5, "total_tokens": 5},
+    )
+
+    object: Literal["list"] = "list"
+    data: list[Embedding]
+    model: str
+    usage: EmbeddingUsage
+
+
+class TextPart(BaseModel):
+    """A part of a message; only text is read."""
+
+    type: str = Field(max_length=64)
+    text: str | None = None
+
+
+class Message(BaseModel):
+    """One turn of a conversation."""
+
+    model_config = _example(role="user", content="How do we deploy?")
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[TextPart] | None = None
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text, its parts one after the other."""
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content)
+        return self.content or ""
+
+
+class JsonSchema(BaseModel):
+    """The schema of the answer."""
+
+    name: str = Field(default="answer", max_length=256)
+    given: dict[str, Any] | None = Field(default=None, alias="schema")
+    strict: bool | None = None
+
+
+class ResponseFormat(BaseModel):
+    """In which form the answer is wanted."""
+
+    model_config = _example(type="text")
+
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: JsonSchema | None = None
+
+
+class StreamOptions(BaseModel):
+    """What a stream tells besides."""
+
+    include_usage: bool = Field(default=False, description="A last chunk with the usage, and no choices.")
+
+
+class ChatRequest(BaseModel):
+    """A conversation to be gone on with. Unknown fields have no effect."""
+
+    model_config = _example(
+        model="default", messages=[{"role": "user", "content": "How do we deploy?"}], stream=False
+    )
+
+    messages: list[Message] = Field(min_length=1, max_length=MOST_MESSAGES)
+    model: ModelName = Field(default="default", description="An id or alias of GET /v1/models.")
+    stream: bool | None = Field(default=None, description="Chunks as server-sent events.")
+    stream_options: StreamOptions | None = None
+    max_tokens: int | None = Field(
+        default=None, ge=1, description=f"Tokens of the answer, {MAX_TOKENS:,} unless given."
+    )
+    max_completion_tokens: int | None = Field(default=None, ge=1, description="The same, by its newer name.")
+    stop: (
+        Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
+        | list[Annotated[str, StringConstraints(min_length=1, max_length=1_000)]]
+        | None
+    ) = Field(default=None, description="The answer ends before any of these, at most 4.")
+    response_format: ResponseFormat | None = None
+    n: int | None = Field(default=None, description="Only 1.")
+    temperature: float | None = Field(
+        default=None, description="Has no effect: the likeliest answer is given, the same each time."
+    )
+    tools: list[Any] | None = Field(default=None, description="Refused: no tool is called for anybody.")
+    functions: list[Any] | None = Field(default=None, description="Refused, as `tools`.")
+
+    @property
+    def most_tokens(self) -> int:
+        """Tokens of the answer."""
+        return min(MOST_TOKENS, self.max_completion_tokens or self.max_tokens or MAX_TOKENS)
+
+    @property
+    def stops(self) -> list[str]:
+        """The texts before which the answer ends."""
+        return [self.stop] if isinstance(self.stop, str) else self.stop or []
+
+
+class ChatUsage(BaseModel):
+    """Tokens, estimated at four characters each."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ChatMessage(BaseModel):
+    """What the model answered."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str
+    refusal: None = None
+
+
+class ChatChoice(BaseModel):
+    """The one answer."""
+
+    index: int = 0
+    message: ChatMessage
+    finish_reason: Literal["stop", "length"]
+    logprobs: None = None
+
+
+class ChatResponse(BaseModel):
+    """A whole answer."""
+
+    model_config = _example(
+        id="chatcmpl-8f14e45f",
+        object="chat.completion",
+        created=1763800000,
+        model="llama3.2",
+        choices=[
+            {"index": 0, "message": {"role": "assistant", "content": "With Helm."}, "finish_reason": "stop"}
+        ],
+        usage={"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
+    )
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    usage: ChatUsage

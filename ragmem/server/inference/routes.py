@@ -1,0 +1,149 @@
+"""The routes of the models: GET /v1/models and one of them, POST /v1/embeddings and /v1/chat/completions."""
+
+import secrets
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response, StreamingResponse
+
+from ragmem.api.memory import Ragmem
+from ragmem.errors import RagmemError
+from ragmem.ports import LanguageModel
+from ragmem.server.http.llm_workers import Speaking
+from ragmem.server.http.workers import Workers
+from ragmem.server.inference import catalogue, embedding
+from ragmem.server.inference.chatting import Asked, Stops, asked_of, completion, usage
+from ragmem.server.inference.failing import ModelsRoute, answered, responses, told
+from ragmem.server.inference.models import (
+    ChatChoice,
+    ChatMessage,
+    ChatRequest,
+    ChatResponse,
+    EmbeddingRequest,
+    EmbeddingResponse,
+    Model,
+    ModelList,
+    ModelName,
+)
+
+_STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
+
+
+def routes(memory: Ragmem, workers: Workers, speaking: Speaking) -> APIRouter:
+    """Return the routes over an open memory; language models answer in threads of their own."""
+    router = APIRouter(prefix="/v1", tags=["models"], route_class=ModelsRoute)
+
+    @router.get("/models", responses=responses(), response_model_exclude_none=True)
+    async def models() -> ModelList:
+        """Tell which models are configured: the embedder, and the language model where there is one."""
+        return ModelList(data=await workers.run(lambda: catalogue.models_of(memory)))
+
+    # A path: the names of hubs have slashes.
+    @router.get("/models/{model:path}", responses=responses(404), response_model_exclude_none=True)
+    async def model_by_name(model: Annotated[ModelName, Path()]) -> Model:
+        """Tell of one model, by its id or an alias."""
+        return await workers.run(lambda: catalogue.model_of(memory, model))
+
+    @router.post(
+        "/embeddings", responses=responses(400, 404, 413, 429, 503), response_model=EmbeddingResponse
+    )
+    async def embeddings(request: EmbeddingRequest, http: Request) -> Response:
+        """Turn texts into vectors of unit length, in OpenAI's shape."""
+        embedder = await workers.run(lambda: catalogue.embedder_of(memory, request.model))
+        found = await embedding.embed(embedder, request, workers, gone=http.is_disconnected)
+        # Half a million numbers: to validate and encode them by the framework takes longer than to make them.
+        return Response(orjson.dumps(found.model_dump()), media_type="application/json")
+
+    @router.post(
+        "/chat/completions",
+        responses={200: _STREAM, **responses(400, 404, 413, 429, 503)},
+        response_model=ChatResponse,
+    )
+    async def chat(request: ChatRequest) -> Any:
+        """Go on with a conversation, in OpenAI's shape; whole, or with `stream` in chunks.
+
+        The answer is the likeliest one. Earlier turns are told to the model as text. A failure after the
+        first chunk is an event {"error": ...}.
+        """
+        model = await workers.run(lambda: catalogue.language_model_of(memory, request.model))
+        asked = asked_of(request)
+        if not request.stream:
+            return await _whole(model, asked, speaking)
+        return await _streamed(model, request, asked, speaking)
+
+    return router
+
+
+async def _whole(model: LanguageModel, asked: Asked, speaking: Speaking) -> ChatResponse:
+    text = await speaking.run(lambda: "".join(completion(model, asked, whole=True)))
+    stops = Stops(asked.stops)
+    text = stops.before(text) + stops.rest()
+    return ChatResponse(
+        id=_identifier(),
+        created=int(time.time()),
+        model=model.model_id,
+        choices=[ChatChoice(message=ChatMessage(content=text), finish_reason="stop")],
+        usage=usage(asked, text),
+    )
+
+
+async def _streamed(
+    model: LanguageModel, request: ChatRequest, asked: Asked, speaking: Speaking
+) -> StreamingResponse:
+    parts = speaking.parts(lambda: completion(model, asked, whole=False))
+    # What fails before the first part is an answer with its own status.
+    first = await anext(parts, None)
+    events = _events(model, request, asked, first, parts)
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+async def _events(
+    model: LanguageModel,
+    request: ChatRequest,
+    asked: Asked,
+    first: str | None,
+    parts: AsyncGenerator[str, None],
+) -> AsyncIterator[bytes]:
+    base = {
+        "id": _identifier(),
+        "object": "chat.completion.chunk",
+        "created": int(time.time()),
+        "model": model.model_id,
+    }
+
+    def chunk(delta: dict[str, str], ending: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": ending, "logprobs": None}
+        return _event({**base, "choices": [choice]})
+
+    stops, said = Stops(asked.stops), ""
+    async with aclosing(parts):
+        yield chunk({"role": "assistant", "content": ""})
+        try:
+            part = first
+            while part is not None and not stops.reached:
+                if text := stops.before(part):
+                    said += text
+                    yield chunk({"content": text})
+                part = None if stops.reached else await anext(parts, None)
+            if text := stops.rest():
+                said += text
+                yield chunk({"content": text})
+        except RagmemError as error:
+            yield b"data: " + bytes(answered(503, told(error)).body) + b"\n\n"
+            return
+    yield chunk({}, "stop")
+    if request.stream_options is not None and request.stream_options.include_usage:
+        yield _event({**base, "choices": [], "usage": usage(asked, said).model_dump()})
+    yield b"data: [DONE]\n\n"
+
+
+def _event(content: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(content) + b"\n\n"
+
+
+def _identifier() -> str:
+    return f"chatcmpl-{secrets.token_hex(12)}"

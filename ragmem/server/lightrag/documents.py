@@ -1,0 +1,110 @@
+"""The routes for documents: what is stored, and texts to store."""
+
+from fastapi import APIRouter
+
+from ragmem.api.memory import Ragmem
+from ragmem.errors import NotFoundError
+from ragmem.server.http import handlers
+from ragmem.server.http.failure_models import EVERYWHERE, declared
+from ragmem.server.http.models import TextRequest, TextResponse, TextsRequest
+from ragmem.server.http.workers import Workers
+from ragmem.server.lightrag import document_list as shown
+from ragmem.server.lightrag.deletion import clear, delete
+from ragmem.server.lightrag.document_models import (
+    ClearResponse,
+    ConflictsResponse,
+    DeleteRequest,
+    DeleteResponse,
+    DocumentsResponse,
+    PaginatedRequest,
+    PaginatedResponse,
+    StatusCountsResponse,
+    TrackStatusResponse,
+)
+from ragmem.server.lightrag.upload_tracking import Tracks
+
+
+def routes(memory: Ragmem, workers: Workers, tracks: Tracks) -> APIRouter:
+    """Return the routes over an open memory; what blocks runs in the workers."""
+    router = APIRouter(prefix="/documents", tags=["documents"], responses=EVERYWHERE | declared(404))
+    _store(router, memory, workers, tracks)
+    _show(router, memory, workers, tracks)
+    _remove(router, memory, workers)
+    return router
+
+
+def _store(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) -> None:
+    @router.post("/text")
+    async def store_text(request: TextRequest) -> TextResponse:
+        """Store a text; it is durable and can be found when this returns.
+
+        A text of little signal, such as a lone line, is found by the mode `ragmem` only; `message` says so.
+        The same text again is `duplicated`; another text under the same `file_source` replaces the earlier.
+        """
+        return tracks.keep(await workers.run(lambda: handlers.store_text(memory, request)))
+
+    @router.post("/texts")
+    async def store_texts(request: TextsRequest) -> TextResponse:
+        """Store several texts; see /documents/text."""
+        return tracks.keep(await workers.run(lambda: handlers.store_texts(memory, request)))
+
+
+def _show(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) -> None:
+    @router.get("")
+    async def documents() -> DocumentsResponse:
+        """Return the latest 1,000 memories by LightRAG's states: `pending` ones wait for their vectors."""
+        return await workers.run(lambda: shown.listed(memory))
+
+    @router.post("/paginated")
+    async def paginated(request: PaginatedRequest) -> PaginatedResponse:
+        """Return a page of the memories as documents; all of them, of every project."""
+        return await workers.run(lambda: shown.paginated(memory, request))
+
+    @router.get("/status_counts")
+    async def status_counts() -> StatusCountsResponse:
+        """Return how many memories there are in each of LightRAG's states."""
+        return StatusCountsResponse(status_counts=await workers.run(lambda: shown.counts(memory)))
+
+    @router.get("/track_status/{track_id}")
+    async def track_status(track_id: str) -> TrackStatusResponse:
+        """Return what became of what was handed in; of several texts together it is known for some time.
+
+        Without documents where they were deleted, and where nothing is known of it.
+        """
+        ids = tracks.of(track_id)
+        return await workers.run(lambda: shown.tracked(memory, track_id, ids))
+
+    @router.get("/source_conflicts")
+    async def source_conflicts() -> ConflictsResponse:
+        """Return none: a memory is known by its whole path, so no two of them claim one."""
+        return ConflictsResponse(conflicts=[])
+
+
+def _remove(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
+    @router.delete("/delete_document")
+    async def delete_document(request: DeleteRequest) -> DeleteResponse:
+        """Move memories into the archive, all of them or none; `ragmem forget --undo` brings them back.
+
+        No file is deleted: what still lies in a source stays archived until its text changes.
+        """
+        return await workers.run(lambda: delete(memory, request))
+
+    @router.delete("", responses=EVERYWHERE | declared(404, 409))
+    async def clear_documents(confirm: str = "") -> ClearResponse:
+        """Move every memory into the archive, where `confirm` is `archive`; 409 otherwise.
+
+        LightRAG deletes everything at once and for good. Here it takes a word more, and can be undone.
+        """
+        return await workers.labour(lambda: clear(memory, confirm=confirm))
+
+    @router.post("/clear_cache")
+    async def clear_cache() -> ClearResponse:
+        """Do nothing: no answer is cached. LightRAG drops the answers of its language model."""
+        return ClearResponse(status="success", message="no answer of a language model is kept")
+
+    @router.post("/source_conflicts/repair")
+    async def repair_source_conflict() -> ConflictsResponse:
+        """Refuse: there are no such conflicts."""
+        raise NotFoundError(
+            "there is no conflict between sources", hint="a memory is known by its whole path"
+        )

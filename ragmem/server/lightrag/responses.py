@@ -1,0 +1,126 @@
+"""The response to a question: the context, what a language model would be asked, or its answer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragmem.api.memory import Ragmem
+from ragmem.domain.model import Match
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.errors import BackendError, UsageError
+from ragmem.server.http import answers, handlers
+from ragmem.server.http.models import QueryRequest, QueryResponse, Reference
+from ragmem.services.retrieval.answering import Answerer, Wanted, prompt_of
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A response as far as memory goes: its text, or with `answerer` what that is asked."""
+
+    text: str
+    references: list[Reference] | None
+    notes: list[str]
+    wanted: Wanted
+    answerer: Answerer | None = None
+
+    def parts(self) -> Iterator[str]:
+        """Yield the response in parts; raises BackendError where the model fails, also after some parts."""
+        if self.answerer is not None:
+            yield from self.answerer.stream(self.wanted)
+        else:
+            yield from paragraphs(self.text)
+
+
+def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
+    """Find what answers a request, and what a language model is to be asked of it.
+
+    Where nothing was found no model is asked: it would make something up. Raises UsageError for a bypass
+    without a model, and what `asking.ask` raises.
+    """
+    if request.mode == "bypass":
+        return _bypass(memory, request)
+    routed = handlers.ask(memory, request)
+    answer = routed.answer
+    block, matches = answers.context_block(answer, request, redactor=memory.redactor)
+    listed = answers.references(
+        matches, content=bool(request.include_chunk_content), redactor=memory.redactor
+    )
+    facts = [f"{fact.name.strip()}: {fact.value}" for fact in routed.shown]
+    notes = [*answer.notes, *facts]
+    text = block or "\n".join(facts) or answers.nothing_found(request)
+    answerer = None
+    if block and not (request.only_need_context or request.only_need_prompt):
+        answerer = _answerer(memory, notes)
+    # Only what a model is asked names its sources, and to look for secrets in their titles takes time.
+    asked = request.only_need_prompt or answerer is not None
+    wanted = _wanted(request, block, _sources(matches, listed, redactor=memory.redactor) if asked else ())
+    if request.only_need_prompt:
+        text = prompt_of(wanted)
+    return Prepared(text, listed if request.include_references else None, notes, wanted, answerer)
+
+
+def respond(prepared: Prepared, request: QueryRequest) -> QueryResponse:
+    """Answer POST /query, but for the time it takes; blocks where a language model answers.
+
+    Where the model fails, the context is the response and a note says why; a bypass raises BackendError.
+    """
+    text, generated = prepared.text, False
+    if prepared.answerer is not None:
+        try:
+            text, generated = prepared.answerer.answer(prepared.wanted), True
+        except BackendError as error:
+            if request.mode == "bypass":
+                raise
+            prepared.notes.append(f"not answered in words: {error.told}")
+    found = QueryResponse(response=text, response_time=0.0, notes=prepared.notes)
+    found.llm_generated = generated
+    if request.mode != "bypass":
+        found.references = prepared.references
+    return found
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield a text in its paragraphs, which together are the text."""
+    first, *others = text.split("\n\n")
+    yield first
+    for other in others:
+        yield f"\n\n{other}"
+
+
+def _bypass(memory: Ragmem, request: QueryRequest) -> Prepared:
+    wanted = _wanted(request, "", ())
+    if request.only_need_prompt or request.only_need_context:
+        return Prepared(prompt_of(wanted) if request.only_need_prompt else "", [], [], wanted)
+    answerer = memory.answerer()
+    if answerer is None:
+        raise UsageError(
+            'the mode "bypass" asks a language model alone, and none is configured',
+            hint="configure one below [language_model] of config.toml, or ask in another mode",
+        )
+    return Prepared("", [], [], wanted, answerer)
+
+
+def _answerer(memory: Ragmem, notes: list[str]) -> Answerer | None:
+    try:
+        return memory.answerer()
+    except BackendError as error:
+        notes.append(f"not answered in words: {error.told}")
+        return None
+
+
+def _sources(matches: Sequence[Match], listed: Sequence[Reference], redactor: Redactor) -> list[str]:
+    """Return a line for each match: its title without secrets, its day and its place."""
+    return [
+        f"{redactor.redact(match.memory.title)[0]}, {match.memory.event_time:%Y-%m-%d}: {reference.file_path}"
+        for match, reference in zip(matches, listed, strict=True)
+    ]
+
+
+def _wanted(request: QueryRequest, block: str, sources: list[str] | tuple[str, ...]) -> Wanted:
+    return Wanted(
+        question=request.query,
+        context=block,
+        sources=sources,
+        history=[(one.role, one.content) for one in request.conversation_history or ()],
+        wishes=request.user_prompt or "",
+        form=request.response_type or "",
+    )

@@ -1,0 +1,101 @@
+"""The routes about the server: that it is up, who one is to it, and how one becomes known."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Form, HTTPException, Query, Request
+
+from ragmem import __version__
+from ragmem.api.memory import Ragmem
+from ragmem.server.http.failure_models import EVERYWHERE, declared
+from ragmem.server.http.workers import Workers
+from ragmem.server.lightrag.health import Counting, core_version, health
+from ragmem.server.lightrag.pipeline import Pipeline
+from ragmem.server.lightrag.server_models import (
+    DESCRIPTION,
+    TITLE,
+    AuthStatusResponse,
+    CustomizationResponse,
+    HealthResponse,
+    LoginResponse,
+    VerifyResponse,
+)
+from ragmem.server.security.auth import LONGEST_TOKEN, same_token
+from ragmem.server.security.guard import AUTHORISED
+from ragmem.server.security.guest_auth import GUEST
+from ragmem.server.security.rate_limit import Pace
+
+_GUEST = "This token opens nothing: send the server's as X-API-Key, or log in with it as the password."
+_KNOWN = "The password is the server's token."
+
+
+def routes(memory: Ragmem, workers: Workers, pipeline: Pipeline, *, token: str, failures: Pace) -> APIRouter:
+    """Return the routes; `failures` says how often a wrong password is answered before it is told to wait."""
+    router = APIRouter(tags=["server"])
+    counting = Counting(memory)
+
+    @router.get("/health", response_model_exclude_none=True, responses=EVERYWHERE)
+    async def tell_health(request: Request) -> HealthResponse:
+        """Tell that the server is up; with the token, also what it holds and how it is configured."""
+        authorised = bool(request.scope[AUTHORISED])
+        return await workers.run(lambda: health(memory, pipeline, counting, authorised=authorised))
+
+    @router.get("/auth-status", responses=EVERYWHERE)
+    async def auth_status() -> AuthStatusResponse:
+        """Tell LightRAG's page that nobody logs in by name; it then asks for the API key."""
+        return AuthStatusResponse(core_version=core_version(), api_version=__version__)
+
+    @router.get("/auth/verify", responses=EVERYWHERE)
+    async def verify() -> VerifyResponse:
+        """Tell that the credentials that came along are right; others are refused before."""
+        return VerifyResponse()
+
+    @router.post(
+        "/login",
+        responses=EVERYWHERE,
+    )
+    async def login(
+        password: Annotated[
+            str,
+            Form(max_length=LONGEST_TOKEN, description="The server's token; empty for LightRAG's guest."),
+        ] = "",
+        username: Annotated[str, Form(max_length=200, description="Any: there is one user.")] = "",
+        grant_type: Annotated[str, Form(max_length=64)] = "password",
+    ) -> LoginResponse:
+        """Log in as LightRAG's clients do: the password is the token, and comes back to be sent as one."""
+        del username, grant_type
+
+        def known_as(access_token: str, mode: Literal["enabled", "disabled"], message: str) -> LoginResponse:
+            return LoginResponse(
+                access_token=access_token,
+                auth_mode=mode,
+                message=message,
+                core_version=core_version(),
+                api_version=__version__,
+            )
+
+        if not password:
+            return known_as(GUEST, "disabled", _GUEST)
+        if not same_token(password, token):
+            if wait := failures.wait("login"):
+                raise HTTPException(429, "too many wrong passwords", {"Retry-After": str(wait)})
+            raise HTTPException(401, "the password is not the token", {"WWW-Authenticate": "Bearer"})
+        return known_as(token, "enabled", _KNOWN)
+
+    _customize(router)
+    return router
+
+
+def _customize(router: APIRouter) -> None:
+    @router.get("/ui/customization", responses=EVERYWHERE)
+    async def customization(
+        locale: Annotated[str, Query(max_length=64, description="Has no effect.")] = "",
+    ) -> CustomizationResponse:
+        """Tell LightRAG's page that it looks as it does."""
+        del locale
+        return CustomizationResponse(brand={"title": TITLE, "description": DESCRIPTION})
+
+    @router.get("/ui/customization/assets/{asset_hash}/{asset_id}", responses=EVERYWHERE | declared(404))
+    async def customization_asset(asset_hash: str, asset_id: str) -> None:
+        """Refuse: there are no pictures of a customised page."""
+        del asset_hash, asset_id
+        raise HTTPException(404, "the page is not customised")

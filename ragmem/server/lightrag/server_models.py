@@ -1,0 +1,122 @@
+"""The answers that tell of the server itself, with LightRAG's names."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragmem.server.security.guest_auth import GUEST
+
+TITLE = "ragmem"
+DESCRIPTION = "Memory for AI coding assistants, on this machine"
+
+
+def _example(**values: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [values]})
+
+
+_AUTH: dict[str, Any] = {
+    "auth_configured": False,
+    "access_token": GUEST,
+    "token_type": "bearer",
+    "auth_mode": "disabled",
+    "message": "No login by name: send the token as X-API-Key.",
+    "core_version": "1.5.7",
+    "api_version": "0.9.0",
+    "webui_title": TITLE,
+    "webui_description": DESCRIPTION,
+    "ai_content_notice_enabled": False,
+}
+
+
+class AuthStatusResponse(BaseModel):
+    """How one logs in: as LightRAG's guest, who is then asked for the API key."""
+
+    auth_configured: Literal[False] = False
+    access_token: str = Field(default=GUEST, description="Opens nothing: it marks LightRAG's page.")
+    token_type: Literal["bearer"] = "bearer"  # noqa: S105 - the name of a kind of token
+    auth_mode: Literal["disabled"] = "disabled"
+    message: str = "No login by name: send the token as X-API-Key."
+    core_version: str
+    api_version: str
+    webui_title: str = TITLE
+    webui_description: str = DESCRIPTION
+    ai_content_notice_enabled: bool = False
+    model_config = _example(**_AUTH)
+
+
+class LoginResponse(BaseModel):
+    """What LightRAG's clients send as `Authorization: Bearer` from then on."""
+
+    access_token: str
+    token_type: Literal["bearer"] = "bearer"  # noqa: S105 - the name of a kind of token
+    auth_mode: Literal["enabled", "disabled"]
+    message: str
+    core_version: str
+    api_version: str
+    webui_title: str = TITLE
+    webui_description: str = DESCRIPTION
+    ai_content_notice_enabled: bool = False
+    model_config = _example(**{key: value for key, value in _AUTH.items() if key != "auth_configured"})
+
+
+class VerifyResponse(BaseModel):
+    """That the credentials are right."""
+
+    status: Literal["ok"] = "ok"
+    model_config = _example(status="ok")
+
+
+class CustomizationResponse(BaseModel):
+    """That LightRAG's page looks as it does."""
+
+    customized: Literal[False] = False
+    brand: dict[str, str | None]
+    model_config = _example(customized=False, brand={"title": TITLE, "description": DESCRIPTION})
+
+
+class HealthResponse(BaseModel):
+    """That the server is up; what is held, and by what, needs the token."""
+
+    status: Literal["healthy"] = "healthy"
+    version: str
+    core_version: str = Field(description="LightRAG's version, empty where it is not installed.")
+    api_version: str = Field(description="ragmem's version.")
+    auth_mode: Literal["disabled"] = Field(
+        default="disabled", description="No login by name, in LightRAG's word."
+    )
+    webui_available: bool
+    workspace_available: bool
+    api_docs_available: Literal[False] = False
+    webui_title: str = TITLE
+    webui_description: str = DESCRIPTION
+    ai_content_notice_enabled: bool = False
+    pipeline_busy: bool
+    pipeline_active: bool
+    counts: dict[str, int] | None = None
+    states: dict[str, int] | None = None
+    projects: int | None = None
+    backends: dict[str, str] | None = None
+    working_directory: str | None = None
+    input_directory: str | None = None
+    configuration: dict[str, Any] | None = None
+    pipeline_scanning: bool | None = None
+    pipeline_destructive_busy: bool | None = None
+    pipeline_pending_enqueues: int | None = None
+    server_mode: str | None = None
+    workers: int | None = None
+    keyed_locks: dict[str, Any] | None = None
+    model_config = _example(
+        status="healthy",
+        version="0.9.0",
+        core_version="1.5.7",
+        api_version="0.9.0",
+        auth_mode="disabled",
+        webui_available=True,
+        workspace_available=True,
+        api_docs_available=False,
+        webui_title=TITLE,
+        webui_description=DESCRIPTION,
+        ai_content_notice_enabled=False,
+        pipeline_busy=False,
+        pipeline_active=False,
+    )

@@ -1,0 +1,1 @@
+"""Authentication, origins, rate limits, sessions, audit."""

@@ -1,0 +1,174 @@
+"""The audit log: one line for each request that may have changed something, and no word of what was said."""
+
+import itertools
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragmem.server.security.guard import CREDENTIAL, changes
+
+FILE_NAME = "audit.jsonl"
+MAX_BYTES = 4 * 1024 * 1024
+KEPT = 3
+"""Files, the one that is written included: at some 250 bytes a line the latest 50,000 writes at least."""
+
+MAX_IDS = 20
+"""Memories that a line names; it counts the rest."""
+
+UNAUDITED = frozenset({"/heartbeat", "/status", "/messages/ack"})
+"""What agents say of themselves every few seconds, which changes no memory."""
+
+REQUEST_KEY = "ragmem.request_id"
+"""The key in the ASGI scope under which a request's id stands, where it has one."""
+
+_MAX_ANSWER = 64 * 1024
+_NAME = re.compile(r"[\w.:@+-]{1,64}", re.ASCII)
+_NOT_NAME = re.compile(r"[^\w.:@+-]", re.ASCII)
+_ID_KEYS = frozenset({"memory_id", "memory_ids", "id", "ids"})
+_LIST_KEYS = frozenset({"memory", "memories", "items", "results", "stored"})
+_AGENT_KEYS = ("agent", "agent_id", "sender")
+
+
+class AuditLog:
+    """Appends lines to a file that only its owner can read; safe from several threads."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        warn: Callable[[str], None] = lambda _: None,
+        max_bytes: int = MAX_BYTES,
+        kept: int = KEPT,
+    ) -> None:
+        self.path = path
+        self._warn = warn
+        self._max_bytes = max_bytes
+        self._kept = kept
+        self._guard = threading.Lock()
+        self._failing = False
+
+    def record(self, **entry: Any) -> None:
+        """Append an entry with the time; what cannot be written is told once and does not hurt a request."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": at, **entry}, ensure_ascii=True) + "\n"
+        try:
+            with self._guard:
+                self._append(line.encode("ascii"))
+            self._failing = False
+        except OSError as error:
+            if not self._failing:
+                self._failing = True
+                self._warn(f'writes are not audited: cannot write "{self.path}": {error.strerror}')
+
+    def record_call(self, name: str, *, who: str, agent: str, failed: bool, data: Any) -> None:
+        """Append an entry for the call of a tool over MCP, with the ids that its answer names."""
+        touched = {"agent": _NOT_NAME.sub("-", agent)[:64]} if agent else {}
+        status = "failed" if failed else "done"
+        self.record(who=who, method="MCP", route=name, status=status, **touched, **_named(_ids(data)))
+
+    def _append(self, line: bytes) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self.path, flags, 0o600)
+        try:
+            os.write(descriptor, line)
+            size = os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
+        if size >= self._max_bytes:
+            self._rotate()
+
+    def _rotate(self) -> None:
+        # From the oldest on, so that each name is free when it is taken; replace() drops the last.
+        names = [
+            self.path,
+            *(self.path.with_name(f"{FILE_NAME}.{number}") for number in range(1, self._kept)),
+        ]
+        for newer, older in reversed(list(itertools.pairwise(names))):
+            if newer.exists():
+                newer.replace(older)
+
+
+class Audited:
+    """ASGI middleware that records each request that may have changed something, once it is answered."""
+
+    def __init__(self, app: ASGIApp, *, log: AuditLog) -> None:
+        self.app = app
+        self.log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on, and read in the answer what it was about."""
+        if scope["type"] != "http" or not changes(scope) or scope["path"] in UNAUDITED:
+            await self.app(scope, receive, send)
+            return
+        status = 500
+        answer = bytearray()
+
+        async def send_watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif len(answer) <= _MAX_ANSWER:
+                answer.extend(message.get("body", b""))
+            await send(message)
+
+        begun = time.perf_counter()
+        try:
+            await self.app(scope, receive, send_watched)
+        finally:
+            # A path that no route has may be any text.
+            if route := getattr(scope.get("route"), "path", ""):
+                self.log.record(
+                    who=scope.get(CREDENTIAL) or "nobody",
+                    method=scope["method"],
+                    route=route,
+                    status=status,
+                    ms=round((time.perf_counter() - begun) * 1_000),
+                    **({"request": scope[REQUEST_KEY]} if REQUEST_KEY in scope else {}),
+                    **_touched(scope.get("path_params", {}), bytes(answer)),
+                )
+
+
+def _touched(parameters: Mapping[str, Any], answer: bytes) -> dict[str, Any]:
+    """Return the ids that path and answer name, and the agent; nothing that could be a text."""
+    told: Any = None
+    if len(answer) <= _MAX_ANSWER and answer[:1] in {b"{", b"["}:
+        try:
+            told = json.loads(answer)
+        except (ValueError, RecursionError):
+            told = None
+    touched = _named([*_ids(parameters), *_ids(told)])
+    if isinstance(told, dict):
+        agents = (told.get(key) for key in _AGENT_KEYS)
+        if agent := next((one for one in agents if isinstance(one, str) and _NAME.fullmatch(one)), None):
+            touched["agent"] = agent
+    return touched
+
+
+def _named(ids: Iterable[str]) -> dict[str, Any]:
+    named = list(dict.fromkeys(ids))
+    return {"memories": named[:MAX_IDS], "count": len(named)} if named else {}
+
+
+def _ids(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                yield from _ids(item)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key in _ID_KEYS:
+                listed = inner if isinstance(inner, list) else [inner]
+                yield from (one for one in listed if isinstance(one, str) and _NAME.fullmatch(one))
+            elif key in _LIST_KEYS:
+                yield from _ids(
+                    [inner] if isinstance(inner, dict) else inner if isinstance(inner, list) else []
+                )

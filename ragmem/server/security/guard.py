@@ -1,0 +1,266 @@
+"""What every request passes first: Host, Origin, credentials, pace and size, before any route sees it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ragmem.server.inference.failing import detail_of
+from ragmem.server.security.auth import carries
+from ragmem.server.security.guest_auth import HINT as KEY_HINT
+from ragmem.server.security.guest_auth import refusal_of
+from ragmem.server.security.origin import Names, same_origin
+from ragmem.server.security.rate_limit import Pace
+from ragmem.server.security.security_headers import shielded
+from ragmem.server.security.sessions import Sessions
+
+MAX_BODY = 16 * 1024 * 1024
+"""Bytes of a request's body."""
+
+MAX_OPEN_BODY = 16 * 1024
+"""Bytes of a body without credentials: a login needs no more."""
+
+MAX_HELD = 16 * MAX_BODY
+"""Bytes of all bodies that are being received and worked on."""
+
+MAX_NESTING = 500_000
+"""Opening brackets and braces in a body: each becomes an object of some 60 bytes and more when it is read."""
+
+OPEN_PATHS = frozenset({"/health", "/session", "/auth-status", "/login", "/ui/customization"})
+"""What answers without the token; it reveals nothing private then."""
+
+STATIC_PATHS = frozenset({"/", "/favicon.ico", "/favicon.svg", "/favicon.png", "/webui", "/workspace"})
+STATIC_PREFIXES = ("/assets/", "/webui/", "/workspace/")
+"""Where the files of web pages lie: the same for everybody, so nobody needs to be logged in."""
+
+LOGIN_PATHS = frozenset({"/session", "/login"})
+"""Where a POST brings the token itself, so that a cookie counts for nothing."""
+
+READING_PATHS = frozenset(
+    {
+        *("/query", "/query/stream", "/query/data", "/context"),
+        *("/documents/paginated", "/api/chat", "/api/generate"),
+        *("/v1/memory/query", "/v1/memory/context", "/v1/memory/gc/plan"),
+        *("/v1/embeddings", "/v1/chat/completions", "/mcp"),
+    }
+)
+"""What is posted and changes nothing; what a call over MCP does cannot be seen here."""
+
+MODELS_PREFIXES = ("/v1/models", "/v1/embeddings", "/v1/chat/")
+"""Where OpenAI's clients ask."""
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+Credential: TypeAlias = Literal["token", "session"]
+
+AUTHORISED = "ragmem.authorised"
+"""The key in the ASGI scope that tells an open path whether the token, or a session's cookie, came along."""
+CREDENTIAL = "ragmem.credential"
+"""The key that tells which of them: a Credential, or None."""
+SESSION = "ragmem.session"
+"""The key of the Session whose cookie came along, or None."""
+
+_CLOSE = {"Connection": "close"}
+_OTHER_PAGE = "requests from other web pages are refused"
+
+
+def _values(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
+def changes(scope: Scope) -> bool:
+    """Tell whether a request may change what is stored, as its method and path say."""
+    return scope["method"] not in SAFE_METHODS and scope["path"] not in READING_PATHS | LOGIN_PATHS
+
+
+class Guard:
+    """ASGI middleware that refuses what should not come in.
+
+    400 for a target that is no path, 403 for a foreign Host or Origin and for a cookie without the CSRF
+    token, 401 without credentials, 413 for a large body, 429 for too many writes or wrong tokens. The size
+    is checked when it is announced, and again while the body comes in.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, token: str, names: Names, sessions: Sessions, unauthorised: Pace, writes: Pace
+    ) -> None:
+        self.app = app
+        self.token = token
+        self.names = names
+        self.sessions = sessions
+        self.unauthorised = unauthorised
+        self.writes = writes
+        self.held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a refused request at once, hand the others on."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message.get("headers", ())
+                message["headers"] = shielded(headers, path=scope["path"], status=message["status"])
+            await send(message)
+
+        refusal = self._foreign(scope) or self._unknown(scope) or self._too_much(scope)
+        if refusal is not None:
+            await refusal.answer(scope["path"])(scope, receive, send_guarded)
+        else:
+            body = _Body(self, scope, receive)
+            try:
+                await self.app(scope, body.receive, send_guarded)
+            finally:
+                self.held -= body.came
+
+    def _foreign(self, scope: Scope) -> "_Refused | None":
+        if not scope["path"].startswith("/"):
+            return _Refused(400, "the request target is no path", "send `GET /path`, and the host as Host")
+        hosts = _values(scope, b"host")
+        if len(hosts) != 1 or not self.names.knows(hosts[0]):
+            return _Refused(
+                403,
+                "the Host header names another machine",
+                "ask for http://127.0.0.1 or http://localhost; other names stand in [serve] hosts",
+            )
+        origins = _values(scope, b"origin")
+        if len(origins) > 1 or any(not same_origin(origin, hosts[0]) for origin in origins):
+            return _Refused(403, _OTHER_PAGE, "")
+        sites = {site.strip().lower() for site in _values(scope, b"sec-fetch-site")}
+        # A page on another port of this host is of the same site: its requests carry the cookie.
+        if sites - {"same-origin", "none"} and not _is_visit(scope):
+            return _Refused(403, _OTHER_PAGE, "")
+        return None
+
+    def _unknown(self, scope: Scope) -> "_Refused | None":
+        known = carries(scope["headers"], self.token)
+        session = self.sessions.find(scope["headers"])
+        credential: Credential | None = "token" if known else "session" if session else None
+        scope[AUTHORISED] = credential is not None
+        scope[CREDENTIAL] = credential
+        scope[SESSION] = session
+        method = scope["method"]
+        if credential is None:
+            return None if _is_open(scope) else self._unauthorised(scope)
+        if session is not None and not known and method not in SAFE_METHODS:
+            if method == "POST" and scope["path"] in LOGIN_PATHS:
+                return None
+            given = _values(scope, b"x-csrf-token")
+            if len(given) != 1 or not session.accepts(given[0]):
+                return _Refused(
+                    403, "the CSRF token is missing or wrong", "GET /session tells it to the page"
+                )
+        return None
+
+    def _unauthorised(self, scope: Scope) -> "_Refused":
+        if wait := self.unauthorised.wait("token"):
+            return _Refused(429, "too many requests without the token", "", wait=wait)
+        if guest := refusal_of(scope["headers"]):
+            return _Refused(403, guest, KEY_HINT)
+        return _Refused(
+            401,
+            "the token is missing or wrong",
+            "send it as `Authorization: Bearer` or `X-API-Key`; `ragmem serve --print-token` prints it",
+        )
+
+    def _too_much(self, scope: Scope) -> "_Refused | None":
+        if changes(scope):
+            session = scope[SESSION]
+            who = f"session {session.csrf}" if session and scope[CREDENTIAL] == "session" else "token"
+            if wait := self.writes.wait(who):
+                return _Refused(
+                    429,
+                    "too many writes",
+                    "[serve] writes_per_minute of config.toml sets how many",
+                    wait=wait,
+                )
+        if any(_exceeds(length, _most(scope)) for length in _values(scope, b"content-length")):
+            return _Refused(413, _too_large(scope), "send the text in parts")
+        return None
+
+
+def _is_visit(scope: Scope) -> bool:
+    """Tell whether somebody follows a link to a page that holds nothing private."""
+    modes = _values(scope, b"sec-fetch-mode")
+    pages = STATIC_PATHS | {"/webui/", "/workspace/"}
+    return scope["method"] == "GET" and scope["path"] in pages and modes == ["navigate"]
+
+
+def _is_open(scope: Scope) -> bool:
+    path = scope["path"]
+    if path in OPEN_PATHS:
+        return True
+    static = path in STATIC_PATHS or path.startswith(STATIC_PREFIXES)
+    return static and scope["method"] in {"GET", "HEAD"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Why a request does not come in, and the seconds after which it may."""
+
+    status: int
+    detail: str
+    hint: str
+    wait: int = 0
+
+    def answer(self, path: str) -> JSONResponse:
+        """Return it as an answer; of the models' paths also in the words that OpenAI's clients read."""
+        # What was refused may have a body on the way, which nobody is going to read.
+        headers = dict(_CLOSE)
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        if self.wait:
+            headers["Retry-After"] = str(self.wait)
+        document: dict[str, Any] = {"detail": self.detail, "hint": self.hint}
+        if path.startswith(MODELS_PREFIXES):
+            told = f"{self.detail}; {self.hint}" if self.hint else self.detail
+            document["error"] = detail_of(
+                self.status, told, code="invalid_api_key" if self.status == 401 else None
+            )
+        return JSONResponse(document, status_code=self.status, headers=headers)
+
+
+def _exceeds(length: str, most: int) -> bool:
+    return length.isdigit() and int(length[:20]) > most
+
+
+def _most(scope: Scope) -> int:
+    return MAX_BODY if scope[AUTHORISED] else MAX_OPEN_BODY
+
+
+def _too_large(scope: Scope) -> str:
+    return f"the body is larger than {_most(scope) // 1024:,} KB"
+
+
+class _Body:
+    """The body of a request as it comes in, for as long as it stays within what is allowed."""
+
+    def __init__(self, guard: Guard, scope: Scope, receive: Receive) -> None:
+        self._guard = guard
+        self._scope = scope
+        self._receive = receive
+        self._nested = 0
+        self.came = 0
+
+    async def receive(self) -> Message:
+        """Return the next part; raises HTTPException where it is too much."""
+        message = await self._receive()
+        if message["type"] != "http.request":
+            return message
+        part = message.get("body", b"")
+        self.came += len(part)
+        self._guard.held += len(part)
+        self._nested += part.count(b"[") + part.count(b"{")
+        if self.came > _most(self._scope):
+            raise HTTPException(413, _too_large(self._scope), _CLOSE)
+        if self._nested > MAX_NESTING:
+            raise HTTPException(413, "the body holds too many lists and objects", _CLOSE)
+        if self._guard.held > MAX_HELD and self.came > MAX_OPEN_BODY:
+            raise HTTPException(503, "too many large requests at once", {**_CLOSE, "Retry-After": "2"})
+        return message

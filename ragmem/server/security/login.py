@@ -1,0 +1,110 @@
+"""`/session`: a browser gives the token once and holds a cookie from then on."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, HTTPException, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from ragmem.server.http.failure_models import Failure
+from ragmem.server.security.auth import LONGEST_TOKEN, same_token
+from ragmem.server.security.guard import CREDENTIAL, SESSION, Credential
+from ragmem.server.security.rate_limit import Pace
+from ragmem.server.security.sessions import ABSOLUTE_S, Session, Sessions
+
+
+class LoginRequest(BaseModel):
+    """The token of the server."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"token": "what-ragmem-serve---print-token-says"}]}
+    )
+
+    token: str = Field(
+        max_length=LONGEST_TOKEN, description="As in the token file, and as `--print-token` prints it."
+    )
+
+
+class SessionResponse(BaseModel):
+    """Whether one is logged in, and what a page sends along then."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"authenticated": True, "csrf_token": "Zk3…", "expires_in": 43_200, "by": "session"}]
+        }
+    )
+
+    authenticated: bool
+    csrf_token: str = Field(
+        default="",
+        description="To send as `X-CSRF-Token` with each POST, PUT, PATCH and DELETE that has the cookie.",
+    )
+    expires_in: int = Field(default=0, description="Seconds until the session ends if nobody uses it.")
+    by: str = Field(default="", description="What opens the server: `token` or `session`; empty: nothing.")
+
+
+def routes(sessions: Sessions, wrong: Pace, *, token: str) -> APIRouter:
+    """Return the routes; `wrong` says how often a wrong token is answered before it is told to wait."""
+    router = APIRouter(tags=["session"])
+
+    def state(session: Session | None, by: Credential | None) -> SessionResponse:
+        if session is None:
+            return SessionResponse(authenticated=by is not None, by=by or "")
+        return SessionResponse(
+            authenticated=True,
+            csrf_token=session.csrf,
+            expires_in=max(0, int(sessions.left(session))),
+            by="session",
+        )
+
+    @router.post(
+        "/session",
+        responses={
+            401: {"model": Failure, "description": "The token is wrong."},
+            429: {
+                "model": Failure,
+                "description": "Too many wrong tokens; Retry-After says how long to wait.",
+            },
+        },
+    )
+    async def begin(
+        request: Request,
+        response: Response,
+        login: LoginRequest,
+        origin: Annotated[str, Header(include_in_schema=False)] = "",
+    ) -> SessionResponse:
+        """Log a browser in: sets a cookie that no script can read and that no other site's request carries.
+
+        The right token always opens, however many wrong ones came before.
+        """
+        if not same_token(login.token, token):
+            wait = wrong.wait("login")
+            if wait:
+                raise HTTPException(429, "too many wrong tokens", {"Retry-After": str(wait)})
+            raise HTTPException(401, "the token is wrong", {"WWW-Authenticate": "Bearer"})
+        sessions.end(request.scope["headers"])
+        identifier, session = sessions.begin()
+        response.set_cookie(
+            sessions.cookie,
+            identifier,
+            max_age=int(ABSOLUTE_S),
+            path="/",
+            httponly=True,
+            samesite="strict",
+            # Behind a proxy that speaks TLS; over plain HTTP a browser would throw a secure cookie away.
+            secure=request.url.scheme == "https" or origin.startswith("https://"),
+        )
+        return state(session, "session")
+
+    @router.get("/session")
+    async def tell(request: Request) -> SessionResponse:
+        """Tell whether this browser is logged in, with the CSRF token of its session."""
+        return state(request.scope[SESSION], request.scope[CREDENTIAL])
+
+    @router.delete("/session")
+    async def end(request: Request, response: Response) -> SessionResponse:
+        """Log this browser out; without a session nothing happens."""
+        sessions.end(request.scope["headers"])
+        response.delete_cookie(sessions.cookie, path="/", httponly=True, samesite="strict")
+        return SessionResponse(authenticated=False)
+
+    return router

@@ -1,0 +1,167 @@
+"""The figures of the server for Prometheus: requests, memories, listeners, models and the process itself."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from fastapi import APIRouter, Response
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from ragmem import __version__
+from ragmem.api.memory import Ragmem
+from ragmem.errors import BackendError, RagmemError
+from ragmem.server.http.failure_models import declared
+from ragmem.server.http.workers import Workers
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+"""Seconds; a question takes tens of milliseconds, an answer of a language model a minute."""
+
+METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+UNMATCHED = "unmatched"
+"""The route of a path that there is not: such paths are without end, and no label must be."""
+
+KEPT_S = 5.0
+"""Seconds for which what was read from the database is told again."""
+
+
+# They double the lines, and Prometheus itself makes nothing of them.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+class Metrics:
+    """Counts requests; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "ragmem_requests",
+            "Requests that were answered, by template of the route.",
+            ("method", "route", "status"),
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "ragmem_request_seconds",
+            "Seconds until a request was answered whole; streams are not among them.",
+            ("method", "route"),
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self._going = Gauge(
+            "ragmem_requests_in_flight",
+            "Requests that are being answered, streams too.",
+            registry=self.registry,
+        )
+        build = Gauge(
+            "ragmem_build_info", "1, with the version.", ("version", "python"), registry=self.registry
+        )
+        build.labels(__version__, sys.version.split()[0]).set(1)
+        # Of /proc: without it, as on macOS, these figures are left out.
+        ProcessCollector(registry=self.registry)
+
+    def watch(self, memory: Ragmem, **counted: tuple[str, Callable[[], float]]) -> None:
+        """Tell of a memory as well, and what else is counted: by name what it tells and how it is read."""
+        self.registry.register(_State(memory, counted))
+
+    def began(self) -> None:
+        """Count a request that came in."""
+        self._going.inc()
+
+    def ended(self, method: str, route: str, status: int, seconds: float, *, streamed: bool) -> None:
+        """Count a request that was answered."""
+        self._going.dec()
+        method = method if method in METHODS else "OTHER"
+        self._requests.labels(method, route, str(status)).inc()
+        if not streamed:
+            self._seconds.labels(method, route).observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all figures in Prometheus' text format; reads the database, so it blocks."""
+        return generate_latest(self.registry)
+
+
+@dataclass(slots=True, eq=False)  # the registry keeps it as a key
+class _State(Collector):
+    """What the memory holds and who waits, looked at when the figures are asked for."""
+
+    memory: Ragmem
+    counted: Mapping[str, tuple[str, Callable[[], float]]]
+    """Figures of this process by name, with what they tell: each is read at once."""
+    _kept: list[Metric] = field(default_factory=list)
+    _until: float = 0.0
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the figures; those that cannot be read are left out."""
+        for name, (told, count) in self.counted.items():
+            yield GaugeMetricFamily(f"ragmem_{name}", told, value=count())
+        if time.monotonic() >= self._until:
+            with suppress(RagmemError):
+                self._kept = list(self._read())
+            self._until = time.monotonic() + KEPT_S
+        yield from self._kept
+
+    def _read(self) -> Iterator[Metric]:
+        memory = self.memory
+        states = memory.catalog.overview.count_by("state") if memory.catalog.exists() else {}
+        held = GaugeMetricFamily("ragmem_memories", "Memories by their state.", labels=["state"])
+        for state, count in states.items():
+            held.add_metric([state], count)
+        yield held
+        yield GaugeMetricFamily(
+            "ragmem_queue", "Memories that wait for vectors and graph.", value=states.get("pending", 0)
+        )
+        yield GaugeMetricFamily(
+            "ragmem_inbox", "Writes in the inbox that wait to be taken in.", value=memory.inbox().writes
+        )
+        loaded = GaugeMetricFamily(
+            "ragmem_model_loaded", "1 where a model is loaded.", labels=["kind", "model"]
+        )
+        for kind, model, is_loaded in models_of(memory):
+            loaded.add_metric([kind, model], float(is_loaded))
+        yield loaded
+
+
+def models_of(memory: Ragmem) -> Iterator[tuple[str, str, bool]]:
+    """Yield the configured models with what they are for and whether they hold memory here; loads none.
+
+    A provider's model is never loaded here. One that cannot be had is left out.
+    """
+    with suppress(BackendError):
+        embedder = memory.models.embedder
+        yield "embedding", embedder.model_id, bool(getattr(embedder, "loaded", False))
+    with suppress(BackendError):
+        model = memory.answering_model
+        if model is not None:
+            yield "language", model.model_id, bool(getattr(model, "loaded", False))
+
+
+def routes(metrics: Metrics, workers: Workers) -> APIRouter:
+    """Return the route that Prometheus asks."""
+    router = APIRouter(tags=["server"])
+
+    @router.get(
+        "/metrics",
+        response_class=Response,
+        responses={
+            200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+            **declared(401, 403, 429),
+        },
+    )
+    async def figures() -> Response:
+        """Tell the figures of the server in Prometheus' text format."""
+        return Response(await workers.run(metrics.text), media_type=CONTENT_TYPE)
+
+    return router

@@ -1,0 +1,206 @@
+"""The routes of gc: plan it, carry a plan out, take a run back, and tell of runs; each in a job."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+
+from ragmem.api.memory import Ragmem
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.errors import UsageError
+from ragmem.server.http.failure_models import declared
+from ragmem.server.http.workers import Workers
+from ragmem.server.v1.jobs import Job, Jobs, Told
+from ragmem.server.v1.life_models import ApplyRequest, PlanRequest, Run, Runs, UndoRequest
+from ragmem.server.v1.life_models import Job as JobAnswer
+from ragmem.server.v1.preconditions import is_stored, projects_of, require, told
+from ragmem.services.lifecycle.items import Plan
+
+_LATER: dict[int | str, dict[str, Any]] = {
+    202: {"model": JobAnswer, "description": "It goes on; ask for the job by its id."}
+}
+
+
+def routes(memory: Ragmem, workers: Workers) -> APIRouter:
+    """Return the routes over an open memory; what blocks runs in the workers, one job at a time."""
+    router = APIRouter(prefix="/gc", tags=["gc"])
+    jobs = Jobs(workers)
+    router.include_router(_planning(memory, jobs))
+    router.include_router(_undoing(memory, jobs))
+
+    @router.get("/jobs/{job}", operation_id="get_gc_job", summary="Tell how far a job is")
+    async def job(
+        identifier: Annotated[str, Path(alias="job", pattern=r"^j[0-9a-f]{8}$", examples=["j0123abcd"])],
+    ) -> JobAnswer:
+        """Return a job; it is known until the server ends, or twenty later ones have begun.
+
+        The plans of the latest three are kept.
+        """
+        return shape(jobs.of(identifier), redactor=memory.redactor)
+
+    @router.get("/runs", operation_id="list_gc_runs", summary="List the runs of gc")
+    async def runs(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> Runs:
+        """Return what each run of gc did, latest first."""
+
+        def answer() -> Runs:
+            if not is_stored(memory):
+                return Runs(runs=[])
+            return Runs(
+                runs=[
+                    Run.model_validate(
+                        {
+                            "run": one.run,
+                            "caller": one.caller,
+                            "started_at": told(one.started),
+                            "ended_at": told(one.ended),
+                            "undone_at": told(one.undone),
+                            "archived": one.archived,
+                            "counts": dict(one.counts),
+                        }
+                    )
+                    for one in memory.gc_history(limit)
+                ]
+            )
+
+        return await workers.run(answer)
+
+    return router
+
+
+def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
+    router = APIRouter()
+
+    @router.post(
+        "/plan",
+        operation_id="plan_gc",
+        summary="Plan a run of gc",
+        responses={**_LATER, **declared(409)},
+    )
+    async def plan(request: PlanRequest, response: Response) -> JobAnswer:
+        """Return what gc would do: each memory that would change, with its rule and the reason.
+
+        Nothing of the memories changes. 202 where it takes longer than `wait` seconds.
+        """
+
+        def work(job: Job, progress: Told) -> None:
+            require(memory)
+            job.most = request.most
+            job.plan = memory.plan_gc(
+                missing=request.missing,
+                projects=projects_of(memory, request.projects),
+                rules=tuple(request.rules),
+                budget_s=request.budget,
+                # They end with this one, and take less from whoever asks meanwhile than a thread in here.
+                workers=memory.gc_processes(),
+                progress=progress,
+            )
+
+        return _answer(await jobs.begin("plan", work, wait=request.wait), response, redactor=memory.redactor)
+
+    @router.post(
+        "/apply",
+        operation_id="apply_gc",
+        summary="Carry a plan out",
+        responses={**_LATER, **declared(409)},
+    )
+    async def apply(request: ApplyRequest, response: Response) -> JobAnswer:
+        """Carry out the plan of a job; `confirm` must be true. What it does can be undone.
+
+        A memory that has changed since the plan was made is left alone. 400 where more than half of the
+        memories would go, unless `allow_large`.
+        """
+        planned = jobs.of(request.job).plan
+        if planned is None:
+            raise UsageError(
+                f'the job "{request.job}" has no plan',
+                hint="wait until it is done, or POST /v1/memory/gc/plan: of several the latest are kept",
+            )
+
+        def work(job: Job, progress: Told) -> None:
+            done = memory.apply_gc(
+                planned, allow_large=request.allow_large, workers=memory.gc_processes(), progress=progress
+            )
+            job.outcome = asdict(done)
+
+        return _answer(await jobs.begin("apply", work, wait=request.wait), response, redactor=memory.redactor)
+
+    return router
+
+
+def _undoing(memory: Ragmem, jobs: Jobs) -> APIRouter:
+    router = APIRouter()
+
+    @router.post(
+        "/undo",
+        operation_id="undo_gc",
+        summary="Take a run back",
+        responses={**_LATER, **declared(409)},
+    )
+    async def undo(request: UndoRequest, response: Response) -> JobAnswer:
+        """Take back all that a run did, the latest unless one is named; `confirm` must be true."""
+
+        def work(job: Job, _: Told) -> None:
+            require(memory)
+            job.outcome = asdict(memory.undo_gc(request.run, workers=memory.gc_processes()))
+
+        return _answer(await jobs.begin("undo", work, wait=request.wait), response, redactor=memory.redactor)
+
+    return router
+
+
+def _answer(job: Job, response: Response, redactor: Redactor) -> JobAnswer:
+    if job.status == "running":
+        response.status_code = 202
+    return shape(job, redactor=redactor)
+
+
+def shape(job: Job, redactor: Redactor) -> JobAnswer:
+    """Return a job as an answer; secrets are replaced."""
+    return JobAnswer.model_validate(
+        {
+            "id": job.id,
+            "what": job.what,
+            "status": job.status,
+            "started_at": told(job.started),
+            "ended_at": told(job.ended),
+            "step": job.step,
+            "done": job.done,
+            "total": job.total,
+            "error": job.error.told if job.error else None,
+            "plan": _plan(job.plan, job.most, redactor=redactor) if job.plan else None,
+            "outcome": redactor.redact_document(job.outcome) if job.outcome else None,
+        }
+    )
+
+
+def _plan(plan: Plan, most: int, redactor: Redactor) -> dict[str, Any]:
+    shown = [item for item in plan.items if item.action != "keep" or item.others]
+    counts = sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
+    found: dict[str, Any] = redactor.redact_document(
+        {
+            "memories": plan.memories,
+            "searched": plan.searched,
+            "searched_after": plan.searched - plan.leaving,
+            "counts": [
+                {"action": action, "rule": rule, "memories": count} for (action, rule), count in counts
+            ],
+            "items": [item.document() for item in shown[:most]],
+            "left_out": max(0, len(shown) - most),
+            "merges": [
+                {
+                    "id": one.memory.short_id,
+                    "title": one.memory.title,
+                    "text": one.memory.text,
+                    "of": [key[:12] for key in one.members],
+                }
+                for one in plan.merges[:most]
+            ],
+            "sweep": dict(plan.sweep),
+            "expired": plan.expired,
+            "uncompared": plan.uncompared,
+            "note": plan.note,
+            "large": plan.large,
+            "empty": plan.empty,
+        }
+    )
+    return found

@@ -1,0 +1,216 @@
+"""The routes on the graph: all of it in a compact form, entities, ways and communities."""
+
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from ragmem.api.memory import Ragmem
+from ragmem.server.http.workers import Workers
+from ragmem.server.v1.etag import NOT_MODIFIED, etag, fresh, has, unchanged
+from ragmem.server.v1.fields import Label, Projects, Since, Until
+from ragmem.server.v1.graph_models import (
+    Communities,
+    CompactGraph,
+    Entities,
+    EntityTimeline,
+    EntityWhole,
+    Ways,
+)
+from ragmem.server.v1.preconditions import is_stored, moment_of, projects_of, require
+from ragmem.services.graph.compact_graph import CompactGraphs, Cut
+from ragmem.services.graph.shapes import (
+    communities_shape,
+    entity_shape,
+    path_shape,
+    timeline_shape,
+    top_shape,
+)
+
+Name = Annotated[
+    Label,
+    Query(
+        min_length=1,
+        description="An entity's name, in any case, or the start of one that no other has.",
+        examples=["PostgreSQL"],
+    ),
+]
+
+
+def routes(memory: Ragmem, workers: Workers) -> APIRouter:
+    """Return the routes over an open memory; what blocks runs in the workers."""
+    router = APIRouter(tags=["graph"])
+    for part in (_compact, _entities, _between):
+        router.include_router(part(memory, workers))
+    return router
+
+
+def _compact(memory: Ragmem, workers: Workers) -> APIRouter:
+    router = APIRouter()
+    graphs = CompactGraphs()
+
+    @router.get(
+        "/graph",
+        operation_id="get_graph",
+        summary="Get the graph in a compact form",
+        response_model=CompactGraph,
+        responses=NOT_MODIFIED,
+    )
+    async def graph(
+        *,
+        request: Request,
+        project: Projects = None,
+        kind: Annotated[
+            list[Label] | None, Query(max_length=50, description="Only entities of these types; repeatable.")
+        ] = None,
+        since: Since | None = None,
+        until: Until | None = None,
+        limit: Annotated[int, Query(ge=1, le=10_000, description="Nodes, the most connected first.")] = 2_000,
+        edges: Annotated[int, Query(ge=0, le=50_000, description="Edges, the heaviest first.")] = 20_000,
+        alone: Annotated[bool, Query(description="Also entities that are related to nothing.")] = True,
+    ) -> Response:
+        """Return the most connected entities and the relations between them, for a page to draw.
+
+        The same while nothing changes, which the `ETag` tells. With a time, what memories mention whose
+        events lie in it. `GET /v1/memory/entity` has the memories that mention a node.
+        """
+
+        def answer() -> Response:
+            stored = is_stored(memory)
+            # A span is counted back from now: to the minute, so that the same question is the same.
+            first, last = (
+                one.replace(second=0, microsecond=0) if one else None
+                for one in (moment_of(since), moment_of(until))
+            )
+            cut = Cut(
+                projects_of(memory, project) if stored else None,
+                frozenset(kind or ()),
+                first,
+                last,
+                limit,
+                edges,
+                alone,
+            )
+            tag = etag(graphs.mark(memory.catalog) if stored else "", cut.projects, sorted(cut.types), cut)
+            if has(request, tag):
+                return unchanged(tag)
+            found: dict[str, Any] = graphs.graph(memory.catalog, memory.store, cut) if stored else _EMPTY
+            return fresh(tag, orjson.dumps(found))
+
+        return await workers.run(answer)
+
+    return router
+
+
+_EMPTY: dict[str, Any] = {
+    "projects": [],
+    "types": {},
+    "nodes": [],
+    "edges": [],
+    "total_nodes": 0,
+    "total_edges": 0,
+    "is_truncated": False,
+}
+
+
+def _entities(memory: Ragmem, workers: Workers) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/entities", operation_id="list_entities", summary="List entities")
+    async def entities(
+        prefix: Annotated[Label, Query(description="Only names that begin so, in any case.")] = "",
+        project: Projects = None,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    ) -> Entities:
+        """Return entities by the beginning of their names, most connected first."""
+
+        def answer() -> Entities:
+            if not is_stored(memory):
+                return Entities(entities=[])
+            scope = memory.graph(projects_of(memory, project)).scope
+            return Entities.model_validate(top_shape(scope.top(limit, prefix), redactor=memory.redactor))
+
+        return await workers.run(answer)
+
+    @router.get("/entity", operation_id="get_entity", summary="Get an entity, its neighbours and memories")
+    async def entity(
+        name: Name, project: Projects = None, limit: Annotated[int, Query(ge=1, le=500)] = 50
+    ) -> EntityWhole:
+        """Return what an entity is, the memories that mention it, latest first, and its neighbours.
+
+        `limit` bounds memories and neighbours of each project; neighbours go by weight.
+        """
+
+        def answer() -> EntityWhole:
+            require(memory)
+            views = memory.graph(projects_of(memory, project))
+            found = views.entity(name, limit=limit)
+            elsewhere = views.scope.elsewhere(found[0].place.entity.name)
+            return EntityWhole.model_validate(entity_shape(found, elsewhere, redactor=memory.redactor))
+
+        return await workers.run(answer)
+
+    @router.get(
+        "/entity/timeline", operation_id="get_entity_timeline", summary="Tell when an entity was spoken of"
+    )
+    async def entity_timeline(
+        name: Name,
+        since: Since | None = None,
+        project: Projects = None,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    ) -> EntityTimeline:
+        """Return when an entity was spoken of, in the order of the events; the latest if more."""
+
+        def answer() -> EntityTimeline:
+            require(memory)
+            views = memory.graph(projects_of(memory, project))
+            return EntityTimeline.model_validate(
+                timeline_shape(
+                    views.timeline(name, since=moment_of(since), limit=limit), redactor=memory.redactor
+                )
+            )
+
+        return await workers.run(answer)
+
+    return router
+
+
+def _between(memory: Ragmem, workers: Workers) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/path", operation_id="find_path", summary="Tell how two entities are connected")
+    async def path(
+        start: Annotated[Label, Query(alias="from", min_length=1, examples=["PostgreSQL"])],
+        goal: Annotated[Label, Query(alias="to", min_length=1, examples=["Kubernetes"])],
+        project: Projects = None,
+        limit: Annotated[int, Query(ge=1, le=20)] = 3,
+    ) -> Ways:
+        """Return the most telling ways from one entity to another; none where nothing connects them."""
+
+        def answer() -> Ways:
+            require(memory)
+            found = memory.graph(projects_of(memory, project)).path(start, goal, count=limit)
+            return Ways.model_validate(path_shape(start, goal, found, redactor=memory.redactor))
+
+        return await workers.run(answer)
+
+    @router.get("/communities", operation_id="list_communities", summary="List groups of entities")
+    async def communities(
+        around: Annotated[Label, Query(description="Only the community of this entity.")] = "",
+        project: Projects = None,
+        limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    ) -> Communities:
+        """Return groups of entities that belong together, the largest first, with memories of them."""
+
+        def answer() -> Communities:
+            if not is_stored(memory):
+                return Communities(entities=0, total=0, alone=0, communities=[])
+            views = memory.graph(projects_of(memory, project))
+            return Communities.model_validate(
+                communities_shape(views.communities(limit=limit, around=around), redactor=memory.redactor)
+            )
+
+        return await workers.run(answer)
+
+    return router

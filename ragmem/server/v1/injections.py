@@ -1,0 +1,106 @@
+"""The routes on what assistants were given, on typed records, and on what a change of code reaches."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from ragmem.api.memory import Ragmem
+from ragmem.domain.records.record_types import RecordType
+from ragmem.server.http.workers import Workers
+from ragmem.server.v1.fields import Label, Projects, Since
+from ragmem.server.v1.memory_reading import described
+from ragmem.server.v1.overview_models import ImpactAnswer, Injections, Records
+from ragmem.server.v1.preconditions import is_stored, moment_of, projects_of, require
+from ragmem.services.code.shapes import impact_shape
+from ragmem.services.context.injection_list import injection_shape
+from ragmem.services.records.records import record_shape
+
+REACHED = 500
+"""Items of each list of an impact."""
+
+
+def routes(memory: Ragmem, workers: Workers) -> APIRouter:
+    """Return the routes over an open memory; what blocks runs in the workers."""
+    router = APIRouter(tags=["overview"])
+
+    @router.get("/injections", operation_id="list_injections", summary="List what assistants were given")
+    async def injections(
+        session: Annotated[
+            Label, Query(max_length=200, description="Only into this session: its id or the start.")
+        ] = "",
+        memory_id: Annotated[
+            str, Query(alias="memory", pattern=r"^([A-Za-z0-9]{4,26})?$", description="Only of this memory.")
+        ] = "",
+        since: Since | None = None,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    ) -> Injections:
+        """Return what assistants were given, when and why, latest first."""
+
+        def answer() -> Injections:
+            if not is_stored(memory):
+                return Injections(injections=[])
+            found = memory.injections(session=session, memory=memory_id, since=moment_of(since), limit=limit)
+            return Injections.model_validate({"injections": [injection_shape(one) for one in found]})
+
+        return await workers.run(answer)
+
+    @router.get("/records", operation_id="list_records", summary="List typed records")
+    async def records(
+        type_: Annotated[list[RecordType] | None, Query(alias="type", max_length=20)] = None,
+        project: Projects = None,
+        spec: Annotated[Label, Query(description="Only this spec of the project.")] = "",
+        since: Since | None = None,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    ) -> Records:
+        """Return what sessions recorded, newest first; `POST /v1/memory/query` finds it by a question."""
+
+        def answer() -> Records:
+            if not is_stored(memory):
+                return Records(records=[])
+            found = memory.get_records(
+                type_ or (),
+                projects=projects_of(memory, project) or (),
+                everywhere=not project,
+                spec=spec,
+                since=moment_of(since),
+                limit=limit,
+            )
+            return Records.model_validate(
+                {
+                    "records": [
+                        record_shape(one, redactor=memory.redactor)
+                        | {"event_time": described(one.memory, redactor=memory.redactor)["event_time"]}
+                        for one in found
+                    ]
+                }
+            )
+
+        return await workers.run(answer)
+
+    @router.get("/impact", operation_id="get_impact", summary="Tell what a change of code reaches")
+    async def impact(
+        symbol: Annotated[
+            Label,
+            Query(
+                min_length=1,
+                description="A symbol's name or a file's path; the end of it will do.",
+                examples=["deploy.run"],
+            ),
+        ],
+        project: Annotated[Label, Query(min_length=1, description="The code of this project.")],
+        depth: Annotated[int, Query(ge=1, le=100)] = 3,
+        limit: Annotated[int, Query(ge=1, le=REACHED, description="Items of each list.")] = REACHED,
+    ) -> ImpactAnswer:
+        """Return what calls, imports or inherits a symbol or file, the tests of it, and its memories.
+
+        The code must have been read by `ragmem ingest --code`.
+        """
+
+        def answer() -> ImpactAnswer:
+            require(memory)
+            found = memory.impact(symbol, project=project, depth=depth, memories=limit)
+            return ImpactAnswer.model_validate(impact_shape(found, limit=limit, redactor=memory.redactor))
+
+        return await workers.run(answer)
+
+    return router

@@ -1,0 +1,133 @@
+"""Work that may take long, one piece at a time: begun by a request, and told of to whoever asks later."""
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from starlette.exceptions import HTTPException
+
+from ragmem.api.memory import now
+from ragmem.errors import NotFoundError, RagmemError
+from ragmem.server.http.workers import Workers
+from ragmem.services.lifecycle.items import Plan
+
+KEPT = 20
+"""Jobs that are told of after they have ended."""
+
+PLANS = 3
+"""Jobs whose plans are kept, the latest: each has an item for every memory."""
+
+RETRY_AFTER_S = 2
+
+What = Literal["plan", "apply", "undo"]
+Status = Literal["running", "done", "failed"]
+
+
+class EndingError(Exception):
+    """The server ends: work stops between two steps, each of which is whole."""
+
+
+@dataclass
+class Job:
+    """One piece of work; `plan` and `outcome` are there once it is done."""
+
+    what: What
+    started: datetime
+    id: str = field(default_factory=lambda: f"j{secrets.token_hex(4)}")
+    status: Status = "running"
+    ended: datetime | None = None
+    step: str = ""
+    done: int = 0
+    total: int = 0
+    error: RagmemError | None = None
+    plan: Plan | None = None
+    most: int = 0
+    outcome: dict[str, Any] | None = None
+
+
+class Told:
+    """A progress that keeps in a job what it does just now, and ends it with the server."""
+
+    def __init__(self, job: Job, workers: Workers) -> None:
+        self._job = job
+        self._workers = workers
+
+    def begin(self, label: str, total: int, *, unit: str = "") -> None:
+        """Keep what begins."""
+        del unit
+        self._job.step, self._job.done, self._job.total = label, 0, total
+        self.advance(0)
+
+    def advance(self, steps: int = 1, *, told: str = "") -> None:
+        """Keep how far it is; raises EndingError where the server ends."""
+        del told
+        if self._workers.closing:
+            raise EndingError
+        self._job.done += steps
+
+
+class Jobs:
+    """The jobs of one server; only the event loop's thread begins and looks them up."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._running: Job | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def of(self, identifier: str) -> Job:
+        """Return a job; raises NotFoundError for one that is not known any more."""
+        if identifier not in self._jobs:
+            raise NotFoundError(
+                f'there is no job "{identifier}"', hint="jobs are forgotten when the server ends: plan again"
+            )
+        return self._jobs[identifier]
+
+    async def begin(self, what: What, work: Callable[[Job, Told], None], *, wait: float) -> Job:
+        """Begin a job and wait for its end for so many seconds; raises 409 while another one runs.
+
+        What fails within that time is raised here.
+        """
+        if self._running is not None:
+            running = self._running
+            raise HTTPException(
+                409,
+                f"{running.what} still runs: GET /v1/memory/gc/jobs/{running.id} tells how far it is",
+                {"Retry-After": str(RETRY_AFTER_S)},
+            )
+        job = self._running = Job(what, now())
+        self._jobs[job.id] = job
+        while len(self._jobs) > KEPT:
+            self._jobs.popitem(last=False)
+        task = asyncio.create_task(self._run(job, work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        await asyncio.wait({task}, timeout=wait)
+        if task.done():
+            task.result()
+            if job.error is not None:
+                raise job.error
+        return job
+
+    async def settled(self) -> None:
+        """Wait until no job runs."""
+        await asyncio.gather(*self._tasks)
+
+    async def _run(self, job: Job, work: Callable[[Job, Told], None]) -> None:
+        try:
+            await self._workers.labour(lambda: work(job, Told(job, self._workers)))
+            job.status, job.done = "done", job.total
+        except RagmemError as error:
+            job.status, job.error = "failed", error
+        except EndingError:
+            job.status, job.error = "failed", RagmemError("the server ended meanwhile")
+        finally:
+            if job.status == "running":
+                job.status, job.error = "failed", RagmemError("this is a bug in ragmem")
+            job.ended, job.step, self._running = now(), "", None
+            for old in [one for one in self._jobs.values() if one.plan is not None][:-PLANS]:
+                old.plan = None

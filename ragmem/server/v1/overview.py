@@ -1,0 +1,302 @@
+"""The routes on the memory as a whole: stats, sources, projects, timeline, health, log."""
+
+import asyncio
+import time
+from collections import Counter
+from datetime import UTC, date, timedelta
+from typing import Annotated, Any, Literal
+
+import orjson
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from pydantic import Field
+
+from ragmem.api.memory import Ragmem, now
+from ragmem.ports import Embedder, LanguageModel, Models
+from ragmem.server.http.workers import Workers
+from ragmem.server.v1.etag import NOT_MODIFIED, etag, fresh, has, unchanged
+from ragmem.server.v1.overview_models import (
+    Check,
+    Health,
+    LogAnswer,
+    ProjectItem,
+    Projects,
+    SourceItem,
+    Sources,
+    Stats,
+    Timeline,
+)
+from ragmem.server.v1.preconditions import is_stored, told
+from ragmem.server.v1.selection import Selection
+from ragmem.storage.lifecycle.idle_mark import signature
+from ragmem.storage.memories.listing import days, ends
+
+By = Literal["day", "week", "month", "year"]
+
+MOST_BUCKETS = 2_000
+"""Spans of a timeline; the latest where there are more."""
+
+EXAMINED_FOR = 60.0
+"""Seconds for which what an examination found is told again: it takes a second of a processor."""
+
+
+class TimelineOf(Selection):
+    """What a timeline is of, and how fine."""
+
+    by: By = Field(default="day", description="The span that is counted together, in UTC; weeks from Monday.")
+
+
+def routes(memory: Ragmem, workers: Workers) -> APIRouter:
+    """Return the routes over an open memory; what blocks runs in the workers."""
+    router = APIRouter(tags=["overview"])
+    for part in (_counts, _time, _condition):
+        router.include_router(part(memory, workers))
+    return router
+
+
+def _counts(memory: Ragmem, workers: Workers) -> APIRouter:
+    router = APIRouter()
+
+    @router.get(
+        "/stats",
+        operation_id="get_stats",
+        summary="Count what there is",
+        response_model=Stats,
+        responses=NOT_MODIFIED,
+    )
+    async def stats(request: Request) -> Response:
+        """Return how much there is; zeros where nothing is stored. The `ETag` tells whether it changed."""
+
+        def answer() -> Response:
+            stored = is_stored(memory)
+            archived = memory.catalog.archive.count() if stored else 0
+            held = memory.inbox()
+            states = memory.catalog.overview.count_by("state") if stored else {}
+            mark = signature(memory.catalog.database) if stored else ""
+            tag = etag(mark, archived, held.writes, len(held.aside), sorted(states.items()))
+            if has(request, tag):
+                return unchanged(tag)
+            found = memory.statistics() if stored else _nothing(memory)
+            return fresh(tag, orjson.dumps(found | {"archived": archived}))
+
+        return await workers.run(answer)
+
+    @router.get("/sources", operation_id="list_sources", summary="List the sources")
+    async def sources() -> Sources:
+        """Return the configured sources with their globs, and what of them is stored."""
+        return await workers.run(lambda: _sources(memory))
+
+    @router.get("/projects", operation_id="list_projects", summary="List the projects")
+    async def projects() -> Projects:
+        """Return the projects that have memories, the largest first."""
+
+        def answer() -> Projects:
+            if not is_stored(memory):
+                return Projects(projects=[])
+            names = memory.catalog.projects.names()
+            counts = memory.catalog.overview.counts()["project"]
+            return Projects(
+                projects=[
+                    ProjectItem(
+                        id=one, name=memory.redactor.redact_document(names.get(one, one)), memories=count
+                    )
+                    for one, count in counts.items()
+                ]
+            )
+
+        return await workers.run(answer)
+
+    return router
+
+
+def _nothing(memory: Ragmem) -> dict[str, Any]:
+    empty: dict[str, dict[str, int]] = {name: {} for name in ("state", "source", "kind", "tier", "project")}
+    return {
+        "home": str(memory.settings.places.data),
+        "bytes": 0,
+        "catalog": empty | {"total": {"memories": 0, "chunks": 0, "characters": 0}},
+        "store": {},
+        "models": memory.settings.models.backend,
+        "inbox": {"waiting": memory.inbox().writes, "since": None, "aside": len(memory.inbox().aside)},
+    }
+
+
+def _sources(memory: Ragmem) -> Sources:
+    stored: dict[str, dict[str, Any]] = {}
+    if is_stored(memory):
+        stored = {str(row["source"]): row for row in memory.catalog.overview.source_rows()}
+    specs = memory.settings.sources
+    listed = []
+    for name in [*specs, *(one for one in stored if one not in specs)]:
+        spec, row = specs.get(name), stored.get(name, {})
+        listed.append(
+            SourceItem(
+                source=name,
+                memories=row.get("memories", 0),
+                newest=told(row.get("newest")),
+                reader=spec.reader if spec else None,
+                scope=spec.scope if spec else None,
+                signal=spec.signal if spec else None,
+                enabled=spec.enabled if spec else None,
+                globs=list(spec.globs) if spec else [],
+            )
+        )
+    return Sources(sources=listed)
+
+
+def _time(memory: Ragmem, workers: Workers) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/timeline", operation_id="get_timeline", summary="Count memories by time")
+    async def timeline(wanted: Annotated[TimelineOf, Query()]) -> Timeline:
+        """Return how many memories there are of each span and kind, by the time of their events.
+
+        The memories of a span are `GET /v1/memory/memories` with its `since` and `until`.
+        """
+        return await workers.run(lambda: _timeline(memory, wanted))
+
+    return router
+
+
+def _timeline(memory: Ragmem, wanted: TimelineOf) -> Timeline:
+    buckets: dict[date, Counter[str]] = {}
+    span = None
+    if is_stored(memory):
+        selected = wanted.filter(memory)
+        span = ends(memory.catalog.database, selected)
+        for day, kind, count in days(memory.catalog.database, selected):
+            start = _start(date(1970, 1, 1) + timedelta(days=day), wanted.by)
+            buckets.setdefault(start, Counter())[kind] += count
+    total = sum(count.total() for count in buckets.values())
+    shown = list(buckets.items())[-MOST_BUCKETS:]
+    return Timeline.model_validate(
+        {
+            "by": wanted.by,
+            "total": total,
+            "first": told(span[0]) if span else None,
+            "last": told(span[1]) if span else None,
+            "buckets": [
+                {"start": start.isoformat(), "total": count.total(), "kinds": dict(sorted(count.items()))}
+                for start, count in shown
+            ],
+            "is_truncated": len(shown) < len(buckets),
+        }
+    )
+
+
+def _start(day: date, by: By) -> date:
+    if by == "week":
+        # The first week of the first year has no Monday of its own.
+        return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))
+    if by == "month":
+        return day.replace(day=1)
+    return day.replace(month=1, day=1) if by == "year" else day
+
+
+class _Examined:
+    """What the last examination found, for a while; one runs at a time, in one thread, for all who ask."""
+
+    def __init__(self, memory: Ragmem, workers: Workers) -> None:
+        self._memory = memory
+        self._workers = workers
+        self._latest: asyncio.Task[Health] | None = None
+        self._until = 0.0
+
+    async def health(self) -> Health:
+        """Return it, made anew where it is old or failed."""
+        if self._latest is None or (self._latest.done() and time.monotonic() >= self._until):
+            self._until = 0.0
+            self._latest = asyncio.create_task(self._examine())
+        # Others wait for it as well.
+        return await asyncio.shield(self._latest)
+
+    async def _examine(self) -> Health:
+        found = await self._workers.ask(lambda: _examine(self._memory))
+        self._until = time.monotonic() + EXAMINED_FOR
+        return found
+
+
+class _Borrowed:
+    """The models of the open memory, which stay open when who borrows them is done."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder."""
+        return self._models.embedder
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The language model."""
+        return self._models.language_model
+
+    def check(self) -> list[str]:
+        """Return what is wrong with their files."""
+        return self._models.check()
+
+    def close(self) -> None:
+        """Leave them open."""
+
+
+def _examine(memory: Ragmem) -> Health:
+    # Beside the open one, whose threads must be able to write meanwhile; its models need not load twice.
+    models = _Borrowed(memory.models.wanted)
+    with Ragmem(memory.settings, home=memory.home, cwd=memory.cwd, models=models) as beside:
+        report = beside.examine(read_only=True)
+    counts = Counter(check.status for check in report.checks)
+    worst = next((status for status in ("failed", "warning") if counts[status]), "ok")
+    return Health.model_validate(
+        {
+            "status": worst,
+            "checked_at": told(now().astimezone(UTC)),
+            "checks": [
+                Check.model_validate(
+                    memory.redactor.redact_document(
+                        {"name": one.name, "status": one.status, "detail": one.detail, "fix": one.fix}
+                    )
+                )
+                for one in report.checks
+            ],
+            "counts": dict(counts),
+        }
+    )
+
+
+def _condition(memory: Ragmem, workers: Workers) -> APIRouter:
+    router = APIRouter()
+    examined = _Examined(memory, workers)
+
+    @router.get("/health", operation_id="get_memory_health", summary="Examine the memory")
+    async def health() -> Health:
+        """Return the quick findings of `ragmem doctor --read-only`; what was found is told for a minute."""
+        return await examined.health()
+
+    @router.get("/log", operation_id="get_log", summary="Tell what was done")
+    async def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LogAnswer:
+        """Return what was done to the memory, latest first: counts and names, no texts."""
+
+        def answer() -> LogAnswer:
+            if not is_stored(memory):
+                return LogAnswer(log=[])
+            runs = {run.run for run in memory.catalog.archive.runs()}
+            entries = memory.catalog.log.entries(limit=limit)
+            return LogAnswer.model_validate(
+                {
+                    "log": memory.redactor.redact_document(
+                        [
+                            {
+                                **entry,
+                                "at": told(entry["at"]),
+                                "undoable": entry["detail"].get("run") in runs,
+                            }
+                            for entry in entries
+                        ]
+                    )
+                }
+            )
+
+        return await workers.run(answer)
+
+    return router

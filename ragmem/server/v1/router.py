@@ -1,0 +1,17 @@
+"""All routes of `/v1/memory` over one open memory."""
+
+from fastapi import APIRouter
+
+from ragmem.api.memory import Ragmem
+from ragmem.server.http.failure_models import declared
+from ragmem.server.http.workers import Workers
+from ragmem.server.v1 import gc, graph, injections, lifecycle, memories, overview, questions
+from ragmem.server.v1.fields import PREFIX
+
+
+def routes(memory: Ragmem, workers: Workers) -> APIRouter:
+    """Return the routes; what blocks runs in the workers."""
+    router = APIRouter(prefix=PREFIX, responses=declared(404))
+    for part in (questions, memories, graph, lifecycle, gc, overview, injections):
+        router.include_router(part.routes(memory, workers))
+    return router

@@ -1,0 +1,251 @@
+"""Agents that work on one machine: who they are, what they are told, and what happens among them."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from ragmem.domain.sessions.agents import SIGNALS, Agent, Happening, Letter, begins_or_ends, own_type
+from ragmem.errors import LimitReachedError, UsageError
+from ragmem.services.agents.sending import Sending
+from ragmem.services.agents.texts import MOST_SHORT, MOST_STATUS, clean_data, clean_text
+from ragmem.services.agents.waiting import LONGEST_WAIT_S, Events, next_events
+from ragmem.storage.operational import agents as rows
+from ragmem.storage.operational import events, messages
+from ragmem.storage.sql.database import Connection
+
+MOST_IDS = 1_000
+"""Messages that are acknowledged at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What an acknowledgement did: numbers that waited, were settled before, were never sent to it."""
+
+    acknowledged: tuple[int, ...]
+    already: tuple[int, ...]
+    unknown: tuple[int, ...]
+    waiting: int
+
+
+class Agents(Sending):
+    """The agents of one home; safe to use from several threads, and from several processes at once.
+
+    What is accepted is on the disk when the call returns. A message waits until its agent acknowledges it,
+    and is handed out again until then: at least once, in the order in which it was accepted. `now` is the
+    clock by which agents become stale.
+    """
+
+    def heartbeat(
+        self,
+        agent: str,
+        *,
+        status: str | None = None,
+        current_task: str | None = None,
+        progress: int | None = None,
+        config_name: str | None = None,
+        project_path: str | None = None,
+        host: str | None = None,
+        pid: int | None = None,
+    ) -> Agent:
+        """Let an agent check in; return how it stands: whether it should stop, how much waits.
+
+        The first time makes it known. None leaves a value as it is. The status `starting` begins a new life
+        of the same id, and `stopped` ends one: what was told to stop or pause the former is void then.
+        Raises LimitReachedError where there are too many agents.
+        """
+        self._check_id(agent)
+        given: dict[str, Any] = {"progress": progress, "pid": pid}
+        texts = {
+            "status": status,
+            "current_task": current_task,
+            "config_name": config_name,
+            "project_path": project_path,
+            "host": host,
+        }
+        for name, text in texts.items():
+            most = MOST_STATUS if name == "status" else MOST_SHORT
+            given[name] = None if text is None else clean_text(text, name, most, self._redactor)
+        if progress is not None and not 0 <= progress <= 100:
+            raise UsageError(f"a progress of {progress} is not possible", hint="give percent, 0 to 100")
+        changes = {name: value for name, value in given.items() if value is not None}
+        with self._write() as connection:
+            before = rows.agent_of(connection, agent)
+            if before is None:
+                self._make_room(connection)
+            moment = self._now()
+            former = before or Agent(
+                agent, "", "", "", 0, "idle", "", None, moment, moment, False, False, "", False, ""
+            )
+            after: Agent = replace(former, **changes, last_seen=moment, stale=False)
+            if begins_or_ends(before, after):
+                messages.supersede(connection, agent, SIGNALS, moment)
+                after = replace(after, should_stop=False, stop_reason="", paused=False, pause_reason="")
+            rows.put(connection, after, told_event=events.bounds(connection)[1])
+            self._tell_check_in(connection, before, after)
+            known = rows.agent_of(connection, agent)
+        assert known is not None
+        return known
+
+    def messages(
+        self, agent: str, *, after: int = 0, limit: int = 100, timeout: float = 0.0, mark: bool = True
+    ) -> list[Letter]:
+        """Return what waits for an agent after a number, oldest first; it waits on until acknowledged.
+
+        Where there is none, waits up to `timeout` seconds for one. `mark` notes that it was handed out.
+        Raises NotFoundError for an agent that never checked in.
+        """
+        until = time.monotonic() + min(timeout, LONGEST_WAIT_S)
+        while True:
+            seen = self.changes.seen() if timeout else (0, 0)
+            self.require(agent)
+            with self.file.read() as connection:
+                found = messages.waiting(connection, agent, after=after, limit=limit)
+            left = until - time.monotonic()
+            if found or left <= 0:
+                break
+            self.changes.wait(seen, left)
+        if mark:
+            self.mark_delivered(letter.id for letter in found if letter.delivered is None)
+        return found
+
+    def mark_delivered(self, ids: Iterable[int]) -> None:
+        """Note that messages were handed out."""
+        wanted = list(ids)
+        if wanted:
+            # Not a change that anybody waits for.
+            with self.file.write() as connection:
+                messages.mark_delivered(connection, wanted, self._now())
+
+    def acknowledge(self, agent: str, ids: Sequence[int]) -> Settled:
+        """Take messages out of what waits for an agent; acknowledging twice is as once.
+
+        Raises NotFoundError for an agent that never checked in.
+        """
+        if len(ids) > MOST_IDS:
+            raise UsageError(f"{len(ids):,} ids are too many", hint=f"up to {MOST_IDS:,} at a time")
+        self.require(agent)
+        wanted = dict.fromkeys(number for number in ids if 0 < number < 2**63)
+        with self._write() as connection:
+            done = messages.settle(connection, agent, wanted, self._now())
+            left = [number for number in wanted if number not in set(done)]
+            already = messages.known(connection, agent, left)
+            if done:
+                self._happened(connection, Happening.ACKNOWLEDGED, agent, {"ids": done})
+            found = rows.agent_of(connection, agent)
+        unknown = [number for number in dict.fromkeys(ids) if number not in {*done, *already}]
+        waiting = found.waiting if found else 0
+        return Settled(tuple(done), tuple(already), tuple(unknown), waiting)
+
+    def shutdown_check(self, agent: str) -> Agent:
+        """Return an agent, which tells whether it should stop or pause; raises NotFoundError."""
+        return self.require(agent)
+
+    def agents(self) -> list[Agent]:
+        """Return all agents, the one heard of last first; those not heard of for too long are marked."""
+        self.mark_stale()
+        if not self.file.exists():
+            return []
+        with self.file.read() as connection:
+            return rows.all_agents(connection)
+
+    def forget(self, agent: str) -> None:
+        """Forget an agent with everything that waits for it; raises NotFoundError."""
+        found = self.require(agent)
+        with self._write() as connection:
+            rows.forget(connection, agent)
+            self._happened(connection, Happening.FORGOTTEN, agent, {"waiting": found.waiting})
+
+    def mark_stale(self) -> list[str]:
+        """Mark who was not heard of for too long, with an event for each; return who that is."""
+        if not self.file.exists():
+            return []
+        moment = self._now() - timedelta(seconds=self.settings.stale_s)
+        with self.file.read() as connection:
+            if not rows.silent_since(connection, moment):
+                return []
+        if self.file.database.read_only:
+            return []
+        with self._write() as connection:
+            silent = rows.silent_since(connection, moment)
+            rows.mark_stale(connection, silent)
+            for name in silent:
+                self._happened(connection, Happening.STALE, name, {})
+        return silent
+
+    def publish(self, type_: str, *, agent: str = "", data: Mapping[str, Any] | None = None) -> int:
+        """Tell all who wait for events that something happened; return its number.
+
+        Raises UsageError for a type that is ragmem's own.
+        """
+        own_type(type_)
+        if agent:
+            self._check_id(agent)
+        told = clean_data(data, self._redactor)
+        with self._write() as connection:
+            return self._happened(connection, type_, agent, told)
+
+    def events(
+        self,
+        types: Sequence[str] = (),
+        *,
+        after: int | None = None,
+        agent: str = "",
+        timeout: float = 0.0,
+        limit: int = 100,
+    ) -> Events:
+        """Return what happened after a number, of these types (none: of all); waits up to `timeout` seconds.
+
+        Without `after`: since the agent that asks was told last, from its first heartbeat on; for nobody in
+        particular, from now on. Returns nothing when the time is up.
+        """
+        return next_events(
+            self.file,
+            self.changes,
+            types,
+            after=after,
+            agent=agent,
+            timeout=timeout,
+            limit=limit,
+            meanwhile=self.mark_stale,
+        )
+
+    def news(self, since: tuple[int, int]) -> tuple[tuple[int, int], frozenset[str]]:
+        """Return the last message and the last event, and who was sent anything after the message since."""
+        if not self.file.exists():
+            return since, frozenset()
+        with self.file.read() as connection:
+            last = messages.last(connection), events.bounds(connection)[1]
+            # A lower number is that of another file, in which everything is new.
+            after = since[0] if last[0] >= since[0] else 0
+            receivers = messages.receivers(connection, after=after) if last[0] > after else []
+        return last, frozenset(receivers)
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine."""
+        self.file.close()
+
+    def _make_room(self, connection: Connection) -> None:
+        if rows.count(connection) < self.settings.most:
+            return
+        name = rows.least_missed(connection)
+        if not name:
+            raise LimitReachedError(
+                f"there are {self.settings.most:,} agents, and each is alive or has messages",
+                hint="`ragmem agents forget ID` makes room, or raise agents.most",
+            )
+        rows.forget(connection, name)
+        self._happened(connection, Happening.FORGOTTEN, name, {"waiting": 0})
+
+    def _tell_check_in(self, connection: Connection, before: Agent | None, after: Agent) -> None:
+        now = {"status": after.status, "current_task": after.current_task, "progress": after.progress}
+        if before is None:
+            more = {"config_name": after.config_name, "project_path": after.project_path}
+            self._happened(connection, Happening.JOINED, after.id, now | more)
+            return
+        if before.stale:
+            self._happened(connection, Happening.BACK, after.id, now)
+        was = (before.status, before.current_task, before.progress)
+        if was != (after.status, after.current_task, after.progress):
+            self._happened(connection, Happening.STATUS, after.id, now)

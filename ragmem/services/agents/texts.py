@@ -1,0 +1,50 @@
+"""What agents say, made fit to be stored: whole characters, bounded, without secrets."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.errors import UsageError
+
+MOST_SHORT = 4_096
+"""Characters of a task, a path, a reason."""
+
+MOST_KEY = 128
+"""Characters of the key by which a message that is sent again is known."""
+
+MOST_STATUS = 64
+"""Characters of a status."""
+
+MOST_TEXT = 64 * 1024
+"""Characters of a message, and bytes of the data beside it as JSON."""
+
+
+def clean_text(text: str, name: str, most: int, redactor: Redactor) -> str:
+    """Return a text to be stored; raises UsageError for one that is too long, or no text."""
+    if len(text) > most:
+        raise UsageError(
+            f"the {name} has {len(text):,} characters", hint=f"up to {most:,}; hand in a file by its path"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the {name} is no text: {error.reason}", hint="send it as UTF-8") from error
+    return text if redactor.stored else redactor.redact(text)[0]
+
+
+def clean_data(data: Mapping[str, Any] | None, redactor: Redactor) -> Mapping[str, Any]:
+    """Return data to be stored as JSON; raises UsageError for what is too large, or no JSON."""
+    if not data:
+        return {}
+    try:
+        size = len(orjson.dumps(data))
+    except orjson.JSONEncodeError as error:
+        raise UsageError(
+            f"the data is no JSON object: {str(error).lower()}", hint="texts, numbers, lists and objects"
+        ) from error
+    if size > MOST_TEXT:
+        raise UsageError(f"the data has {size:,} bytes as JSON", hint=f"up to {MOST_TEXT:,}")
+    document: Mapping[str, Any] = data if redactor.stored else redactor.redact_document(data)
+    return document

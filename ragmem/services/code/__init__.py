@@ -1,0 +1,1 @@
+"""Code on disk: ingest, links, map, impact."""

@@ -1,0 +1,256 @@
+"""Bring what is known of a project's code up to date with its files."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragmem import __version__
+from ragmem.config import Settings
+from ragmem.domain.code.code import Edge
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.readers.code_files import CodeFiles, find_code, root_of
+from ragmem.readers.failures import failure
+from ragmem.readers.files import show
+from ragmem.readers.git_history import head_of
+from ragmem.readers.scope import ProjectFinder, ProjectIdentity
+from ragmem.services.code.moves import committed, led_to, moved
+from ragmem.services.code.on_disk import CodeOnDisk, read_disk
+from ragmem.services.code.relinking import Relinked, linked, relink
+from ragmem.services.code.report import CodeReport
+from ragmem.services.ingestion.scope import finder, remember_projects
+from ragmem.services.processes.progress import Progress
+from ragmem.storage.code.code import Rename
+from ragmem.storage.code.writing import CodeWriting, FileRows, OvertakenError, Seen, Standing, links_of
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.fair_lock import turn
+
+LOCK_NAME = "code.lock"
+"""Held by who ingests code: a second one waits, and then finds nothing left to do."""
+
+RULES = f"{__version__}/3"
+"""What the files were read by: another release may find more in the same file."""
+
+_TRIES = 5
+"""How often a run begins anew that one of another machine has overtaken."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is to be read: a project, the folder that its paths are relative to, and where in it."""
+
+    identity: ProjectIdentity
+    root: Path
+    within: Path
+    rebuild: bool
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a path of the project is one that this run reads."""
+        return self.within == self.root or (self.root / path).is_relative_to(self.within)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What was found on disk beside what is known; neither `gone` nor `kept` are on disk within the place."""
+
+    place: _Place
+    listed: CodeFiles
+    disk: CodeOnDisk
+    known: Mapping[str, Seen]
+
+    @property
+    def kept(self) -> dict[str, Seen]:
+        """The files outside of what this run reads."""
+        return {path: seen for path, seen in self.known.items() if not self.place.covers(path)}
+
+    @property
+    def gone(self) -> list[str]:
+        """The files that are no more, or are read no more."""
+        return sorted(path for path in self.known if path not in self.disk.seen and self.place.covers(path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be written; nothing where `due` is False."""
+
+    standing: Standing
+    report: CodeReport
+    head: str
+    gone: Sequence[str] = ()
+    rows: Sequence[FileRows] = ()
+    renames: Sequence[Rename] = ()
+    due: bool = False
+
+
+def ingest_code(
+    catalog: Catalog,
+    settings: Settings,
+    path: Path,
+    *,
+    home: Path,
+    cwd: Path,
+    rebuild: bool = False,
+    dry_run: bool = False,
+    progress: Progress,
+) -> CodeReport:
+    """Store the code of a repository or folder as a graph; what has not changed since costs nothing.
+
+    Everything outside of `path` stays as it is, where that is a part of a project; `rebuild` reads and links
+    the whole project again. A run that is killed
+    leaves whole files, and the next one completes it. Raises NotFoundError for a path that does not exist,
+    UsageError for one that is no project, StoreBusyError while another process ingests code.
+    """
+    started = time.perf_counter()
+    projects = finder(catalog, home=home)
+    place = _place(path, projects, cwd=cwd, rebuild=rebuild)
+    if not dry_run:
+        catalog.prepare()
+    if dry_run:
+        plan = _plan(catalog, settings, place, home=home, dry_run=True, progress=progress)
+        report = plan.report
+        report.dry_run = True
+    else:
+        remember_projects(catalog, projects)
+        with turn(catalog.database.home / LOCK_NAME, timeout=settings.write.busy_timeout_s):
+            report = _bring_up_to_date(catalog, settings, place, home=home, progress=progress)
+    if not report.languages:
+        counts = catalog.code.counts(report.project)
+        report.symbols, report.edges = counts.symbols, counts.edges
+        report.languages.update(file.language for file in catalog.code.files(report.project))
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _place(path: Path, projects: ProjectFinder, *, cwd: Path, rebuild: bool) -> _Place:
+    resolved = Path(cwd, path.expanduser()).resolve()
+    if not resolved.exists():
+        raise NotFoundError(f'there is no folder "{path}"', hint="give a git repository or a folder")
+    identity = projects.project_of(resolved)
+    if identity is None or identity.root is None:
+        raise UsageError(f'"{path}" is no project', hint="give the folder of one project")
+    return _Place(identity, root_of(resolved, identity.root), resolved, rebuild)
+
+
+def _bring_up_to_date(
+    catalog: Catalog, settings: Settings, place: _Place, *, home: Path, progress: Progress
+) -> CodeReport:
+    for tries in range(1, _TRIES + 1):
+        plan = _plan(catalog, settings, place, home=home, dry_run=False, progress=progress)
+        if not plan.due:
+            break
+        try:
+            CodeWriting(catalog.database, place.identity.id).write(
+                plan.standing,
+                root=show(place.root),
+                head=plan.head,
+                rules=RULES,
+                files=plan.rows,
+                gone=plan.gone,
+                renames=plan.renames,
+            )
+        except OvertakenError:
+            if tries == _TRIES:
+                raise
+        else:
+            plan.report.written = True
+            break
+    return plan.report
+
+
+def _plan(
+    catalog: Catalog, settings: Settings, place: _Place, *, home: Path, dry_run: bool, progress: Progress
+) -> _Plan:
+    writing = CodeWriting(catalog.database, place.identity.id)
+    there = catalog.exists()
+    standing = writing.standing() if there else Standing()
+    known = writing.seen(standing) if there else {}
+    anew = place.rebuild or standing.rules != RULES
+    if anew and known:
+        # What another release read is read again as a whole, or its rest never would be.
+        place = replace(place, within=place.root)
+    exclude = (*settings.exclude, *(settings.project.exclude if settings.project else ()))
+    listed = find_code(place.root, place.within, home=home, exclude=exclude)
+    disk = read_disk(place.root, listed.files, known, anew=anew, progress=progress, redactor=catalog.redactor)
+    compared = _Compared(place, listed, disk, known)
+    gone = compared.gone
+    head = head_of(place.root)
+    renames = committed(place.root, since=standing.head, head=head)
+    explained = {one.old for one in renames}
+    renames += moved(known, disk, [path for path in gone if path not in explained])
+    report = _report(compared, renames)
+    if not (disk.parsed or gone or not standing.complete):
+        return _Plan(standing, report, head, renames=renames, due=bool(renames))
+    whole = anew or dry_run or not standing.complete
+    relinked = _relinked(writing, standing, known, disk, gone, whole=whole)
+    report = _report(compared, renames)
+    rows = list(_rows(relinked.edges, {**compared.kept, **disk.seen}, disk))
+    report.relinked = [row.path for row in rows if row.edges is not None and row.parsed is None]
+    if dry_run:
+        # Else it is counted once it is written.
+        report.languages.update(file.language for file in relinked.files)
+        report.symbols = sum(len(file.symbols) for file in relinked.files)
+        report.edges = sum(map(len, relinked.edges.values()))
+    return _Plan(standing, report, head, gone, rows, renames, due=True)
+
+
+def _relinked(
+    writing: CodeWriting,
+    standing: Standing,
+    known: Mapping[str, Seen],
+    disk: CodeOnDisk,
+    gone: Sequence[str],
+    *,
+    whole: bool,
+) -> Relinked:
+    """Link what changed; a file that cannot be linked, even by itself, stays as it was."""
+    try:
+        return relink(writing, standing, known, disk, gone, whole=whole)
+    except Exception as error:
+        failure(error)
+        before = len(disk.failed)
+        for path, file in list(disk.parsed.items()):
+            try:
+                linked([file])
+            except Exception as own:  # noqa: BLE001 - one file never stops the others
+                disk.fail(path, own, known.get(path))
+        if len(disk.failed) == before:
+            raise
+    return relink(writing, standing, known, disk, gone, whole=whole)
+
+
+def _rows(edges: Mapping[str, list[Edge]], seen: Mapping[str, Seen], disk: CodeOnDisk) -> Iterable[FileRows]:
+    for path in sorted({*edges, *disk.touched}):
+        was = seen[path]
+        links = links_of(edges[path]) if path in edges else was.links
+        now = replace(was, links=links)
+        if path in disk.parsed:
+            yield FileRows(path, now, edges[path], disk.parsed[path])
+        elif links != was.links:
+            yield FileRows(path, now, edges[path])
+        elif path in disk.touched:
+            yield FileRows(path, now)
+
+
+def _report(compared: _Compared, renames: Sequence[Rename]) -> CodeReport:
+    place, disk, known = compared.place, compared.disk, compared.known
+    report = CodeReport(place.identity.id, show(place.root))
+    ends = led_to(renames)
+    for old in compared.gone:
+        new = ends.get(old, "")
+        if new in disk.parsed and new not in known:
+            report.renamed.append((old, new))
+        else:
+            report.gone.append(old)
+    renamed = {new for _, new in report.renamed}
+    for path in disk.seen:
+        if path not in disk.parsed:
+            report.unchanged += 1
+        elif path in known:
+            report.changed.append(path)
+        elif path not in renamed:
+            report.new.append(path)
+    report.unchanged += len(compared.kept)
+    report.skipped = [*((show(one.path), one.reason) for one in compared.listed.skipped), *disk.skipped]
+    report.failed = list(disk.failed)
+    report.problems = {path: file.problem for path, file in disk.parsed.items() if file.problem}
+    return report

@@ -1,0 +1,236 @@
+"""Compare the code on disk with what is stored of it, and parse what differs."""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from ragmem.domain.code.code import ParsedFile
+from ragmem.domain.injection.purity import secrets_in, without_parts
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.readers.code import read_code
+from ragmem.readers.code_files import MAX_BYTES, CodeFile
+from ragmem.readers.failures import failure
+from ragmem.readers.files import ReadError, Reason, read_text
+from ragmem.services.processes.progress import Progress
+from ragmem.storage.code.writing import Seen
+
+SETTLED_NS = 2_000_000_000
+"""A file that was modified so shortly before it was read may change again and keep its time."""
+
+UNSURE = 0
+"""The time of such a file: it is opened again, and compared by its content."""
+
+HIDDEN = "[redacted]"
+"""What stands in the facts for a literal that is a secret, before its place."""
+
+
+@dataclass(slots=True)
+class CodeOnDisk:
+    """The files as they are now; `parsed` are those that differ, `touched` those whose time alone does."""
+
+    seen: dict[str, Seen] = field(default_factory=dict)
+    parsed: dict[str, ParsedFile] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """Files that went wrong, with the reason; they stay as they are known."""
+
+    def fail(self, path: str, error: Exception, before: Seen | None) -> None:
+        """Leave a file as it was; raises the error again where it is no fault of the file."""
+        self.failed.append((path, failure(error)))
+        self.parsed.pop(path, None)
+        self.touched.discard(path)
+        if before is None:
+            self.seen.pop(path, None)
+        else:
+            self.seen[path] = before
+
+
+def read_disk(
+    root: Path,
+    files: Sequence[CodeFile],
+    known: Mapping[str, Seen],
+    *,
+    anew: bool,
+    progress: Progress,
+    redactor: Redactor,
+) -> CodeOnDisk:
+    """Return what of these files differs from what is known, parsed; all of them where `anew`.
+
+    A file of the known size and time is not opened, one of the known content is not parsed.
+    """
+    found = CodeOnDisk()
+    now = time.time_ns()
+    waiting: list[tuple[str, str]] = []
+    for file in files:
+        before = known.get(file.path)
+        if before and not anew and (before.size, before.modified_ns) == (file.size, file.modified_ns):
+            found.seen[file.path] = before
+            continue
+        try:
+            text = _text(root / file.path)
+        except ReadError as error:
+            if error.reason is not Reason.VANISHED:
+                found.skipped.append((file.path, error.reason.value))
+            continue
+        except Exception as error:  # noqa: BLE001 - one file never stops the others
+            found.fail(file.path, error, before)
+            continue
+        modified = file.modified_ns if file.modified_ns < now - SETTLED_NS else UNSURE
+        hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        seen = Seen(hashed, file.size, modified, before.links if before else "")
+        found.seen[file.path] = seen
+        if before is None or anew or before.content_hash != hashed:
+            waiting.append((file.path, text))
+        elif seen != before:
+            found.touched.add(file.path)
+    progress.begin("read code", len(waiting))
+    for path, text in waiting:
+        try:
+            found.parsed[path] = parse(path, text, redactor=redactor)
+        except Exception as error:  # noqa: BLE001 - one file never stops the others
+            found.fail(path, error, known.get(path))
+        progress.advance()
+    return found
+
+
+def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
+    """Return a file as it is stored: nothing that is said of it shows a secret.
+
+    Texts lose their secrets. A name stays as it is, and so does what links symbols, unless the name is a
+    secret by itself: then the same word stands in its place wherever it is named.
+    """
+    file = read_code(path, text)
+    clean, hidden = redactor.redact(text)
+    said = _Said(text, redactor)
+    symbols = tuple(
+        replace(symbol, doc=said.clean(symbol.doc)) if symbol.doc else symbol for symbol in file.symbols
+    )
+    file = replace(file, purpose=said.clean(file.purpose), symbols=symbols)
+    if not hidden:
+        return file
+    facts = _with_values(file.facts, _hidden_values(path, file.facts, text, clean, redactor))
+
+    @cache
+    def named(name: str) -> str:
+        told = _WORD.sub(lambda found: _word(found[0], clean, redactor), name)
+        return told if _NAME.fullmatch(told) else redactor.redact(told)[0]
+
+    return replace(
+        file,
+        module=named(file.module),
+        symbols=tuple(
+            replace(symbol, name=named(symbol.name), qualified=named(symbol.qualified)) for symbol in symbols
+        ),
+        facts={
+            relation: value if relation == "types" else _with_names(value, named)
+            for relation, value in facts.items()
+        },
+    )
+
+
+class _Said:
+    """Cleans what comments say, of which the first sentence is kept in one line, by the whole file."""
+
+    def __init__(self, text: str, redactor: Redactor) -> None:
+        self._text = text
+        self._redactor = redactor
+
+    def clean(self, said: str) -> str:
+        if not said:
+            return said
+        return without_parts(self._redactor.redact(said)[0], self._secrets)
+
+    @cached_property
+    def _secrets(self) -> list[str]:
+        comments = "\n".join(
+            line[found.end() :] for line in self._text.split("\n") if (found := _LEADER.match(line))
+        )
+        return [one for text in (self._text, comments) for one in secrets_in(text, self._redactor)]
+
+
+_LEADER = re.compile(r"[ \t]*(?://[/!]?|#+|\*(?!/)|--|;+)[ \t]?")
+"""What a line of a comment begins with."""
+
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"[\w.:$#@<>*/-]*")
+
+_VALUES = ("constants", "items", "puts")
+"""Facts whose second column holds literals of the code: what something is looked up by."""
+
+
+def _word(word: str, clean: str, redactor: Redactor) -> str:
+    """Return a word of a name, or what stands for one that is a secret by itself: a word of its kind."""
+    if word in clean:
+        return word
+    told, hidden = redactor.redact(word)
+    return "_".join(_WORD.findall(told)) if hidden else word
+
+
+def _hidden_values(
+    path: str, facts: Mapping[str, Any], text: str, clean: str, redactor: Redactor
+) -> dict[str, str]:
+    """Return literal -> what stands for it, of those that are secrets by themselves or by their lines.
+
+    Each has another, so that what is looked up by one is not found by another.
+    """
+    lines = text.split("\n")
+    told: dict[str, str] = {}
+    rows = (row for relation in _VALUES for row in facts.get(relation, ()))
+    for one in dict.fromkeys(value for row in rows for value in _texts(row[1])):
+        if one in text and one not in clean:
+            # By themselves, for what is marked as private may be pages of code.
+            around = "\n".join(line for line in lines if one in line)
+            if one not in redactor.redact(around)[0]:
+                told[one] = f"{HIDDEN} {path}:{len(told) + 1}"
+    return told
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+
+
+def _with_values(facts: Mapping[str, Any], told: Mapping[str, str]) -> dict[str, Any]:
+    def shown(value: Any) -> Any:
+        if isinstance(value, str):
+            return told.get(value, value)
+        return [shown(one) for one in value] if isinstance(value, list | tuple) else value
+
+    return {
+        relation: [[row[0], shown(row[1]), *row[2:]] for row in rows]
+        if told and relation in _VALUES
+        else rows
+        for relation, rows in facts.items()
+    }
+
+
+def _with_names(facts: Any, named: Callable[[str], str]) -> Any:
+    """Return facts with other names; the row of a scope keeps its keys and its kind."""
+    if isinstance(facts, str):
+        return named(facts)
+    if isinstance(facts, Mapping):
+        if "kind" in facts:
+            return {
+                key: value if key == "kind" else _with_names(value, named) for key, value in facts.items()
+            }
+        return {named(key): _with_names(value, named) for key, value in facts.items()}
+    return [_with_names(one, named) for one in facts] if isinstance(facts, list | tuple) else facts
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path, max_bytes=MAX_BYTES)
+    except ReadError as error:
+        if error.reason is Reason.EMPTY:
+            # A package is made of files that hold nothing.
+            return ""
+        raise

@@ -1,0 +1,147 @@
+"""Link the files of a project's code: all of them, or those that a change can reach."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile
+from ragmem.domain.code.edges import edges_by_file
+from ragmem.domain.code.linking import link
+from ragmem.domain.python.code import link_python
+from ragmem.readers.code import language_of
+from ragmem.services.code.on_disk import CodeOnDisk
+from ragmem.storage.code.writing import CodeWriting, Seen, Standing
+
+PYTHON = "python"
+
+WHOLE_BYTES = 500_000
+"""Python that is linked as a whole whatever changed: about a second of one core."""
+
+NEIGHBOURS = 150
+"""Files that a change in a larger project is linked together with, about a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relinked:
+    """Path -> edges, of all files whose edges may differ; `files` are all of the project, or none."""
+
+    edges: Mapping[str, list[Edge]]
+    files: Sequence[ParsedFile] = ()
+
+
+def relink(
+    writing: CodeWriting,
+    standing: Standing,
+    known: Mapping[str, Seen],
+    disk: CodeOnDisk,
+    gone: Sequence[str],
+    *,
+    whole: bool,
+) -> Relinked:
+    """Return the edges after a change: of the files that changed, and of those that refer to them.
+
+    The values that flow through a whole Python program are followed only as far as the neighbours of what
+    changed, where it is large: some calls through what is handed over from afar are then not seen. The other
+    languages, whose linking is fast, are always linked as a whole if any file of theirs changed.
+    """
+    changed = {*disk.parsed, *gone}
+    size = sum(seen.size for path, seen in known.items() if language_of(path) == PYTHON)
+    if whole or size <= WHOLE_BYTES:
+        return _whole(writing, standing, disk, changed)
+    near = _Near(writing, standing, disk, gone)
+    core = near.core()
+    if len(core) > NEIGHBOURS:
+        return _whole(writing, standing, disk, changed)
+    edges = near.python(core)
+    if any(language_of(path) != PYTHON for path in changed):
+        edges |= near.others()
+    return Relinked(edges)
+
+
+def linked(files: Sequence[ParsedFile]) -> list[Edge]:
+    """Return the edges of all files of a project, each language linked by its own rules."""
+    python = [file for file in files if file.language == PYTHON]
+    return [*link_python(python), *link([file for file in files if file.language != PYTHON])]
+
+
+def _whole(writing: CodeWriting, standing: Standing, disk: CodeOnDisk, changed: set[str]) -> Relinked:
+    stored = writing.parsed(standing, wanted=lambda path: path not in changed) if standing.number else ()
+    files = sorted([*stored, *disk.parsed.values()], key=lambda file: file.path)
+    return Relinked(edges_by_file(files, linked(files)), files)
+
+
+class _Near:
+    """What changed in a large project, and what is stored of the files near to that."""
+
+    def __init__(
+        self, writing: CodeWriting, standing: Standing, disk: CodeOnDisk, gone: Sequence[str]
+    ) -> None:
+        self.writing, self.standing = writing, standing
+        self.stored = writing.neighbours(standing)
+        self.changed = {*disk.parsed, *gone}
+        self.parsed = disk.parsed
+        self.fresh = [file for path, file in disk.parsed.items() if language_of(path) == PYTHON]
+        self.python_changed = {path for path in self.changed if language_of(path) == PYTHON}
+        self.before = self.stored.definitions(self.python_changed)
+        self.tests = self._tests()
+
+    def core(self) -> set[str]:
+        """Return the files of Python that changed, and those that refer to what is new or gone."""
+        after = {(symbol.qualified, symbol.kind.value) for file in self.fresh for symbol in file.symbols}
+        differing = {name for name, _ in self.before ^ after}
+        if not differing:
+            return self._with_referring(())
+        # Who imported a name that was missing refers to nothing but the module, and names it.
+        importing = self._with_referring(file.module for file in self.fresh)
+        words = {name.rpartition(".")[2] for name in differing}
+        return self._with_referring(differing) | self.stored.naming(importing - self.changed, words)
+
+    def python(self, core: set[str]) -> dict[str, list[Edge]]:
+        """Return the edges of these files, and of all that refer to changed ones whose bases have changed."""
+        if not core:
+            return {}
+        edges = self._link(core)
+        inherits = {
+            (edge.source, edge.target)
+            for path in self.python_changed
+            for edge in edges.get(path, ())
+            if edge.kind is EdgeKind.INHERITS
+        }
+        if inherits != self.stored.bases(self.python_changed):
+            core = self._with_referring({name for name, _ in self.before})
+            edges = self._link(core)
+        return edges
+
+    def others(self) -> dict[str, list[Edge]]:
+        """Return the edges of all files in other languages."""
+        files = self._files(lambda path: language_of(path) != PYTHON)
+        return dict(edges_by_file(files, link(files)))
+
+    def _with_referring(self, names: Iterable[str]) -> set[str]:
+        referring = {path for path in self.stored.referring(names) if language_of(path) == PYTHON}
+        return {file.path for file in self.fresh} | (referring - self.changed)
+
+    def _link(self, core: set[str]) -> dict[str, list[Edge]]:
+        # What the changed files import may be nothing that they imported before.
+        names = {edge.target for edge in link_python(self.fresh)}
+        names |= {name.rpartition(".")[0] for name in names}
+        seeds = [*sorted(core), *sorted(self.stored.defining(names) - core)]
+        around = set(self.stored.around(seeds, most=NEIGHBOURS))
+        around |= self.python_changed
+        files = self._files(lambda path: path in around and language_of(path) == PYTHON)
+        edges = edges_by_file(files, link_python(files, of=core), tests=self.tests)
+        return {path: edges[path] for path in core}
+
+    def _files(self, wanted: Callable[[str], bool]) -> list[ParsedFile]:
+        """Return the files that are wanted as they are stored, and those that changed as they are now."""
+        stored = self.writing.parsed(
+            self.standing, wanted=lambda path: path not in self.changed and wanted(path)
+        )
+        fresh = [file for path, file in self.parsed.items() if wanted(path)]
+        return sorted([*stored, *fresh], key=lambda file: file.path)
+
+    def _tests(self) -> dict[str, bool]:
+        """Return all qualified names that the project has now, and whether each is that of a test."""
+        gone = {name for name, _ in self.stored.definitions(self.changed)}
+        tests = {name: test for name, test in self.stored.tests().items() if name not in gone}
+        fresh = {symbol.qualified: symbol.is_test for file in self.parsed.values() for symbol in file.symbols}
+        return tests | fresh

@@ -1,0 +1,127 @@
+"""What of a project's code a person names: a symbol or a file, exactly one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from heapq import nsmallest
+
+from ragmem.domain.code.code import SymbolKind
+from ragmem.domain.code.qualified import is_within, parts_of
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.storage.code.code import Found, Located
+from ragmem.storage.code.overview import names
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.edits import plain_path
+
+SHOWN = 8
+"""Candidates that an error names."""
+
+INGEST = "ragmem ingest --code ."
+_HOLDING = frozenset({SymbolKind.CLASS, SymbolKind.INTERFACE})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What was named: a symbol, or (`is_file`) files with all that they define.
+
+    `symbols` are what was named and all that lies in it: a class has its methods. `former` is the path that
+    was given where the file has another one now.
+    """
+
+    project: str
+    asked: str
+    symbols: tuple[Located, ...]
+    paths: tuple[str, ...]
+    is_file: bool
+    former: str = ""
+
+    @property
+    def name(self) -> str:
+        """The path of the file, or the qualified name."""
+        return self.paths[0] if self.is_file else self.symbols[0].symbol.qualified
+
+
+def project_of_code(catalog: Catalog, projects: Iterable[str] | None, *, named: bool = False) -> str:
+    """Return the project whose code is meant: one of these, else the only one that has code.
+
+    `named`: these are meant and no other. Raises NotFoundError where there is none, UsageError where it may
+    be one of several.
+    """
+    with_code = [root.project for root in catalog.code.roots()]
+    if not with_code:
+        raise NotFoundError("there is no code graph yet", hint=f"make one: {INGEST}")
+    wanted = [name for name in projects or () if name in with_code]
+    names = catalog.projects.names()
+    if named and not wanted:
+        listed = ", ".join(names.get(name, name) for name in projects or ())
+        raise NotFoundError(f'there is no code graph of the project "{listed}"', hint=f"make one: {INGEST}")
+    wanted = wanted or with_code
+    if len(wanted) > 1:
+        listed = ", ".join(sorted(names.get(name, name) for name in wanted))
+        raise UsageError("the code of several projects is known", hint=f"name one by --project: {listed}")
+    return wanted[0]
+
+
+def target_of(catalog: Catalog, project: str, name: str) -> Target:
+    """Return what a name stands for; raises NotFoundError for nothing, UsageError for several things."""
+    found = catalog.code.find(project, name.strip()) if name.strip() else None
+    if found is None:
+        folder = plain_path(name).rstrip("/")
+        if any(file.path.startswith(f"{folder}/") for file in catalog.code.files(project)):
+            raise UsageError(
+                f'"{name}" is a folder', hint=f"name something in it: ragmem inspect code {folder}"
+            )
+        near = _near(catalog, project, name)
+        hint = f"near it: {', '.join(near)}" if near else f"bring the code up to date: {INGEST}"
+        raise NotFoundError(f'there is no symbol or file "{name}"', hint=hint)
+    if found.how in {"path", "former path"}:
+        if len(found.paths) > 1:
+            raise _ambiguous(name, "files", found.paths)
+        return _file(catalog, project, name, found)
+    chosen = _preferred(found)
+    qualified = list(dict.fromkeys(one.symbol.qualified for one in chosen))
+    if len(qualified) > 1:
+        raise _ambiguous(name, "symbols", qualified)
+    if chosen[0].symbol.kind is SymbolKind.MODULE:
+        return _file(catalog, project, name, found)
+    paths = tuple(dict.fromkeys(one.path for one in chosen))
+    inside = list(chosen)
+    if chosen[0].symbol.kind in _HOLDING:
+        inside += [
+            one
+            for one in catalog.code.symbols(project, paths)
+            if is_within(one.symbol.qualified, qualified[0])
+        ]
+    return Target(project, name, tuple(inside), paths, is_file=False)
+
+
+def _file(catalog: Catalog, project: str, name: str, found: Found) -> Target:
+    symbols = tuple(catalog.code.symbols(project, found.paths))
+    former = name if found.how == "former path" else ""
+    return Target(project, name, symbols, found.paths, is_file=True, former=former)
+
+
+def _preferred(found: Found) -> list[Located]:
+    """Return those that are no tests, else all; of these no modules, unless there is nothing else."""
+    symbols = [one for one in found.symbols if not one.symbol.is_test] or list(found.symbols)
+    return [one for one in symbols if one.symbol.kind is not SymbolKind.MODULE] or symbols
+
+
+def _ambiguous(name: str, what: str, candidates: Iterable[str]) -> UsageError:
+    every = list(candidates)
+    more = f", and {len(every) - SHOWN:,} more" if len(every) > SHOWN else ""
+    return UsageError(
+        f'"{name}" may be one of {len(every):,} {what}', hint=f"name one: {', '.join(every[:SHOWN])}{more}"
+    )
+
+
+def _near(catalog: Catalog, project: str, name: str) -> list[str]:
+    known = names(catalog.database, project)
+    folded = {one.lower(): one for one in known}
+    short = name.rstrip("/").rpartition("/")[2] if "/" in name else (parts_of(name) or [""])[-1]
+    short = short.strip().lower()
+    close = get_close_matches(name.strip().lower(), folded, n=SHOWN, cutoff=0.7)
+    close += get_close_matches(short, folded, n=SHOWN, cutoff=0.7)
+    if len(short) > 2:
+        close += nsmallest(SHOWN, (one for one in folded if short in one), key=len)
+    return [folded[one] for one in dict.fromkeys(close)][:SHOWN]

@@ -1,0 +1,198 @@
+"""Connects memories with those of their project that are about the same thing.
+
+The nearest by vectors, and those that share a rare name, are candidates; what the words of both say beside
+(domain/lifecycle/relatedness.py) decides, and the strongest are kept. A few new memories are compared with
+what the store finds nearest to them, many with all.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ragmem.domain.lifecycle.connections import FEWEST, Scale
+from ragmem.domain.model.lifecycle import LifecyclePolicy
+from ragmem.ports import ShowsVectors, Store
+from ragmem.services.connections.connection_scale import current_scale
+from ragmem.services.processes.progress import Progress, Silent
+from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.connections import KeptScale
+
+if TYPE_CHECKING:
+    from ragmem.services.connections.comparison import Comparison
+    from ragmem.services.connections.judging import Job
+
+FEW = 1000
+"""One in so many memories of a project at most are few: to look each up takes less time than to read all."""
+
+LOOKED_UP = 64
+"""Chunks that are looked up for each of a few new memories."""
+
+MANY = 5000
+"""Memories that wait from which other processes are of help: each takes half a second to start."""
+
+LARGEST = 20_000
+"""Memories of a project at most that is handed to another process: some tens of megabytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """What was done: memories compared, connections written, and memories that still wait.
+
+    `scale` is None where nothing can be judged yet, then `note` says why. Of a memory that waits it says
+    nothing that it has no connection.
+    """
+
+    new: int = 0
+    connections: int = 0
+    waiting: int = 0
+    note: str = ""
+    scale: KeptScale | None = None
+
+
+def connect(
+    catalog: Catalog,
+    store: Store,
+    *,
+    now: datetime,
+    policy: LifecyclePolicy | None = None,
+    budget_s: float | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Connected:
+    """Compare the memories that were not compared yet with all others of their project.
+
+    Some thousand are written at a time: to stop in between, by the budget or a kill, is to go on later. A
+    changed text is compared anew, and what was connected to the former one no longer is. The rules of
+    `policy` do not change what is connected. With several `workers` projects of which many memories wait are
+    compared in as many other processes; this one reads and writes. Raises BackendError where the model that
+    answers cannot be had; a process that ends early is a BrokenProcessPool.
+    """
+    del policy
+    if not isinstance(store, ShowsVectors):
+        return Connected(note="this store does not show its vectors: nothing is connected")
+    model = store.answering_model()
+    scale = current_scale(catalog, store, now=now)
+    waiting = catalog.connections.waiting(model)
+    left = sum(waiting.values())
+    if scale is None:
+        note = f'what cosines of "{model}" are worth is known from {FEWEST} memories: nothing is connected'
+        return Connected(waiting=left, note=note if left else "")
+    told = progress or Silent()
+    told.begin("connecting", left)
+    until = None if budget_s is None else time.monotonic() + budget_s
+    done = written = 0
+    with SideBySide(workers if left >= MANY else 1) as processes:
+        for compared, edges in _compare(catalog, store, waiting, scale.scale, processes, until=until):
+            done += compared
+            written += edges
+            told.advance(compared)
+            if until is not None and time.monotonic() > until:
+                return Connected(done, written, left - done, "the time was used up", scale)
+    return Connected(done, written, left - done, scale=scale)
+
+
+def _compare(
+    catalog: Catalog,
+    store: ShowsVectors,
+    waiting: Mapping[str, int],
+    scale: Scale,
+    processes: SideBySide,
+    *,
+    until: float | None,
+) -> Iterator[tuple[int, int]]:
+    """Compare what waits in each project; yield how many memories and connections were written each time."""
+    sizes = catalog.connections.sizes()
+
+    def is_handed_over(project: str) -> bool:
+        size = sizes.get(project, 0)
+        return processes.workers > 1 and size <= LARGEST and waiting[project] * FEW > size
+
+    for handed_over, some in groupby(waiting, key=is_handed_over):
+        projects = (
+            _of_project(catalog, store, project, scale, few=waiting[project] * FEW <= sizes.get(project, 0))
+            for project in some
+        )
+        if handed_over:
+            yield from _beside(projects, processes)
+        else:
+            for comparison in projects:
+                yield from comparison.write_fresh(until=until)
+
+
+def _beside(comparisons: Iterable["Comparison"], processes: SideBySide) -> Iterator[tuple[int, int]]:
+    """Judge in other processes while this one reads the next projects and writes the former ones."""
+    from ragmem.services.connections.judging import judged_of  # noqa: PLC0415 - numpy
+
+    begun: deque[Comparison] = deque()
+
+    def jobs() -> Iterator["Job"]:
+        for comparison in comparisons:
+            begun.append(comparison)
+            yield comparison.job()
+
+    for _, judged in processes.each(judged_of, jobs()):
+        yield from begun.popleft().write(judged)
+
+
+def _of_project(
+    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, *, few: bool
+) -> "Comparison":
+    """Return a comparison of what waits with all of the project; where it is few, with what may be near."""
+    from ragmem.services.connections.comparison import Comparison  # noqa: PLC0415 - numpy
+
+    model = store.answering_model()
+    if few:
+        fresh = catalog.connections.waiting_members(project, model)
+        near = _near(catalog, store, project, [one.id for one in fresh])
+        return _comparison(catalog, store, project, scale, near)
+    every = catalog.connections.members(project, model)
+    return Comparison(catalog, store, project, scale, every, all_of_project=True)
+
+
+def _comparison(
+    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, ids: Iterable[str]
+) -> "Comparison":
+    from ragmem.services.connections.comparison import Comparison  # noqa: PLC0415
+
+    members = catalog.connections.members(project, store.answering_model(), ids=dict.fromkeys(ids))
+    return Comparison(catalog, store, project, scale, members, all_of_project=False)
+
+
+def _near(catalog: Catalog, store: ShowsVectors, project: str, ids: Sequence[str]) -> list[str]:
+    """Return memories, and all that may be connected with them."""
+    from ragmem.services.vectors.project_vectors import read_space  # noqa: PLC0415
+
+    found = dict.fromkeys(ids)
+    _, space = read_space(store, project, dict.fromkeys(ids, ""), all_of_project=False)
+    for hits in store.nearest_to(space.matrix, limit=LOOKED_UP, project=project):
+        found.update(dict.fromkeys(hit.memory_id for hit in hits))
+    found.update(dict.fromkeys(catalog.connections.sharing(project, ids)))
+    return list(found)
+
+
+def nearest(catalog: Catalog, store: Store, ids: Iterable[str]) -> dict[str, float]:
+    """Return the strength of each memory's strongest link, by comparing it with all of its project.
+
+    0 where it has none. A memory of which nothing can be said (it has no vector, or there is no scale) is
+    absent: it must not count as alone.
+    """
+    if not isinstance(store, ShowsVectors):
+        return {}
+    from ragmem.services.connections.strongest_links import strongest  # noqa: PLC0415 - numpy
+
+    model = store.answering_model()
+    kept = catalog.connections.scale(model)
+    found: dict[str, float] = {}
+    if kept is None:
+        return found
+    by_project: dict[str, list[str]] = {}
+    for key, memory in catalog.memories.outlines(ids).items():
+        by_project.setdefault(memory.project, []).append(key)
+    for project, wanted in sorted(by_project.items()):
+        found |= strongest(catalog, store, project, kept.scale, wanted)
+    return found

@@ -1,0 +1,138 @@
+"""How much the memories of a project have to do with each other, many pairs at once."""
+
+from array import array
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragmem.domain.lifecycle.connections import Scale
+from ragmem.domain.lifecycle.relatedness import BY_WORDS, ENOUGH, MOST_WORDS, NEAREST, USUAL_WORDS, weights
+from ragmem.domain.text.word_ids import SAYS_NOTHING, WordNumbers
+
+Rows = NDArray[np.intp]
+Numbers = NDArray[np.float64]
+
+Told = tuple[int, str, str, str, Iterable[str]]
+"""The place of a memory, its title, text and summary, and what it names."""
+
+AT_ONCE = 2000
+"""Texts that are cut into words together: some tenths of a second."""
+
+_UNREAD = -1
+
+
+class SharedWords:
+    """The words of some memories of one project, each by its place, read when they are first asked for."""
+
+    def __init__(self, size: int, read: Callable[[Rows], Iterable[Told]], usual: Iterable[Told]) -> None:
+        """Take places below `size`; `usual` are memories that say how rare a word is, by any number."""
+        self._read = read
+        self._numbers = WordNumbers()
+        self._starts = np.zeros(size, np.intp)
+        self._lengths = np.full(size, _UNREAD, np.intp)
+        self._words = np.empty(0, np.intc)
+        self._used = 0
+        self._weights = np.ones(0)
+        _, sizes, words, _ = self._counted(usual)
+        known = weights(("", part.tolist()) for part in np.split(words, np.cumsum(sizes)[:-1])).get("", {})
+        self._weights = np.ones(len(self._numbers))
+        self._weights[np.fromiter(known, np.intp, len(known))] = np.fromiter(
+            known.values(), np.float64, len(known)
+        )
+
+    def _counted(self, told: Iterable[Told]) -> tuple[Rows, Rows, NDArray[np.intc], Rows]:
+        """Return the places, how many words each has, the words of one after the other, and how often."""
+        places, sizes, found = array("q"), array("q"), array("i")
+        for place, title, text, summary, names in told:
+            numbers = self._numbers.of(title, text, summary, names)
+            places.append(place)
+            sizes.append(len(numbers))
+            found.extend(numbers)
+        words = np.frombuffer(found, np.intc)
+        owners = np.repeat(np.arange(len(places)), np.frombuffer(sizes, np.int64))
+        counts = words != SAYS_NOTHING
+        keys = (owners[counts] << 32) | words[counts]
+        keys.sort()
+        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+        often = np.diff(firsts, append=len(keys))
+        keys = keys[firsts]
+        each = np.bincount(keys >> 32, minlength=len(places)).astype(np.intp)
+        return np.array(places, np.intp), each, (keys & 0x7FFFFFFF).astype(np.intc), often
+
+    def _learn(self, places: Rows) -> None:
+        """Read the words of those places that were not asked for before."""
+        wanted = np.zeros(len(self._lengths), np.bool_)
+        wanted[places] = True
+        new = np.flatnonzero(wanted & (self._lengths == _UNREAD))
+        for start in range(0, len(new), AT_ONCE):
+            part = new[start : start + AT_ONCE]
+            found, sizes, words, often = self._counted(self._read(part))
+            more = len(self._numbers) - len(self._weights)
+            self._weights = np.concatenate([self._weights, np.ones(more)])
+            telling = self._telling(sizes, words, often)
+            words = words[telling]
+            owners = np.repeat(np.arange(len(sizes)), sizes)[telling]
+            sizes = np.bincount(owners, minlength=len(sizes))
+            if self._used + len(words) > len(self._words):
+                room = max(len(words), len(self._words))
+                self._words = np.concatenate([self._words, np.empty(room, np.intc)])
+            self._words[self._used : self._used + len(words)] = words
+            # What has gone in the meantime has no words.
+            self._lengths[part] = 0
+            self._lengths[found] = sizes
+            self._starts[found] = self._used + np.cumsum(sizes) - sizes
+            self._used += len(words)
+
+    def _telling(self, sizes: Rows, words: NDArray[np.intc], often: Rows) -> NDArray[np.bool_]:
+        """Return which words tell most of what the memories are about."""
+        kept = np.ones(len(words), np.bool_)
+        long = np.flatnonzero(np.repeat(sizes > MOST_WORDS, sizes))
+        owners = np.repeat(np.arange(len(sizes)), sizes)[long]
+        worth = self._weights[words[long]] * np.log1p(often[long])
+        # Equal ones are left in the order of their numbers.
+        order = np.lexsort((-worth, owners))
+        firsts = np.flatnonzero(np.diff(owners, prepend=-1))
+        ranks = np.arange(len(long)) - np.repeat(firsts, np.diff(firsts, append=len(long)))
+        kept[long[order[ranks >= MOST_WORDS]]] = False
+        return kept
+
+    def shared(self, ones: Rows, others: Rows) -> Numbers:
+        """Return how much each of `ones`, in which equal ones follow each other, shares with the other.
+
+        0 is nothing, 1 a lot.
+        """
+        if not len(ones):
+            return np.empty(0)
+        self._learn(np.concatenate([ones, others]))
+        lengths = self._lengths[others]
+        ends = np.cumsum(lengths)
+        begins = ends - lengths
+        places = np.arange(int(ends[-1])) + np.repeat(self._starts[others] - begins, lengths)
+        words = self._words[places]
+        worth = np.zeros(len(words) + 1)
+        table = np.zeros(len(self._weights))
+        firsts = np.flatnonzero(np.diff(ones, prepend=-1))
+        lasts = np.append(firsts[1:], len(ones)) - 1
+        for one, start, end in zip(
+            ones[firsts].tolist(), begins[firsts].tolist(), ends[lasts].tolist(), strict=True
+        ):
+            own = self._words[self._starts[one] : self._starts[one] + self._lengths[one]]
+            table[own] = self._weights[own]
+            worth[start:end] = table[words[start:end]]
+            table[own] = 0.0
+        sums = np.cumsum(np.concatenate([[0.0], worth]))
+        both = sums[ends] - sums[begins]
+        usual = np.maximum(1.0, np.sqrt(self._lengths[ones] * lengths) / USUAL_WORDS)
+        return np.asarray(1.0 - np.exp(-np.maximum(both, 0.0) / usual / ENOUGH))
+
+
+def strengths(scale: Scale, cosines: NDArray[np.float32], shared: Numbers) -> Numbers:
+    """Return how strongly pairs are connected (0 to 1): from 0.5 they are about one thing.
+
+    Neither cosines nor what they share is enough alone: vectors of a small model are near where the jargon is
+    the same, and words are shared by chance.
+    """
+    scaled = (cosines.astype(np.float64) - scale.unrelated) / (scale.related - scale.unrelated)
+    near = np.clip(scaled / NEAREST, 0.0, 1.0)
+    return np.asarray(BY_WORDS * np.clip(shared, 0.0, 1.0) + (1.0 - BY_WORDS) * near)

@@ -1,0 +1,142 @@
+"""Check what an assistant said against a person's rules: by text, and by a language model where one may."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from ragmem.config.documents import parse_toml
+from ragmem.config.places import expand_home
+from ragmem.config.settings import CheckSettings
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.judging_prompt import SCHEMA, SYSTEM, prompt, read_answer
+from ragmem.domain.sessions.rules import Rule, Violation, read_markdown, read_tables, violations
+from ragmem.errors import BackendError, ConfigError, SourceError
+from ragmem.ports import INVALID, Call, LanguageModel, Meter
+from ragmem.readers.files import read_text
+from ragmem.storage.home.catalog import Catalog
+
+MAX_RULES_BYTES = 256 * 1024
+
+ANSWER_TOKENS = 1024
+
+RULES_FILES = ("rules.toml", "rules.md")
+"""In the folder of config.toml, in this order, unless [check] rules names another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A language model with the name of its backend, and who counts its answers that are of no use."""
+
+    model: LanguageModel
+    backend: str
+    meter: Meter
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was found, by how many rules; `judged` of them by a model, and why not by it, if it was to."""
+
+    violations: list[Violation] = field(default_factory=list)
+    rules: int = 0
+    judged: int = 0
+    note: str = ""
+
+
+def rules_file(settings: CheckSettings, *, config: Path, home: Path) -> Path:
+    """Return the file of the rules; raises ConfigError where there is none."""
+    if settings.rules:
+        path = expand_home(settings.rules, home)
+        path = path if path.is_absolute() else config / path
+        if not path.is_file():
+            raise ConfigError(f'check.rules: there is no file "{path}"', hint="write it, or name another")
+        return path
+    found = next((config / name for name in RULES_FILES if (config / name).is_file()), None)
+    if found is None:
+        raise ConfigError(
+            f'there are no rules to check by: no "{config / RULES_FILES[-1]}"',
+            hint="write one, such as `- never say `as an AI``, or give --rules FILE",
+        )
+    return found
+
+
+def read_rules(path: Path) -> list[Rule]:
+    """Return the rules of a file: TOML by its name, else Markdown.
+
+    Raises ConfigError for one that cannot be read, and that has no rules.
+    """
+    try:
+        text = read_text(path, max_bytes=MAX_RULES_BYTES)
+    except SourceError as error:
+        raise ConfigError(str(error), hint="the rules are one Markdown or TOML file") from error
+    tables = parse_toml(path, text)[0] if path.suffix == ".toml" else None
+    try:
+        rules = read_markdown(text) if tables is None else read_tables(tables)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}", hint=error.hint) from error
+    if not rules:
+        raise ConfigError(
+            f"{path} has no rules", hint="a rule is a list item that begins with never or always"
+        )
+    return rules
+
+
+def check(
+    text: str,
+    rules: Sequence[Rule],
+    *,
+    catalog: Catalog | None = None,
+    judge: Judge | None = None,
+    most: int = 0,
+    now: datetime,
+    redactor: Redactor,
+) -> Checked:
+    """Return where a text breaks rules, without secrets.
+
+    With a `judge` and a `catalog` that counts, the model is asked once for all rules that take judgement, at
+    most `most` times a day. Where it cannot be asked a note says why. Nothing else is written.
+    """
+    # Before anything is quoted, sent or kept: a secret that an excerpt cuts could not be told as one.
+    said = redactor.redact(text)[0]
+    found = Checked(violations(said, rules), sum(rule.by_text for rule in rules))
+    left = [rule for rule in rules if not rule.by_text]
+    if left and said.strip():
+        if judge is None or catalog is None:
+            found.note = f"{_counted(len(left))} judgement, and no language model is asked"
+        else:
+            _judged(said, left, found, judge=judge, catalog=catalog, most=most, now=now)
+    return found
+
+
+def _judged(
+    text: str,
+    rules: Sequence[Rule],
+    found: Checked,
+    *,
+    judge: Judge,
+    catalog: Catalog,
+    most: int,
+    now: datetime,
+) -> None:
+    if not catalog.violations.spend(most, now=now):
+        found.note = f"{_counted(len(rules))} judgement: the {most} of today are used up"
+        return
+    try:
+        answer = judge.model.complete(
+            prompt(text, rules), system=SYSTEM, max_tokens=ANSWER_TOKENS, json_schema=SCHEMA
+        )
+    except BackendError as error:
+        found.note = f"{_counted(len(rules))} judgement: {error.told}"
+        return
+    broken = read_answer(answer, text, rules)
+    if broken is None:
+        judge.meter.record(Call(judge.backend, judge.model.model_id, "extraction", error=INVALID))
+        found.note = f"{_counted(len(rules))} judgement: the model's answer was of no use"
+        return
+    found.judged = len(rules)
+    found.rules += len(rules)
+    found.violations += broken
+
+
+def _counted(count: int) -> str:
+    return "1 rule takes" if count == 1 else f"{count} rules take"

@@ -1,0 +1,231 @@
+"""What is shown of one memory: whole sentences, without secrets, under a line that tells their source."""
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from ragmem.domain.model import Chunk, Memory
+from ragmem.domain.model.document_place import in_place
+from ragmem.domain.secrets.redaction import Redactor, Secret, cover
+from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, is_fence, reaching, runs
+
+ALIKE = 0.7
+"""From this share of the smaller one's pairs of words on, two excerpts say the same."""
+
+MAX_TITLE = 120
+"""Characters of a title with its headings in the line above a text."""
+
+COMPARED = 4000
+"""Characters of an excerpt by which it is compared with others."""
+
+WHOLE = 8_000
+"""Characters of a text in which secrets are looked for as a whole."""
+
+REACH = 4_000
+"""Characters on both sides of what is shown of a longer one: no key is as long, and texts were purified
+before they were stored."""
+
+_FAR_REACHING = re.compile(r"<private|-----BEGIN", re.IGNORECASE)
+"""Begins what may end anywhere."""
+
+_WORD = re.compile(r"\w+")
+_MARKS = " #\t=\r\n"
+
+Chosen = frozenset[int]
+"""The numbers of the parts of a text that are shown."""
+
+
+class Excerpt:
+    """A memory of which some parts are shown; `chunks` are what was found in it, best first, if anything.
+
+    `note` stands in the line above, where the memory does not hold any more, and `elsewhere`, where other
+    projects have its text as well.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        chunks: Sequence[Chunk] = (),
+        *,
+        redactor: Redactor,
+        home: str = "",
+        note: str = "",
+        elsewhere: str = "",
+    ) -> None:
+        self.memory = memory
+        self.text = memory.indexed_text
+        self._chunks = tuple(chunks)
+        self._home = home
+        self._redactor = redactor
+        self.note = note
+        self._elsewhere = elsewhere
+        self._costs: dict[Chosen, tuple[int, int]] = {}
+        self._heads: dict[bool, str] = {}
+        self._found: dict[tuple[int, int], list[Secret]] = {}
+
+    @cached_property
+    def everything(self) -> Chosen:
+        """All parts, but for a heading that repeats the title."""
+        parts = range(len(self._parts))
+        return frozenset(parts) - {n for n in parts[:1] if self._is_heading(n, self.memory.title)}
+
+    @cached_property
+    def core(self) -> tuple[int, ...]:
+        """The parts of the best chunk that was found; where none was, all of them."""
+        kept = self._parts_of(self._chunks[0]) if self._chunks else ()
+        return kept or tuple(sorted(self.everything))
+
+    @cached_property
+    def further(self) -> list[Chosen]:
+        """The parts of each of the other chunks that were found, best first."""
+        return [frozenset(self._parts_of(chunk)) for chunk in self._chunks[1:]]
+
+    def _parts_of(self, chunk: Chunk) -> tuple[int, ...]:
+        numbers = reaching(self._parts, chunk.start, chunk.end)
+        above = chunk.heading.rsplit(" > ", 1)[-1]
+        if numbers and self._is_heading(numbers[0], above):
+            numbers = numbers[1:]
+        return tuple(number for number in numbers if number in self.everything)
+
+    def around(self, chosen: Chosen) -> list[Chosen]:
+        """Return what may be added next: the text that follows a shown part, then what precedes it.
+
+        What announces the text below it, such as a heading, comes with that text.
+        """
+        found = []
+        for first, last in runs(chosen):
+            after = last + 1
+            while after < len(self._parts) - 1 and announces(self.text, self._parts[after]):
+                after += 1
+            if after < len(self._parts):
+                found.append(frozenset(range(last + 1, after + 1)) - chosen)
+            if first - 1 in self.everything:
+                found.append(frozenset({first - 1}))
+        return [group for group in found if group]
+
+    def complete(self, chosen: Chosen) -> Chosen:
+        """Return the parts without those at an end that announce what is not shown."""
+        kept = set(chosen)
+        for _, last in runs(chosen):
+            number = last
+            while (
+                number in kept and number + 1 < len(self._parts) and announces(self.text, self._parts[number])
+            ):
+                kept.discard(number)
+                number -= 1
+        return frozenset(kept)
+
+    def rendered(self, chosen: Chosen) -> str:
+        """Return a blank line, the line above, and the chosen parts in the order of the text."""
+        pieces = [self._covered(self._parts[first][0], self._parts[last][1]) for first, last in runs(chosen)]
+        body = f"\n{GAP}\n".join(pieces)
+        return f"\n{self._head(chosen)}\n{body}\n"
+
+    def cost(self, chosen: Chosen) -> tuple[int, int]:
+        """Return the tokens and the characters that these parts take."""
+        if chosen not in self._costs:
+            text = self.rendered(chosen)
+            self._costs[chosen] = estimate_tokens(text), len(text)
+        return self._costs[chosen]
+
+    def says_the_same_as(self, other: "Excerpt") -> bool:
+        """Tell whether nearly all that one of the two says is said by the other, and both hold or neither."""
+        if bool(self.note) != bool(other.note):
+            return False
+        smaller = min(len(self.pairs), len(other.pairs))
+        return bool(smaller) and len(self.pairs & other.pairs) >= ALIKE * smaller
+
+    @cached_property
+    def says_anything(self) -> bool:
+        """Whether there is more than a heading that repeats the title; found without cutting the text."""
+        first, _, rest = self.text.lstrip().partition("\n")
+        return bool(rest.strip()) or (bool(first.strip()) and not _repeats(first, self.memory.title))
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The pairs of neighbouring words of what was found best, in small letters.
+
+        Found without cutting the text into parts: many that are compared are never shown.
+        """
+        start, end = (self._chunks[0].start, self._chunks[0].end) if self._chunks else (0, len(self.text))
+        said = self.text[start:end].lstrip()
+        heading, _, rest = said.partition("\n")
+        if heading.startswith("#") and rest.strip():
+            said = rest
+        return frozenset(pairwise(_WORD.findall(said[:COMPARED].lower())))
+
+    def is_fence(self, number: int) -> bool:
+        """Tell whether a part is a code fence, which may be left out by itself."""
+        return is_fence(self.text, self._parts[number])
+
+    @cached_property
+    def _parts(self) -> list[tuple[int, int]]:
+        return atoms(self.text)
+
+    def _covered(self, start: int, end: int) -> str:
+        """Return a part of the text with its secrets covered; some may begin or end outside of it."""
+        return cover(self.text, self._secrets(start, end), start, end)
+
+    def _secrets(self, start: int, end: int) -> list[Secret]:
+        """Return the secrets in a part of the text, and perhaps others."""
+        if self._is_looked_at_whole:
+            start, end = 0, len(self.text)
+        else:
+            # In steps, so that parts next to each other share what was found.
+            start, end = max(0, start // REACH - 1) * REACH, (end // REACH + 2) * REACH
+        if (start, end) not in self._found:
+            self._found[start, end] = [
+                Secret(start + one.start, start + one.end, one.kind)
+                for one in self._redactor.find(self.text[start:end])
+            ]
+        return self._found[start, end]
+
+    @cached_property
+    def _is_looked_at_whole(self) -> bool:
+        return len(self.text) <= WHOLE or _FAR_REACHING.search(self.text) is not None
+
+    def _is_heading(self, number: int, title: str) -> bool:
+        """Tell whether a part is this heading."""
+        start, end = self._parts[number]
+        return _repeats(self.text[start:end], title)
+
+    def _head(self, chosen: Chosen) -> str:
+        # Of nothing that is shown too: a line above can be measured without cutting the text.
+        in_part = not chosen or chosen < self.everything
+        if in_part not in self._heads:
+            self._heads[in_part] = self._line_above(in_part=in_part)
+        return self._heads[in_part]
+
+    def _line_above(self, *, in_part: bool) -> str:
+        memory = self.memory
+        headings = self._chunks[0].heading.split(" > ") if self._chunks and in_part else []
+        path: list[str] = []
+        for name in (memory.title, *headings):
+            plain = " ".join(name.split())
+            if plain and (not path or path[-1].casefold() != plain.casefold()):
+                path.append(plain)
+        title = " > ".join(path)
+        if len(title) > MAX_TITLE:
+            title = title[: MAX_TITLE - 1].rstrip() + "…"
+        said = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.source}"
+        extent = "summary" if memory.summary else "in part" if in_part else ""
+        return self._redactor.redact(
+            " | ".join(filter(None, (said, self.note, title, self._place(), self._elsewhere, extent)))
+        )[0]
+
+    def _place(self) -> str:
+        """Return the file that the memory comes from, with ~ for the home; nothing for what is no file."""
+        uri = " ".join(self.memory.uri.split())
+        if not uri.startswith(("/", "~")):
+            return ""
+        if self._home and uri.startswith(f"{self._home}/"):
+            uri = "~" + uri[len(self._home) :]
+        return in_place(uri, self.memory.metadata)
+
+
+def _repeats(line: str, title: str) -> bool:
+    """Tell whether a part is a heading, and this one."""
+    if not line.startswith("#") or "\n" in line:
+        return False
+    return line.strip(_MARKS).casefold() == title.strip(_MARKS).casefold()

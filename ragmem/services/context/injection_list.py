@@ -1,0 +1,112 @@
+"""The log of injections as people and programs read it: with what the memories are called, and are worth."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ragmem.errors import NotFoundError
+from ragmem.storage.activity.injections import Injection
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.memories import MIN_PREFIX
+
+GONE = "gone"
+ARCHIVED = "archived"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An injection, the title of its memory and where that is now ("", archived, gone), and its feedback.
+
+    `others` are what was found beside it: id, title and score.
+    """
+
+    injection: Injection
+    title: str
+    state: str = ""
+    feedback: int = 0
+    others: tuple[tuple[str, str, float], ...] = ()
+
+
+def listed(
+    catalog: Catalog,
+    *,
+    session: str = "",
+    memory: str = "",
+    since: datetime | None = None,
+    limit: int | None = None,
+) -> list[Listed]:
+    """Return injections, latest first; see `Injections.list`."""
+    found = catalog.injections.list(session=session, memory=memory, since=since, limit=limit)
+    ids = {one.memory for one in found} | {other for one in found for other, _ in _others(one)}
+    titles = _titles(catalog, ids - {""})
+    lives = catalog.lives.of(one.memory for one in found)
+    rows = []
+    for one in found:
+        title, state = titles.get(one.memory, ("", GONE)) if one.memory else (one.reason, "")
+        row = lives.get(one.memory)
+        others = tuple((other, titles.get(other, ("", GONE))[0], score) for other, score in _others(one))
+        rows.append(Listed(one, title, state, row.feedback if row else 0, others))
+    return rows
+
+
+def known_id(catalog: Catalog, prefix: str) -> str:
+    """Return the full id of a memory that is there, lies in the archive or was injected once.
+
+    Raises NotFoundError for any other.
+    """
+    try:
+        return catalog.memories.resolve(prefix).id
+    except NotFoundError:
+        wanted = prefix.strip().lower()
+        beyond = set[str]()
+        if len(wanted) >= MIN_PREFIX and wanted.isalnum():
+            beyond = set(catalog.archive.beginning(wanted))
+            beyond |= {one.memory for one in catalog.injections.list() if one.memory.startswith(wanted)}
+        if len(beyond) == 1:
+            return beyond.pop()
+        raise
+
+
+def injection_shape(item: Listed) -> dict[str, Any]:
+    """Return an injection as data."""
+    one = item.injection
+    return {
+        "at": one.injected_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "session": one.session,
+        "agent": one.agent,
+        "assistant": one.assistant,
+        "project": one.project,
+        "event": one.event,
+        "reason": one.reason,
+        "question": one.question,
+        "memory": one.memory,
+        "title": item.title,
+        "state": item.state,
+        "feedback": item.feedback,
+        "score": one.score,
+        "floor": one.detail.get("floor"),
+        "tokens": one.tokens,
+        "place": one.detail.get("place"),
+        "of": one.detail.get("of"),
+        "terms": dict(one.detail.get("terms", {})),
+        "others": [{"id": other, "title": title, "score": score} for other, title, score in item.others],
+    }
+
+
+def _others(one: Injection) -> Iterator[tuple[str, float]]:
+    for other in one.detail.get("others", ()):
+        if isinstance(other, dict) and "id" in other:
+            yield str(other["id"]), float(other.get("score", 0.0))
+
+
+def _titles(catalog: Catalog, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return id -> (title, where the memory is), of those that are there or in the archive."""
+    wanted = sorted(ids)
+    memories = catalog.memories.get(wanted)
+    archived = catalog.archive.latest(set(wanted) - set(memories))
+    found = {key: (catalog.redactor.redact(one.title or one.uri)[0], "") for key, one in memories.items()}
+    return found | {
+        key: (catalog.redactor.redact(one.memory.title or one.memory.uri)[0], ARCHIVED)
+        for key, one in archived.items()
+    }

@@ -1,0 +1,131 @@
+"""What a project was last about, and which lasting memories are near to that, from vectors that exist."""
+
+from collections.abc import Sequence
+
+from ragmem.domain.lifecycle.connections import CONNECTED, Scale, known_scale
+from ragmem.domain.model import USER, Hit, Match, Memory
+from ragmem.domain.model.lifecycle import PROTECTED_TYPES, EntryType, Life, entry_type
+from ragmem.errors import BackendError
+from ragmem.ports import ShowsVectors, Store
+from ragmem.services.vectors.memory_vectors import means
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.lifecycle_state import LifeRow
+from ragmem.storage.lifecycle.recent import Sort, latest
+from ragmem.storage.sql.rows import chunk_from
+
+LATEST = 5
+"""Memories that tell what a project was last about."""
+
+MOST = 10
+"""Memories that are told at most, as the published lifecycle has it (BRIEFING_MAX)."""
+
+NEAR = CONNECTED
+"""Place on the store's scale of cosines from which a memory bears on the last work.
+
+That of the published lifecycle (BRIEFING_MIN_SIM, 0.5) is a cosine of another model.
+"""
+
+FADES = 0.95
+"""Weight of what is near to a memory, in parts of that of what is near to the one after it."""
+
+HITS = 60
+"""Chunks near to each of the latest memories that are looked at."""
+
+AT_A_TIME = 4 * MOST
+"""Memories that are read at once to find those that are told."""
+
+# Procedures are called by their name; they neither tell what was worked on nor what was learnt.
+PROCEDURES = ("skills", "commands", "paidocs", "claudemds")
+_TOLD = PROTECTED_TYPES | {EntryType.ERROR, EntryType.INSIGHT}
+
+
+def near_last_work(
+    catalog: Catalog, store: Store, *, projects: Sequence[str] | None, curated: frozenset[str]
+) -> list[Match]:
+    """Return decisions, errors, insights and proven memories that are near to the latest ones, best first.
+
+    At most MOST, none below NEAR, none of the latest themselves, none that is superseded. Nothing is embedded
+    and no model loaded; a store that shows no vectors, or has none, gives nothing.
+    """
+    if not isinstance(store, ShowsVectors):
+        return []
+    last = latest(catalog.database, Sort(other_than=PROCEDURES), projects=_own(projects), limit=LATEST)
+    if not last:
+        return []
+    try:
+        scale = scale_of(catalog, store.answering_model())
+        hits = _near(store, last) if scale else {}
+    except BackendError:
+        # Whoever asks a question hears of it; here it only means that nothing is added.
+        return []
+    if scale is None:
+        return []
+    known = {memory.id for memory in last}
+    near = sorted(
+        (hit for key, hit in hits.items() if key not in known and scale.scaled(hit.score) >= NEAR),
+        key=lambda hit: (-hit.score, hit.memory_id),
+    )
+    return _matches(catalog, near, curated)
+
+
+def scale_of(catalog: Catalog, model: str) -> Scale | None:
+    """Return what cosines of a model are worth in this store; None where nothing is known of them."""
+    kept = catalog.connections.scale(model)
+    return kept.scale if kept else known_scale(model)
+
+
+def _own(projects: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the projects without the user's own, where there is another: work is done in a project."""
+    if projects is None:
+        return None
+    return [project for project in projects if project != USER] or projects
+
+
+def _near(store: ShowsVectors, last: Sequence[Memory]) -> dict[str, Hit]:
+    """Return memory -> its best chunk, for what is near to any of the latest, the last of these first."""
+    found: dict[str, Hit] = {}
+    for project in dict.fromkeys(memory.scope.project for memory in last):
+        middles = means(store, project, [memory.id for memory in last if memory.scope.project == project])
+        if middles is None:
+            continue
+        for place in dict.fromkeys((project, USER)):
+            for age, hits in enumerate(store.nearest_to(middles[1], limit=HITS, project=place)):
+                for hit in hits:
+                    score = hit.score * FADES**age
+                    if hit.memory_id not in found or score > found[hit.memory_id].score:
+                        found[hit.memory_id] = Hit(hit.chunk_id, hit.memory_id, hit.rank, score)
+    return found
+
+
+def _matches(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[Match]:
+    chosen: list[tuple[Memory, Hit]] = []
+    # Mostly the first few are enough, and each has a text to be read.
+    for begin in range(0, len(near), AT_A_TIME):
+        chosen += _lasting(catalog, near[begin : begin + AT_A_TIME], curated)
+        if len(chosen) >= MOST:
+            break
+    chosen = chosen[:MOST]
+    rows = catalog.memories.chunks_by_id(hit.chunk_id for _, hit in chosen)
+    return [
+        Match(memory, chunk_from(memory, rows[hit.chunk_id][1]), hit.score, {"cosine": hit.score})
+        for memory, hit in chosen
+        if hit.chunk_id in rows
+    ]
+
+
+def _lasting(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[tuple[Memory, Hit]]:
+    """Return those of the hits whose memories hold still and are of a sort that lasts."""
+    ids = [hit.memory_id for hit in near]
+    memories = catalog.memories.get(ids)
+    lives = catalog.lives.of(ids)
+    superseded = catalog.supersessions.in_force(ids)
+    found = []
+    for hit in near:
+        memory = memories.get(hit.memory_id)
+        if memory is None or memory.id in superseded or memory.source in PROCEDURES:
+            continue
+        row = lives.get(memory.id) or LifeRow(memory.id)
+        life = row.life or (Life.PROVEN if memory.source in curated else Life.BUFFER)
+        if row.pinned or life is not Life.BUFFER or memory.protected or entry_type(memory) in _TOLD:
+            found.append((memory, hit))
+    return found

@@ -1,0 +1,72 @@
+"""Tell a session which rules its last answer broke, before whatever else it is told."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from ragmem.domain.injection.framing import FIRST_WORDS, framed
+from ragmem.errors import StorageError, StoreBusyError
+from ragmem.services.context.anticipation import Anticipated
+from ragmem.storage.activity.violations import Broken
+from ragmem.storage.home.catalog import Catalog
+
+MOST = 5
+"""Violations that are told at once; the others are known as told."""
+
+MAX_CHARS = 1_500
+
+PATIENCE = 0.1
+"""Seconds that a prompt waits until it is kept that it was told."""
+
+_HEAD = (
+    f"{FIRST_WORDS}: rules of the person you work for that your last answer broke. Keep to them from now on, "
+    "and say nothing about this unless it matters to the answer."
+)
+
+
+def with_reminder(
+    told: Anticipated,
+    catalog: Catalog,
+    *,
+    session: str,
+    max_chars: int | None,
+    now: datetime,
+    until: float = math.inf,
+) -> Anticipated:
+    """Return what a session is told with the rules in front that it broke and was not told of yet.
+
+    Each is told once. Where that cannot be kept, where there is no room beside what is told already, or too
+    little time before `until` (a moment of `time.monotonic`; nobody waits then), it is told another time.
+    """
+    room = MAX_CHARS
+    if max_chars is not None:
+        room = min(room, max_chars - (len(told.context.text) + 1 if told.context.text else 0))
+    if not _fitting(catalog.violations.untold(session, limit=MOST), room):
+        return told
+    if until - time.monotonic() < PATIENCE:
+        return told
+    try:
+        found = catalog.violations.tell(session, limit=MOST, now=now, patience=PATIENCE)
+    except (StorageError, StoreBusyError) as error:
+        return replace(told, notes=(*told.notes, f"rules that were broken are told another time: {error}"))
+    lines = _fitting(found, room)
+    if not lines:  # another call has just told it
+        return told
+    text = _block(lines)
+    both = f"{text}\n{told.context.text}" if told.context.text else text
+    reason = f"{len(lines)} broken rule{'s' if len(lines) > 1 else ''}; {told.reason}"
+    return replace(told, context=replace(told.context, text=both), reason=reason)
+
+
+def _fitting(found: Sequence[Broken], room: int) -> list[str]:
+    """Return the lines of as many of the violations, the first ones, as find room in a block."""
+    lines = [f"- {one.rule}: {one.statement}\n  what was said: {one.excerpt}" for one in found]
+    while lines and len(_block(lines)) > room:
+        lines.pop()
+    return lines
+
+
+def _block(lines: list[str]) -> str:
+    return framed("\n".join([_HEAD, *lines]))

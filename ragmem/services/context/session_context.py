@@ -1,0 +1,309 @@
+"""What an assistant reads when a session begins: rules, knowledge of its task, problems, last sessions."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from ragmem.domain.model import EPISODES, UNASSIGNED, USER, Category, Kind, Match, Memory
+from ragmem.domain.records.record_types import RecordType
+from ragmem.domain.records.records import type_of
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.context.context import (
+    MAX_CHARS,
+    Context,
+    Room,
+    Shown,
+    closing,
+    ending,
+    fill,
+    framed,
+    opening,
+    within,
+)
+from ragmem.services.context.excerpt import Excerpt
+from ragmem.services.retrieval.query import Answer, Question
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.recent import Sort, latest
+from ragmem.storage.memories.recorded import recorded
+
+CANDIDATES = 40
+"""Memories that the task is answered with before they are sorted into parts."""
+
+NEAR = 0.12
+"""How far below the floor of an answer a memory may still serve a task, which asks for less."""
+
+AMONG_NEAR = 0.6
+"""Share of the best score from which on a memory is shown where none answers, and a record before others."""
+
+LEAD_TOKENS = 120
+"""Tokens of text of each memory in the first round: a part shows several before it shows one whole."""
+
+_ERRORS = (Category.ERROR_SOLUTION, Category.GOTCHA)
+_PATTERNS = (Category.PATTERN, Category.BEST_PRACTICE)
+_TELLING = (RecordType.SESSION_INSIGHT, RecordType.EPISODE)
+
+
+def _is_episode(memory: Memory) -> bool:
+    """Tell whether a memory tells of a session: what a source of such holds, an insight or an episode."""
+    return memory.source in EPISODES or type_of(memory.source, memory.tags) in _TELLING
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the context: its title, its share of the room, and how many memories it shows at most."""
+
+    title: str
+    share: float
+    most: int
+    belongs: Callable[[Memory], bool]
+
+
+# The mix is that of Graphiti-style project memories, which bring five facts, three patterns, three gotchas
+# and three past sessions; rules and decisions are added, because they hold for any task.
+RULES = Part("Decisions and preferences", 0.20, 5, lambda memory: memory.kind is Kind.PREFERENCE)
+FACTS = Part("What is known about this task", 0.35, 5, lambda memory: not _is_episode(memory))
+PROBLEMS = Part(
+    "Problems met before", 0.20, 3, lambda memory: memory.kind is Kind.ERROR or memory.category in _ERRORS
+)
+PATTERNS = Part("Patterns that work here", 0.10, 3, lambda memory: memory.category in _PATTERNS)
+SESSIONS = Part("Sessions: the nearest, then the last", 0.15, 3, _is_episode)
+WITH_TASK = (FACTS, RULES, PROBLEMS, PATTERNS, SESSIONS)
+"""The parts for a task; the one with the best answer is shown first, those without an answer last."""
+
+RECORDS_OF: tuple[tuple[Part, tuple[RecordType, ...], tuple[Category, ...]], ...] = (
+    (PROBLEMS, (RecordType.GOTCHA, RecordType.ROOT_CAUSE, RecordType.KNOWLEDGE), _ERRORS),
+    (RULES, (RecordType.USER_CORRECTION,), ()),
+    (PATTERNS, (RecordType.PATTERN, RecordType.KNOWLEDGE), _PATTERNS),
+    (SESSIONS, _TELLING, ()),
+)
+"""Types and categories of each part: what was recorded as such stands first in it, where it answers the task
+about as well as the best memory."""
+
+STANDING = Part(RULES.title, 0.40, 6, RULES.belongs)
+NEAR_LAST = Part("Near to what was worked on last", 0.30, 10, lambda _: True)
+LAST = Part("Last sessions", 0.35, 4, SESSIONS.belongs)
+OPEN = Part("Problems and traps, open ones first", 0.25, 4, PROBLEMS.belongs)
+
+
+def session_context(
+    catalog: Catalog,
+    ask: Callable[[Question], Answer],
+    task: str = "",
+    *,
+    projects: Sequence[str] | None,
+    near: Sequence[Match] = (),
+    without: Collection[str] = (),
+    tokens: int | None = None,
+    max_chars: int | None = None,
+    home: str = "",
+) -> Context:
+    """Return the block for the beginning of a session, within `tokens` (by estimate) and `max_chars`.
+
+    With a task: what answers it, standing decisions and preferences, problems with their fixes, patterns, and
+    the last sessions of these projects. Without: decisions and preferences, what is `near` to the last work,
+    the last sessions, and problems, those without a fix first. Each part has its share of the room; what one
+    does not use the others get, in their order. The same memory and task give the same block; it is empty
+    when there is nothing. Without a task the memories `without` are left out.
+    """
+    chosen = (
+        _for_task(catalog, ask, task.strip(), projects, home)
+        if task.strip()
+        else _for_start(catalog, projects, near, without, home)
+    )
+    parts = [(part, excerpts[: part.most]) for part, excerpts in chosen if excerpts]
+    found = sum(len(excerpts) for _, excerpts in parts)
+    if not found:
+        return Context()
+    room = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
+    return within(room, lambda limits: _context(parts, found, limits))
+
+
+def _context(parts: Sequence[tuple[Part, list[Excerpt]]], found: int, limits: Room) -> Context:
+    room = limits.less(opening()).less(closing(ending(found, found)))
+    for part, _ in parts:
+        room = room.less(_heading(part))
+    filled = _share_out(parts, room)
+    body, memories, sizes = [], [], []
+    for (part, _), shown in zip(parts, filled, strict=True):
+        if shown.parts:
+            body.append(_heading(part))
+            body += [shown.text(identifier) for identifier in shown.parts]
+            memories += [excerpt.memory for excerpt in shown.excerpts.values()]
+            sizes += [shown.size(identifier) for identifier in shown.excerpts]
+    left = found - len(memories)
+    text = framed(body, ending(left, found)) if memories else ""
+    return Context(text, tuple(memories), left, tuple(sizes))
+
+
+def _for_task(
+    catalog: Catalog,
+    ask: Callable[[Question], Answer],
+    task: str,
+    projects: Sequence[str] | None,
+    home: str,
+) -> list[tuple[Part, list[Excerpt]]]:
+    """Return the parts with their memories, each memory in one part alone."""
+    wanted = None if projects is None else tuple(projects)
+    matches = _bearing_on(ask, Question(task, projects=wanted, limit=CANDIDATES))
+    known = {match.memory.id for match in matches}
+    # A sort that the best answers hold little of is asked for by itself.
+    for part, kinds in ((PROBLEMS, (Kind.ERROR,)), (RULES, (Kind.PREFERENCE,))):
+        if sum(part.belongs(match.memory) for match in matches) < part.most:
+            more = ask(Question(task, projects=wanted, kinds=kinds, limit=part.most)).matches
+            matches += [match for match in more if match.memory.id not in known]
+            known |= {match.memory.id for match in more}
+    typed = _records_first(catalog, ask, task, wanted, best=matches[0].score if matches else 0.0)
+    more_typed = [match for found in typed.values() for match in found if match.memory.id not in known]
+    matches += sorted(more_typed, key=lambda match: -match.score)
+    taken = _Taken(home)
+    lessons = [match for match in matches if not _is_episode(match.memory)]
+    chosen = {
+        part.title: taken.take(
+            chain(typed.get(part.title, ()), (match for match in lessons if part.belongs(match.memory))),
+            part.most,
+            redactor=catalog.redactor,
+        )
+        for part in (PROBLEMS, RULES, PATTERNS, FACTS)
+    }
+    told = (match for match in matches if SESSIONS.belongs(match.memory))
+    chosen[SESSIONS.title] = taken.take(
+        chain(typed.get(SESSIONS.title, ()), told), 2, redactor=catalog.redactor
+    )
+    standing = _nearest(catalog, _RULES, wanted)
+    chosen[RULES.title] += taken.take(
+        standing, RULES.most - len(chosen[RULES.title]), redactor=catalog.redactor
+    )
+    last = _nearest(catalog, _EPISODES, wanted)
+    chosen[SESSIONS.title] += taken.take(
+        last, SESSIONS.most - len(chosen[SESSIONS.title]), redactor=catalog.redactor
+    )
+    ranks = {match.memory.id: rank for rank, match in enumerate(matches)}
+
+    def best(part: Part) -> int:
+        return min((ranks.get(item.memory.id, len(ranks)) for item in chosen[part.title]), default=len(ranks))
+
+    return [(part, chosen[part.title]) for part in sorted(WITH_TASK, key=best)]
+
+
+def _records_first(
+    catalog: Catalog,
+    ask: Callable[[Question], Answer],
+    task: str,
+    projects: tuple[str, ...] | None,
+    *,
+    best: float,
+) -> dict[str, list[Match]]:
+    """Return title of a part -> the records that answer the task about as well as the best memory."""
+    found: dict[str, list[Match]] = {}
+    for part, types, categories in RECORDS_OF:
+        # Most memories hold no records, and a question costs more than this look.
+        if recorded(catalog.database, types, projects=projects, categories=categories, limit=1):
+            wanted = Question(task, projects=projects, types=types, categories=categories, limit=part.most)
+            answer = ask(wanted)
+            found[part.title] = [match for match in answer.matches if match.score >= AMONG_NEAR * best]
+    return found
+
+
+def _bearing_on(ask: Callable[[Question], Answer], question: Question) -> list[Match]:
+    """Return what answers a task; where nothing does, what is near enough to serve it."""
+    if found := ask(question).matches:
+        return list(found)
+    nearest = ask(replace(question, nearest=True))
+    if not nearest.matches or nearest.evidence.get("margin", 0.0) < -NEAR:
+        return []
+    least = AMONG_NEAR * nearest.matches[0].score
+    return [match for match in nearest.matches if match.score >= least]
+
+
+def _for_start(
+    catalog: Catalog,
+    projects: Sequence[str] | None,
+    near: Sequence[Match],
+    without: Collection[str],
+    home: str,
+) -> list[tuple[Part, list[Excerpt]]]:
+    taken = _Taken(home, without)
+    chosen: list[tuple[Part, Iterable[Match | Memory]]] = [
+        (STANDING, _nearest(catalog, _RULES, projects)),
+        (NEAR_LAST, near),
+        (LAST, _nearest(catalog, _EPISODES, projects)),
+        (OPEN, _nearest(catalog, _OPEN, projects)),
+    ]
+    return [(part, taken.take(items, part.most, redactor=catalog.redactor)) for part, items in chosen]
+
+
+def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> list[Memory]:
+    """Return the latest memories of a sort that nothing has superseded, this project's before the user's.
+
+    Preferences stand before decisions, and problems without a fix before those with one.
+    """
+    found = latest(catalog.database, sort, projects=projects, limit=CANDIDATES)
+    if sort is _EPISODES:
+        insights = (RecordType.SESSION_INSIGHT,)
+        ids = recorded(catalog.database, insights, projects=projects, limit=CANDIDATES)
+        told = catalog.memories.get(ids).values()
+        found += [one for one in told if projects is not None or one.scope.project != UNASSIGNED]
+        found.sort(key=lambda memory: (memory.event_time, memory.id), reverse=True)
+    untrue = catalog.supersessions.in_force(memory.id for memory in found)
+    return sorted(
+        (memory for memory in found if memory.id not in untrue),
+        key=lambda memory: (
+            projects is not None and memory.scope.project == USER,
+            sort is _RULES and memory.kind is not Kind.PREFERENCE,
+            sort is _OPEN and memory.category is Category.ERROR_SOLUTION,
+        ),
+    )
+
+
+_SESSION_SOURCES = tuple(sorted(EPISODES))
+# Procedures are called by their name; their warnings are no open problems and their rules hold within them.
+_NOT_STANDING = (*_SESSION_SOURCES, "skills", "commands", "paidocs")
+_RULES = Sort(kinds=(Kind.PREFERENCE,), protected=True, other_than=_NOT_STANDING)
+_EPISODES = Sort(sources=_SESSION_SOURCES)
+_OPEN = Sort(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_NOT_STANDING)
+
+
+class _Taken:
+    """Remembers what is shown already, so that no part repeats another."""
+
+    def __init__(self, home: str, without: Collection[str] = ()) -> None:
+        self._home = home
+        self._without = frozenset(without)
+        self._excerpts: list[Excerpt] = []
+
+    def take(self, items: Iterable[Match | Memory], most: int, redactor: Redactor) -> list[Excerpt]:
+        """Return excerpts of the first `most` that say something new."""
+        found: list[Excerpt] = []
+        for item in items:
+            if len(found) >= most:
+                break
+            memory = item.memory if isinstance(item, Match) else item
+            if memory.id in self._without:
+                continue
+            excerpt = (
+                Excerpt(item.memory, (item.chunk, *item.also), home=self._home, redactor=redactor)
+                if isinstance(item, Match)
+                else Excerpt(item, home=self._home, redactor=redactor)
+            )
+            if excerpt.says_anything and not any(
+                other.memory.id == excerpt.memory.id or excerpt.says_the_same_as(other)
+                for other in self._excerpts
+            ):
+                found.append(excerpt)
+                self._excerpts.append(excerpt)
+        return found
+
+
+def _heading(part: Part) -> str:
+    return f"\n## {part.title}\n"
+
+
+def _share_out(parts: Sequence[tuple[Part, list[Excerpt]]], room: Room) -> list[Shown]:
+    """Return each part with what of it has room: first within its share, then with what others left."""
+    total = sum(part.share for part, _ in parts)
+    filled = [fill(excerpts, room.share(part.share / total), lead=LEAD_TOKENS) for part, excerpts in parts]
+    for number, (_, excerpts) in enumerate(parts):
+        others = [shown for other, shown in enumerate(filled) if other != number]
+        rest = room.without(sum(shown.tokens for shown in others), sum(shown.chars for shown in others))
+        filled[number] = fill(excerpts, rest, lead=LEAD_TOKENS)
+    return filled

@@ -1,0 +1,74 @@
+"""Examine operational.db: whether it can be read and is whole, and whether anybody waits in vain."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+
+from ragmem.domain.sessions.agents import STOPPED
+from ragmem.errors import StoreDamagedError
+from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.storage.operational import agents as rows
+from ragmem.storage.operational import messages
+from ragmem.storage.operational.file import OperationalFile
+from ragmem.storage.operational.schema import OPERATIONAL
+from ragmem.storage.sql.schema_check import damage
+
+_NAME = "agents"
+
+
+def agents(patient: Patient) -> Iterator[Check]:
+    """Tell what is wrong with the file, of full inboxes, and of what waits for agents that are silent.
+
+    Tells nothing where no agent ever checked in.
+    """
+    file = OperationalFile(patient.settings.places.data)
+    if not file.exists():
+        return
+    with closing(file):
+        problem = _damage(file, deep=patient.deep)
+        if problem:
+            path = file.database.path
+            # No backup has it: what it holds is of the moment, and agents check in again by themselves.
+            yield Check(_NAME, "failed", f'"{path}" {problem}', f'move it away: mv "{path}" "{path}.away"')
+            return
+        yield from _waiting(file, patient)
+
+
+def _damage(file: OperationalFile, *, deep: bool) -> str:
+    pragma = "integrity_check" if deep else "quick_check"
+    foreign: list[object] = []
+    try:
+        with file.database.read() as connection:
+            lines = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(20)")]
+            foreign = connection.execute("PRAGMA foreign_key_check").fetchall()
+    except StoreDamagedError as error:
+        lines = [str(error).rpartition(": ")[2]]
+    if lines != ["ok"]:
+        return f"is damaged: {lines[0]}"
+    if foreign:
+        return f"has {len(foreign):,} messages to agents that it does not have"
+    lacking = damage(file.database, OPERATIONAL).text
+    return f"is not whole: {lacking}" if lacking else ""
+
+
+def _waiting(file: OperationalFile, patient: Patient) -> Iterator[Check]:
+    limits = patient.settings.agents
+    with file.read() as connection:
+        known = rows.all_agents(connection)
+        full = [one.id for one in known if messages.count_messages(connection, one.id) >= limits.inbox]
+    silent = patient.now - timedelta(seconds=limits.stale_s)
+    vain = [one for one in known if one.waiting and one.last_seen < silent and one.status != STOPPED]
+    for name in full:
+        detail = f'the inbox of "{name}" is full: {limits.inbox:,} messages wait'
+        yield Check(_NAME, "warning", detail, f"start it again, or give it up: ragmem agents forget {name}")
+    if vain:
+        count = sum(one.waiting for one in vain)
+        named = ", ".join(one.id for one in vain[:3]) + (" ..." if len(vain) > 3 else "")
+        detail = f"what waits for agents that are silent: {count:,}, for {named}"
+        yield Check(_NAME, "warning", detail, "start them again, or give them up: ragmem agents forget AGENT")
+    if not full and not vain:
+        waiting = sum(one.waiting for one in known)
+        yield Check(_NAME, "ok", f"known: {len(known):,}; messages that wait: {waiting:,}")
+
+
+AGENTS: tuple[tuple[str, Examination], ...] = ((_NAME, agents),)

@@ -1,0 +1,212 @@
+"""What is in the database: its pages, its schema, the catalog, the full text, the store."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ragmem.domain.model import State
+from ragmem.errors import RagmemError, StoreDamagedError
+from ragmem.services.doctor.home import newest_backup
+from ragmem.services.doctor.invariants import between, unfindable
+from ragmem.services.doctor.report import REPAIR, Check, Examination, Mend, Patient
+from ragmem.storage.home.schema import CATALOG
+from ragmem.storage.maintenance import invariants
+from ragmem.storage.sql.migrations import standing, table_exists
+from ragmem.storage.sql.schema_check import damage
+
+_TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("vector files", ("vector files",)),
+    ("vectors", ("vector",)),
+    ("graph", ("entit", "relation", "mention")),
+)
+"""Under which name a violation of the store is shown, by the words that it has."""
+
+_IRREPLACEABLE = frozenset({"table memories", "table archive", "table projects"})
+"""An empty one in their place would hide the loss."""
+
+
+def pages(patient: Patient) -> Iterator[Check]:
+    """Read the pages of a SQLite file; the server's version and pgvector's for PostgreSQL."""
+    database = patient.catalog.database
+    if database.dialect == "postgres":
+        yield from _server(patient)
+        return
+    pragma = "integrity_check" if patient.deep else "quick_check"
+    try:
+        with database.read() as connection:
+            lines = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(20)")]
+    except StoreDamagedError as error:
+        lines = [str(error)]
+    # What is wrong with the index of the full text is mended by itself; newer SQLites tell of it here.
+    lines = [" ".join(line.split()) for line in lines if line != "ok" and "FTS5" not in line]
+    if not lines:
+        yield Check("database", "ok", f"{pragma}: ok")
+        return
+    more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
+    yield Check("database", "failed", f"{lines[0]}{more}", restoring(patient), "salvage", damaged=True)
+
+
+def restoring(patient: Patient) -> str:
+    """Return the command that puts the newest backup back."""
+    if patient.catalog.database.dialect != "sqlite":
+        return "put the server's own backup back"
+    backup = newest_backup(patient)
+    if backup is None:
+        return f"no backup was found; {REPAIR} saves what can be read, `ragmem seed` reads the rest again"
+    return f'ragmem restore "{backup.path}"'
+
+
+def _server(patient: Patient) -> Iterator[Check]:
+    with patient.catalog.database.read() as connection:
+        (version,) = connection.execute("SELECT version()").fetchone()
+        row = connection.execute(
+            "SELECT default_version, installed_version FROM pg_available_extensions WHERE name = 'vector'"
+        ).fetchone()
+    yield Check(
+        "database", "ok", " ".join(str(version).split()[:2]) + f" at {patient.catalog.database.place}"
+    )
+    if row is None:
+        yield Check("pgvector", "failed", "the server does not have it", "install pgvector on the server")
+    else:
+        yield Check("pgvector", "ok", f"version {row[1] or row[0]}" + ("" if row[1] else ", not used yet"))
+
+
+def schema(patient: Patient) -> Iterator[Check]:
+    """Compare the catalog's tables and the record of its steps with what this ragmem would make."""
+    database = patient.catalog.database
+    if database.dialect != "sqlite":
+        patient.catalog.prepare()
+        yield Check("schema", "ok", "the catalog is up to date")
+        return
+    try:
+        lacking = damage(database, CATALOG)
+        with database.read() as connection:
+            version = standing(database, connection, CATALOG).version
+        if not lacking.text and not patient.read_only and not database.read_only:
+            patient.catalog.prepare()
+    except StoreDamagedError as error:
+        yield Check("schema", "failed", str(error), error.hint, damaged=True)
+        return
+    lost = [what for what, statement in lacking.missing if not statement or what in _IRREPLACEABLE]
+    if lost:
+        detail = f"what nothing else knows is gone: {', '.join(lost)}"
+        yield Check("schema", "failed", detail, restoring(patient), damaged=True)
+    elif lacking.text:
+        detail = f"a step to a newer schema was half taken; {lacking.text}"
+        yield Check("schema", "failed", detail, REPAIR, "schema")
+    elif version < CATALOG.version:
+        brought = f"{version} of an older ragmem, the next write brings it to {CATALOG.version}"
+        if not patient.read_only and not database.read_only:
+            brought = f"was {version}, now {CATALOG.version}; the copy from before is kept"
+        yield Check("schema", "ok", brought)
+    else:
+        yield Check("schema", "ok", f"{version}, as this ragmem makes it")
+
+
+def catalog(patient: Patient) -> Iterator[Check]:
+    """Hold the catalog against its invariants, full text apart."""
+    with patient.catalog.database.read() as connection:
+        if not table_exists(patient.catalog.database, connection, "lexicon_memories"):
+            # Nothing may be written here, so the step to this schema was not taken.
+            count = sum(patient.catalog.overview.counts()["state"].values())
+            detail = f"{count:,} memories; the rest is examined once the schema is the newest"
+            yield Check("catalog", "ok", detail)
+            return
+    found = invariants.violations(patient.catalog)
+    if not found:
+        try:
+            for _ in patient.catalog.memories.each():
+                pass
+        except StoreDamagedError as error:
+            mend: Mend = "salvage" if patient.catalog.database.dialect == "sqlite" else ""
+            yield Check("catalog", "failed", str(error), restoring(patient), mend, damaged=True)
+            return
+        found = invariants.violations(patient.catalog, deep=True) if patient.deep else []
+    text = [line for line in found if "full text" in line]
+    archive = [line for line in found if "archive" in line]
+    rest = [line for line in found if line not in text and line not in archive]
+    count = sum(patient.catalog.overview.counts()["state"].values())
+    yield from _told("catalog", rest, f"{count:,} memories", "catalog")
+    for line in archive:
+        yield Check("archive", "failed", line, restoring(patient))
+    yield from _told("full text", text, "all chunks are in it", "full text")
+
+
+def pending(patient: Patient) -> Iterator[Check]:
+    """Tell how many memories wait for their vectors."""
+    waiting = len(patient.catalog.memories.ids(states=[State.PENDING]))
+    late = patient.catalog.names.late()
+    if waiting:
+        detail = f"{waiting:,} memories wait to be indexed; a seed or this finishes them"
+        yield Check("pending", "warning", detail, REPAIR, "pending")
+    elif late:
+        detail = (
+            f"{late:,} names have another entity since; what mentions them is put again by a seed or this"
+        )
+        yield Check("pending", "warning", detail, REPAIR, "pending")
+    else:
+        yield Check("pending", "ok", "no memory waits to be indexed")
+
+
+def store(patient: Patient) -> Iterator[Check]:
+    """Hold the store against its invariants and against the catalog."""
+    deep = patient.deep and patient.answered
+    try:
+        held = patient.open_store()
+        found = held.check(deep=deep)
+        found += between(patient.catalog, held) if not found else []
+    except StoreDamagedError as error:
+        yield Check("store", "failed", str(error), REPAIR, "store")
+        return
+    topics = Counter(_topic(line) for line in found)
+    for topic in topics:
+        yield from _told(topic, [line for line in found if _topic(line) == topic], "", "store")
+    if not found:
+        figures = held.statistics()
+        said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items())
+        yield Check("store", "ok", said)
+    if patient.answered:
+        yield from _models_of_vectors(patient)
+    if deep and not found:
+        yield from _told(
+            "search", unfindable(patient.catalog, held), "each chunk is found by its own text", "anew"
+        )
+
+
+def _topic(line: str) -> str:
+    return next((name for name, words in _TOPICS if any(word in line for word in words)), "store")
+
+
+def _models_of_vectors(patient: Patient) -> Iterator[Check]:
+    """Tell of vectors that no search can find: of a model that neither answers nor is about to."""
+    try:
+        embedder = patient.open_models().embedder
+        wanted = (embedder.model_id, embedder.dimensions)  # a provider may be asked for these
+        coming = patient.model_standing().wanted
+    except RagmemError:
+        return  # the checks of the models tell why
+    by_model = patient.open_store().vector_models()
+    for (model, dimensions), count in by_model.items():
+        if model not in {wanted[0], coming}:
+            detail = f'{count:,} vectors are of the model "{model}", the configured one is "{wanted[0]}"'
+            yield Check("vectors", "failed", detail, f"{REPAIR}, or set the former model", "store")
+        elif model == wanted[0] and dimensions != wanted[1]:
+            detail = f"{count:,} vectors have {dimensions} dimensions, the model makes {wanted[1]}"
+            yield Check("vectors", "failed", detail, REPAIR, "store")
+
+
+def _told(name: str, lines: Iterable[str], well: str, mend: Mend) -> Iterator[Check]:
+    found = list(lines)
+    for line in found:
+        yield Check(name, "failed", line, REPAIR, mend)
+    if not found and well:
+        yield Check(name, "ok", well)
+
+
+FIRST: tuple[tuple[str, Examination], ...] = (("database", pages), ("schema", schema))
+"""Where one of them fails, nothing is to be learnt from the others."""
+
+DATABASE_CHECKS: tuple[tuple[str, Examination], ...] = (
+    ("catalog", catalog),
+    ("pending", pending),
+    ("store", store),
+)

@@ -1,0 +1,84 @@
+"""Whether two projects are one, and whether memories lie in the projects that their texts name."""
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from pathlib import Path
+
+from ragmem.domain.model import UNASSIGNED
+from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.ingestion.scope import finder
+from ragmem.services.projects.named import misplaced
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.migrations import table_exists
+
+_NAME = "projects"
+
+MOST_ENTRIES = 1_000_000
+"""Of the log, in which a person's splits are."""
+
+MOST = 5
+"""Pairs that are told one by one."""
+
+
+def projects(patient: Patient) -> Iterator[Check]:
+    """Tell of projects that seem to be one, of memories in the wrong one, and how many belong to none."""
+    catalog = patient.catalog
+    with catalog.database.read() as connection:
+        if not table_exists(catalog.database, connection, "project_moves"):
+            # Nothing may be written here, so that the schema stays an older one.
+            return
+    twins = twins_of(catalog)
+    names = catalog.projects.names()
+    for one, other, why in twins[:MOST]:
+        detail = f"{names.get(one, one)} ({one}) and {names.get(other, other)} ({other}) have {why}"
+        yield Check(_NAME, "warning", detail, f"ragmem projects join {other} {one}")
+    if len(twins) > MOST:
+        detail = f"{len(twins) - MOST} more pairs may be one project"
+        yield Check(_NAME, "warning", detail, "ragmem projects list")
+    moves = misplaced(catalog, patient.settings, finder(catalog, home=Path.home()))
+    if count := sum(map(len, moves.values())):
+        told = "1 memory lies" if count == 1 else f"{count:,} memories lie"
+        detail = f"{told} elsewhere than where the text says"
+        yield Check(_NAME, "warning", detail, "ragmem projects assign --named")
+    sizes = catalog.overview.count_by("project")
+    none = sizes.get(UNASSIGNED, 0)
+    if not twins and not count:
+        told = "1 memory belongs" if none == 1 else f"{none:,} memories belong"
+        yield Check(_NAME, "ok", f"{len(names):,} known; {told} to none (unassigned)")
+
+
+def twins_of(catalog: Catalog) -> list[tuple[str, str, str]]:
+    """Return pairs of projects with one first commit, remote or folder that no person has split."""
+    commits: dict[str, set[str]] = {}
+    remotes: dict[str, set[str]] = {}
+    folders: dict[str, set[str]] = {}
+    standing = {one.id: one for one in catalog.projects.standing()}
+    for one in standing.values():
+        commits.setdefault(one.root_commit, set()).add(one.id)
+        folders.setdefault(one.root, set()).add(one.id)
+        for place in catalog.projects.places_of(one.id):
+            commits.setdefault(place.root_commit, set()).add(one.id)
+    for project, seen in catalog.projects.remotes(pinned=False).items():
+        for remote in seen:
+            remotes.setdefault(remote, set()).add(project)
+    found: dict[tuple[str, str], str] = {}
+    for why, known in (("one first commit", commits), ("one remote", remotes), ("one folder", folders)):
+        for key, group in known.items():
+            for pair in combinations(sorted(group & standing.keys()), 2) if key else ():
+                one, other = (standing[project] for project in pair)
+                # Another repository may lie by now where one was, and have its remote.
+                apart = one.root_commit and other.root_commit and one.root_commit != other.root_commit
+                if not apart or why == "one first commit":
+                    found.setdefault(pair, f"{why}: {key[:60]}")
+    parted = set(_split(catalog))
+    return [(*pair, why) for pair, why in sorted(found.items()) if frozenset(pair) not in parted]
+
+
+def _split(catalog: Catalog) -> Iterable[frozenset[str]]:
+    for entry in catalog.log.entries(limit=MOST_ENTRIES):
+        detail = entry["detail"]
+        if entry["operation"] == "projects" and "split" in detail:
+            yield frozenset((str(detail["split"]), str(detail["into"])))
+
+
+PROJECTS: tuple[tuple[str, Examination], ...] = ((_NAME, projects),)

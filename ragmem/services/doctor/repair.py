@@ -1,0 +1,201 @@
+"""Mend what an examination found: decide first, copy the database, then rebuild from the catalog."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Chunk, Memory, State
+from ragmem.ports import Store
+from ragmem.services.doctor.home import exposed
+from ragmem.services.doctor.invariants import between
+from ragmem.services.doctor.report import Mend, Patient, Report
+from ragmem.services.doctor.salvage import salvage, waiting
+from ragmem.services.ingestion.classify import chunks_of
+from ragmem.services.ingestion.index import index_pending
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.home.schema import CATALOG
+from ragmem.storage.maintenance.invariants import covers
+from ragmem.storage.maintenance.repair import drop_strays, forget_unsound_code, hash_anew, rebuild_full_text
+from ragmem.storage.sql.backups import OF_REPAIRS, back_up
+from ragmem.storage.sql.batches import batches
+from ragmem.storage.sql.fair_lock import leftovers
+from ragmem.storage.sql.schema_check import complete
+from ragmem.storage.sql.sqlite import LOCK_NAME
+
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+
+ACCEPTED_AT_ONCE = 200
+"""Memories that are cut anew in one transaction."""
+
+PLANS: dict[Mend, str] = {
+    "permissions": "make files and folders yours alone (0600, 0700)",
+    "locks": "remove what dead processes left in the queue of writers",
+    "salvage": "copy every memory that can be read into a new database, index it anew, keep the damaged file",
+    "schema": "complete the half-taken step to this schema",
+    "catalog": "cut the memories whose chunks do not fit anew, drop chunks of no memory, put names right",
+    "full text": "write the full text anew from the chunks",
+    "store": "put what is damaged in vectors and graph back from the catalog, write the vector files anew",
+    "anew": "make all vectors and the whole graph anew from the catalog",
+    "pending": "index the memories that wait",
+    "usage": "add the requests that were counted to the sums",
+}
+"""What each repair does, in the order in which they are done."""
+
+_WRITES: frozenset[Mend] = frozenset({"schema", "catalog", "full text", "store", "anew", "pending"})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A repair, what it does, and how it went (empty before)."""
+
+    name: Mend
+    what: str
+    outcome: str = ""
+
+
+def plan(report: Report) -> list[Step]:
+    """Return what would be done about a report, in order; nothing is changed."""
+    wanted = {check.mend for check in report.checks}
+    if "salvage" in wanted:
+        # What was not looked at for the damage is made anew with it.
+        wanted -= _WRITES
+    if "anew" in wanted:
+        wanted -= {"store"}
+    return [Step(name, what) for name, what in PLANS.items() if name in wanted]
+
+
+def repair(patient: Patient, steps: list[Step], *, sizes: ChunkingSettings) -> Iterator[Step]:
+    """Carry the steps out and yield each with its outcome; the database is copied before the first write.
+
+    Every step can be repeated after it was interrupted. Raises BackendError before anything of the store was
+    changed where no embedder answers, StoreDamagedError where nothing can be mended.
+    """
+    names = {step.name for step in steps}
+    database = patient.catalog.database
+    if names & _WRITES and database.dialect == "sqlite":
+        copy = back_up(Path(database.place), "before-repair", sort=OF_REPAIRS, verified=False)
+        yield Step("", "copy the database", f'"{copy}"')
+    for step in steps:
+        yield replace(step, outcome=_MENDING[step.name](patient, sizes))
+
+
+def _make_private(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    places = patient.settings.places
+    found = exposed([places.data, places.state])
+    for path in found:
+        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
+    return f"{len(found)} made private"
+
+
+def _remove_leftovers(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    left = leftovers(patient.catalog.database.home / LOCK_NAME)
+    for path in left:
+        path.unlink(missing_ok=True)
+    return f"{len(left)} removed"
+
+
+def rechunk(catalog: Catalog, sizes: ChunkingSettings) -> int:
+    """Cut the memories whose chunks do not rebuild their text anew; return how many."""
+    unsound = [
+        memory for memory in catalog.memories.each() if not _fits(memory, catalog.memories.chunks(memory))
+    ]
+    for batch in batches(unsound, ACCEPTED_AT_ONCE):
+        catalog.memories.accept(
+            [(waiting(memory), chunks_of(memory, sizes, redactor=catalog.redactor)) for memory in batch]
+        )
+    return len(unsound)
+
+
+def _fits(memory: Memory, chunks: tuple[Chunk, ...]) -> bool:
+    return [chunk.order for chunk in chunks] == list(range(len(chunks))) and covers(
+        memory.indexed_text, chunks
+    )
+
+
+def mend_store(catalog: Catalog, store: Store) -> str:
+    """Put back what a store's own repair took out; where that is not enough, everything."""
+    figures = store.repair()
+    put = _put_back(catalog, store)
+    if store.check() or between(catalog, store):
+        return _make_anew(catalog, store)
+    said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items() if count)
+    return f"{put} memories put back" + (f" ({said})" if said else "")
+
+
+def _make_anew(catalog: Catalog, store: Store) -> str:
+    store.repair(whole=True)
+    return f"vectors and graph of {_put_back(catalog, store)} memories made anew"
+
+
+def _put_back(catalog: Catalog, store: Store) -> int:
+    stored, known = store.memory_ids(), catalog.memories.ids()
+    store.delete(sorted(stored - known))
+    catalog.memories.mark(sorted(catalog.memories.ids(states=[State.INDEXED]) - stored), State.PENDING)
+    return index_pending(catalog, store)
+
+
+def _complete_schema(patient: Patient, sizes: ChunkingSettings) -> str:
+    made = complete(patient.catalog.database, CATALOG)
+    rebuild_full_text(patient.catalog)
+    anew = rechunk(patient.catalog, sizes)
+    return f"made {', '.join(made) or 'the record of the steps'}; {anew} memories cut anew"
+
+
+def _mend_catalog(patient: Patient, sizes: ChunkingSettings) -> str:
+    strays = drop_strays(patient.catalog)
+    altered = hash_anew(patient.catalog)
+    rebuild_full_text(patient.catalog)
+    anew = rechunk(patient.catalog, sizes)
+    renamed = patient.catalog.names.settle_all()
+    indexed = index_pending(patient.catalog, patient.open_store())
+    said = f"{strays} strays, {anew} memories cut anew, {renamed} names put right, {indexed} indexed"
+    if forgotten := forget_unsound_code(patient.catalog):
+        said += f"; the code of {forgotten} projects was forgotten: `ragmem ingest --code` reads it again"
+    if altered:
+        ids = ", ".join(identifier[:12] for identifier in altered)
+        said += f"; other texts than were stored: {ids}; `ragmem seed --rebuild` reads their sources again"
+    return said
+
+
+def _mend_full_text(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    return f"{rebuild_full_text(patient.catalog):,} chunks"
+
+
+def _mend_store(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    return mend_store(patient.catalog, patient.open_store())
+
+
+def _mend_all(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    return _make_anew(patient.catalog, patient.open_store())
+
+
+def _index_pending(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    return f"{index_pending(patient.catalog, patient.open_store())} memories indexed"
+
+
+def _absorb_usage(patient: Patient, sizes: ChunkingSettings) -> str:
+    del sizes
+    taken = patient.ledger.absorb()
+    lost = f"; {taken.unreadable} lines could not be read" if taken.unreadable else ""
+    return f"{taken.lines} requests added{lost}"
+
+
+_MENDING: dict[Mend, Callable[[Patient, ChunkingSettings], str]] = {
+    "permissions": _make_private,
+    "locks": _remove_leftovers,
+    "salvage": salvage,
+    "schema": _complete_schema,
+    "catalog": _mend_catalog,
+    "full text": _mend_full_text,
+    "store": _mend_store,
+    "anew": _mend_all,
+    "pending": _index_pending,
+    "usage": _absorb_usage,
+}

@@ -1,0 +1,93 @@
+"""Replace a database that is damaged in its pages by a new one with all that can still be read."""
+
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import Memory, State
+from ragmem.services.doctor.report import Patient
+from ragmem.services.ingestion.classify import chunks_of
+from ragmem.services.ingestion.index import index_pending
+from ragmem.services.processes.atomic_write import sync
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.salvage import DAMAGED, Salvage, read_damaged, write_salvaged
+from ragmem.storage.sql.batches import batches
+from ragmem.storage.sql.fair_lock import turn
+from ragmem.storage.sql.sqlite import LOCK_NAME
+
+ACCEPTED_AT_ONCE = 200
+"""Memories in one transaction."""
+
+
+def salvage(patient: Patient, sizes: ChunkingSettings) -> str:
+    """Replace a damaged database by a new one with all that could be read."""
+    database = patient.catalog.database
+    path = Path(database.place)
+    workplace = path.parent / "salvage"
+    with turn(path.parent / LOCK_NAME, timeout=patient.settings.write.busy_timeout_s):
+        patient.reopen()
+        found = read_damaged(path)
+        shutil.rmtree(workplace, ignore_errors=True)
+        fresh = Catalog.at(workplace, patient.catalog.redactor)
+        try:
+            fresh.prepare()
+            write_salvaged(found, fresh)
+            for batch in batches(found.memories, ACCEPTED_AT_ONCE):
+                fresh.memories.accept(
+                    [
+                        (waiting(memory), chunks_of(memory, sizes, redactor=patient.catalog.redactor))
+                        for memory in batch
+                    ]
+                )
+        finally:
+            fresh.close()
+        with closing(sqlite3.connect(workplace / path.name)) as connection:
+            # One file without a log, which is what can be renamed.
+            connection.execute("PRAGMA journal_mode = DELETE")
+        sync(workplace / path.name)
+        kept = _put_in_place(workplace / path.name, path)
+        shutil.rmtree(workplace)
+        patient.reopen()
+    store = patient.open_store()
+    store.repair(whole=True)
+    indexed = index_pending(patient.catalog, store)
+    return f'{_told(found)}; {indexed} indexed anew; the damaged file is "{kept}"'
+
+
+def _put_in_place(fresh: Path, path: Path) -> Path:
+    folder = path.parent / DAMAGED
+    folder.mkdir(mode=0o700, exist_ok=True)
+    kept = folder / f"{path.stem}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{path.stat().st_ino}.db"
+    try:
+        kept.hardlink_to(path)
+    except OSError:  # not every file system has links
+        shutil.copy2(path, kept)
+    # The log belongs to the damaged file; beside the new one it would be taken for that one's.
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        log.rename(kept.with_name(f"{kept.name}-wal"))
+    log.unlink(missing_ok=True)
+    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    fresh.replace(path)
+    sync(path.parent)
+    return kept
+
+
+def _told(found: Salvage) -> str:
+    said = f"{len(found.memories)} memories saved"
+    if found.lost:
+        said += f", {len(found.lost)} lost: {', '.join(identifier[:12] for identifier in found.lost)}"
+    elif "memories" not in found.incomplete:
+        said += ", none lost"
+    if found.incomplete:
+        said += f"; an unknown part is lost of: {', '.join(found.incomplete)}"
+    return said
+
+
+def waiting(memory: Memory) -> Memory:
+    """Return the memory as one that is to be indexed again, unless it only lies in the buffer."""
+    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)

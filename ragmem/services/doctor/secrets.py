@@ -1,0 +1,43 @@
+"""Whether memories hold secrets: those that were stored before secrets were taken out of texts."""
+
+import time
+from collections.abc import Iterator
+
+from ragmem.domain.model import Memory
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.ingestion.sanitize import purified_memory
+
+SECONDS = 2.0
+"""For which memories are read; `--deep` reads all."""
+
+SCRUB = "ragmem scrub"
+
+
+def secrets(patient: Patient) -> Iterator[Check]:
+    """Count the memories that hold a secret or a private block, in so many as there is time for."""
+    if not patient.settings.secrets.redact:
+        detail = "texts are stored with their secrets: secrets.redact is false"
+        yield Check("secrets", "warning", detail, "set redact = true below [secrets]")
+        return
+    ids = sorted(patient.catalog.memories.ids())
+    began = time.monotonic()
+    found = read = 0
+    for memory in patient.catalog.memories.each():
+        found += _holds_secrets(memory, redactor=patient.catalog.redactor)
+        read += 1
+        if not patient.deep and time.monotonic() - began > SECONDS:
+            break
+    seen = f"{read:,} memories" if read >= len(ids) else f"the first {read:,} of {len(ids):,} memories"
+    if found:
+        told = "1 holds" if found == 1 else f"{found:,} hold"
+        yield Check("secrets", "warning", f"of {seen}, {told} what looks like a secret", SCRUB)
+    else:
+        yield Check("secrets", "ok", f"none in {seen}")
+
+
+def _holds_secrets(memory: Memory, redactor: Redactor) -> bool:
+    return bool(redactor.find(memory.text)) or purified_memory(memory, redactor=redactor) is not memory
+
+
+SECRETS: tuple[tuple[str, Examination], ...] = (("secrets", secrets),)

@@ -1,0 +1,221 @@
+"""Whether the assistants that are connected really reach this memory."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ragmem import __version__
+from ragmem.assistants import toml_flag
+from ragmem.assistants.command import Program, this_program
+from ragmem.assistants.json_hooks import Hook, by_hand, hooks_in, own
+from ragmem.assistants.json_text import read_json
+from ragmem.assistants.model import Assistant
+from ragmem.assistants.places import SERVER_FORMS, SettingsFile, Surroundings, files_of
+from ragmem.assistants.switches import other_memory, switched_off, wrong_unit
+from ragmem.assistants.table import ASSISTANTS
+from ragmem.errors import ConfigError, RagmemError
+from ragmem.hooks import limits
+from ragmem.hooks.log import FORMER, NAME
+from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.wiring.files import read_settings
+from ragmem.services.wiring.forms import server_in
+from ragmem.services.wiring.wiring import Desk, Standing, connected_at, standings
+
+PATIENCE_S = 3.0
+"""Seconds for another ragmem to say its version."""
+
+SILENT_FOR = timedelta(days=3)
+"""A connection that is older and was never called is told of."""
+
+LOG_TAIL = 64 * 1024
+"""Bytes of the hooks' log in which the last call is looked for."""
+
+_TEMPORARY = ("/.cache/uv/", "/uv/archive-v", "/pipx/.cache/", "/.cache/pipx/")
+
+
+def wiring(patient: Patient) -> Iterator[Check]:
+    """Tell of every assistant that is connected, and of those that are here and could be."""
+    desk = _desk(patient)
+    connected = 0
+    for assistant in ASSISTANTS:
+        found = list(_assistant(patient, desk, assistant))
+        connected += bool(found)
+        yield from found
+    if not connected:
+        yield Check(_NAME, "ok", "no assistant is connected")
+    elif not patient.settings.hooks.enabled or limits.switched_off(desk.around.environ):
+        yield Check(_NAME, "warning", "hooks are turned off for ragmem", "[hooks] enabled, RAGMEM_HOOKS")
+    if connected and shutil.which("ragmem", path=desk.around.environ.get("PATH")) is None:
+        detail = "`ragmem` is not on the PATH; hooks do not need it, hooks/*.sh and you do"
+        yield Check(_NAME, "ok", detail, f'PATH="{Path(sys.executable).parent}:$PATH"')
+
+
+def _desk(patient: Patient) -> Desk:
+    home, cwd = Path.home(), Path.cwd()
+    program = this_program(sys.executable, os.environ, home=str(home), cwd=str(cwd))
+    return Desk(Surroundings(os.environ, home, cwd), program, patient.settings.places.state, "")
+
+
+def _assistant(patient: Patient, desk: Desk, assistant: Assistant) -> Iterator[Check]:
+    fix = f"ragmem connect {assistant.name}"
+    recorded = connected_at(desk, assistant)
+    # What cannot be read, and was never ours to write, is not ours to complain of.
+    idle = ("no",) if recorded else ("no", "unreadable")
+    at = [one for one in standings(desk, assistant) if one.state not in idle]
+    if not at and not recorded:
+        return
+    if not at:
+        detail = f"{assistant.title}: nothing of ragmem is in its settings any more"
+        yield Check(_NAME, "warning", detail, f"{fix}, or ragmem disconnect {assistant.name}")
+        return
+    problems = [check for standing in at for check in _standing(desk, assistant, standing)]
+    yield from problems
+    if len(at) > 1:
+        detail = f"{assistant.title}: connected for all work and for this project as well"
+        yield Check(_NAME, "warning", detail, f"ragmem disconnect {assistant.name} --scope project")
+    if any(check.status != "ok" for check in problems):
+        return
+    called = last_call(desk.state, assistant.name)
+    told = "never called yet" if called is None else f"last called {_ago(patient.now - called)}"
+    read = _last_read(patient, assistant)
+    if read is not None:
+        told += f", last session read {_ago(patient.now - read)}"
+    scopes = ", ".join(one.scope for one in at)
+    silent = called is None and recorded and patient.now - min(recorded) > SILENT_FOR
+    yield Check(
+        _NAME,
+        "warning" if silent else "ok",
+        f"{assistant.title} ({scopes}): {told}",
+        (assistant.after or f"start a session of {assistant.title}; then ragmem doctor") if silent else "",
+    )
+
+
+def _last_read(patient: Patient, assistant: Assistant) -> datetime | None:
+    try:
+        # The readers call it claude, wherever it runs.
+        name = assistant.name.partition("-")[0]
+        return patient.catalog.transcripts.last_read_at(name) if patient.catalog.exists() else None
+    except RagmemError:  # what is wrong with the database, its own checks tell
+        return None
+
+
+def _standing(desk: Desk, assistant: Assistant, standing: Standing) -> Iterator[Check]:
+    fix = f"ragmem connect {assistant.name}" + (" --scope project" if standing.scope == "project" else "")
+    if standing.state == "unreadable":
+        yield Check(_NAME, "failed", f"{assistant.title}: {standing.problem}", "mend the file")
+        return
+    if standing.state == "out of date":
+        yield Check(
+            _NAME, "warning", f'{assistant.title}: other hooks are in "{standing.path}" than these', fix
+        )
+    for file in files_of(assistant, standing.scope, desk.around):
+        if file.form in SERVER_FORMS:
+            yield from _server(desk, assistant, file, fix)
+            continue
+        text = read_settings(file.path) or ""
+        if file.form == "toml" and toml_flag.state(text) is False:
+            detail = f'{assistant.title} calls no hook: "{file.path}" turns them off'
+            yield Check(_NAME, "failed", detail, "[features] hooks = true")
+        elif file.form == "json":
+            yield from _hooks(desk, assistant, file, text, fix)
+
+
+def _server(desk: Desk, assistant: Assistant, file: SettingsFile, fix: str) -> Iterator[Check]:
+    """Tell of the MCP server, which a person may do without."""
+    try:
+        found = server_in(file.form, read_settings(file.path) or "", assistant)
+    except ConfigError as error:
+        yield Check(_NAME, "warning", f"{assistant.title}: {error}", "mend the file")
+        return
+    if found is None:
+        detail = f'{assistant.title}: no MCP server of ragmem is named in "{file.path}"'
+        yield Check(_NAME, "ok", f"{detail}; `{fix}` names it")
+        return
+    words = shutil.which(found.words[0]) or found.words[0]
+    program = Program((words, *found.words[1:]), desk.program.variables)
+    yield from _program(desk, assistant, program, fix)
+
+
+def _hooks(desk: Desk, assistant: Assistant, file: SettingsFile, text: str, fix: str) -> Iterator[Check]:
+    for reason in switched_off(assistant, read_json(text).value):
+        yield Check(_NAME, "failed", f"{assistant.title} calls no hook of ragmem: {reason}", f'"{file.path}"')
+    hooks = hooks_in(text)
+    ours = own(hooks, assistant, desk.program)
+    programs = {hook.call.program.words: hook.call.program for hook in ours if hook.call is not None}
+    for program in programs.values():
+        yield from _program(desk, assistant, program, fix)
+    for hook in hooks:
+        if meant := wrong_unit(assistant, hook):
+            detail = f"{assistant.title}, {hook.event}: a hook may take {meant}: {hook.command[:60]}"
+            yield Check(_NAME, "warning", detail, fix if hook in ours else f'mend "timeout" in "{file.path}"')
+    yield from _beside(desk, assistant, file, hooks)
+
+
+def _beside(desk: Desk, assistant: Assistant, file: SettingsFile, hooks: Sequence[Hook]) -> Iterator[Check]:
+    for hook in by_hand(hooks):
+        detail = f"{assistant.title}, {hook.event}: ragmem is called a second time: {hook.command[:80]}"
+        yield Check(_NAME, "warning", detail, f'take it out of "{file.path}"')
+    calls = [hook.call for hook in hooks if hook.call is not None]
+    homes = {call.program.variables for call in calls} - {desk.program.variables}
+    if homes:
+        yield Check(_NAME, "ok", f"{assistant.title}: {len(homes)} other homes of ragmem are connected too")
+    others = sorted({name for hook in hooks if (name := other_memory(hook))})
+    if others:
+        yield Check(_NAME, "ok", f"{assistant.title}: another memory has hooks too: {', '.join(others)}")
+
+
+def _program(desk: Desk, assistant: Assistant, program: Program, fix: str) -> Iterator[Check]:
+    path = program.words[0]
+    if not os.access(path, os.X_OK) or not Path(path).is_file():
+        yield Check(_NAME, "failed", f'{assistant.title} calls "{path}", which is no program', fix)
+        return
+    if any(part in path for part in _TEMPORARY):
+        detail = f'{assistant.title} calls "{path}", which lies in a cache and may vanish'
+        yield Check(_NAME, "warning", detail, "install ragmem (pipx, uv tool), then connect again")
+    if program.words != desk.program.words and (other := _version(program)) != __version__:
+        detail = f"{assistant.title} calls ragmem {other or 'of an unknown version'}, this is {__version__}"
+        yield Check(_NAME, "warning", f'{detail}: "{path}"', fix)
+
+
+def _version(program: Program) -> str:
+    try:
+        said = subprocess.run(  # noqa: S603 - the program that the settings call anyway
+            [*program.words, "--version"], capture_output=True, timeout=PATIENCE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):  # then it says no version
+        return ""
+    return said.stdout.decode("utf-8", "replace").removeprefix("ragmem ").strip()
+
+
+def last_call(state: Path, assistant: str) -> datetime | None:
+    """Return when an assistant called a hook of this home last, None where the log knows of no call."""
+    for name in (NAME, FORMER):
+        try:
+            with (state / name).open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_TAIL))
+                lines = file.read().decode("utf-8", "replace").splitlines()
+        except OSError:  # there is none
+            continue
+        for line in reversed(lines):
+            moment, _, said = line.partition(" ")
+            if said.startswith(f"{assistant} "):
+                return datetime.fromisoformat(moment)
+    return None
+
+
+def _ago(age: timedelta) -> str:
+    minutes = int(age.total_seconds() // 60)
+    if minutes < 1:
+        return "now"
+    if minutes < 120:
+        return f"{minutes} minutes ago"
+    return f"{minutes // 60} hours ago" if minutes < 48 * 60 else f"{minutes // 1440} days ago"
+
+
+_NAME = "hooks"
+
+WIRING: tuple[tuple[str, Examination], ...] = ((_NAME, wiring),)

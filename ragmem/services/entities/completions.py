@@ -1,0 +1,125 @@
+"""Ask a language model about many texts, and hand on each answer as soon as it is there."""
+
+import queue
+import threading
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragmem.errors import BackendError
+from ragmem.ports import CompletesMany, LanguageModel
+from ragmem.storage.sql.batches import batches
+
+AT_ONCE = 8
+"""Prompts for a model that takes several: what is lost at most when the process is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What all prompts share."""
+
+    system: str
+    max_tokens: int
+    json_schema: Mapping[str, Any]
+
+
+Outcome = str | BackendError
+"""An answer, or why there is none."""
+
+
+def complete_all(
+    model: LanguageModel,
+    prompts: Mapping[str, str],
+    request: Request,
+    *,
+    concurrency: int,
+    singly: bool = False,
+    stop: threading.Event,
+) -> Generator[dict[str, Outcome]]:
+    """Yield the outcomes by the keys of their prompts, asked in order.
+
+    Once `stop` is set nothing more is asked, and what is on its way is still handed on; a caller that does
+    not want to wait for it closes the generator.
+
+    A model that takes several prompts gets them together, unless `singly`; any other is asked from
+    `concurrency` threads. These are daemons, so that an interrupted process need not wait for a server. Never
+    are there more answers that the caller has not done with than threads: whatever kills it loses no more.
+    """
+    if isinstance(model, CompletesMany) and not singly:
+        yield from _together(model, prompts, request, stop)
+    else:
+        yield from _side_by_side(model, prompts, request, concurrency, stop)
+
+
+def _together(
+    model: CompletesMany, prompts: Mapping[str, str], request: Request, stop: threading.Event
+) -> Generator[dict[str, Outcome]]:
+    for keys in batches(prompts, AT_ONCE):
+        if stop.is_set():
+            return
+        try:
+            answers: Sequence[Outcome] = model.complete_many(
+                [prompts[key] for key in keys],
+                system=request.system,
+                max_tokens=request.max_tokens,
+                json_schema=request.json_schema,
+            )
+        except BackendError as error:
+            answers = [error] * len(keys)
+        yield dict(zip(keys, answers, strict=True))
+
+
+def _side_by_side(
+    model: LanguageModel,
+    prompts: Mapping[str, str],
+    request: Request,
+    concurrency: int,
+    stop: threading.Event,
+) -> Generator[dict[str, Outcome]]:
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[str, Outcome | Exception] | None] = queue.SimpleQueue()
+    free = threading.Semaphore(concurrency)
+    for key in prompts:
+        waiting.put(key)
+
+    def work() -> None:
+        while free.acquire() and not stop.is_set():
+            try:
+                key = waiting.get_nowait()
+            except queue.Empty:
+                break
+            try:
+                answer: Outcome | Exception = model.complete(
+                    prompts[key],
+                    system=request.system,
+                    max_tokens=request.max_tokens,
+                    json_schema=request.json_schema,
+                )
+            except Exception as error:  # noqa: BLE001 - raised again where the outcomes are taken
+                answer = error
+            done.put((key, answer))
+        done.put(None)
+        free.release()
+
+    working = min(concurrency, len(prompts))
+    for _ in range(working):
+        threading.Thread(target=work, name="ragmem-extraction", daemon=True).start()
+    try:
+        while working:
+            taken = [done.get()]
+            while not done.empty():
+                taken.append(done.get())
+            found = [one for one in taken if one is not None]
+            working -= len(taken) - len(found)
+            if found:
+                yield dict(_expected(key, answer) for key, answer in found)
+            free.release(len(found) or 1)
+    finally:
+        stop.set()
+        free.release(concurrency)
+
+
+def _expected(key: str, answer: Outcome | Exception) -> tuple[str, Outcome]:
+    if isinstance(answer, str | BackendError):
+        return key, answer
+    raise answer

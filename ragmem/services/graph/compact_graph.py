@@ -1,0 +1,207 @@
+"""A graph of thousands of nodes in a compact form: read once, kept while nothing changes, cut per request."""
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.ports import Store
+from ragmem.services.graph.scope import GraphScope
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.idle_mark import signature
+from ragmem.storage.names.mentions import Mentions
+from ragmem.storage.sql.rows import to_stamp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KEPT = 24
+"""Answers that are kept: those of a page that somebody looks at, with a few of its filters."""
+
+_SECOND = 1_000_000
+"""Microseconds."""
+
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Which part of the graph is wanted: the most connected nodes that all of this lets through.
+
+    `projects` None is all of them; `types` empty is all. With a time only what memories mention whose events
+    lie in it.
+    """
+
+    projects: tuple[str, ...] | None = None
+    types: frozenset[str] = frozenset()
+    since: datetime | None = None
+    until: datetime | None = None
+    limit: int = 2_000
+    edges: int = 20_000
+    alone: bool = True
+
+
+class _Whole:
+    """The graph of one project in parallel columns, because there may be a hundred thousand of each."""
+
+    def __init__(self, scope: GraphScope, project: str) -> None:
+        self.names: list[str] = []
+        self.types: list[str] = []
+        degrees: list[int] = []
+        for entity, degree in scope.whole.nodes(project):
+            self.names.append(entity.name)
+            self.types.append(entity.type)
+            degrees.append(degree)
+        self.degrees = np.array(degrees, dtype=np.int64)
+        places = {name: number for number, name in enumerate(self.names)}
+        edges = [
+            (places[one.source], places[one.target], one.weight)
+            for one in scope.whole.edges(project)
+            # What came in between the two readings is in the next graph.
+            if one.source in places and one.target in places and one.source != one.target
+        ]
+        self.edges = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
+        self.weights = np.array([edge[2] for edge in edges], dtype=np.float64)
+        spoken = [
+            (places[name], stamp)
+            for name, stamp in Mentions(scope.catalog.database).of(project)
+            if name in places
+        ]
+        self.mentions = np.array(spoken, dtype=np.int64).reshape(-1, 2)
+
+    def spoken_of(self, since: int | None, until: int | None) -> "_Spoken":
+        """Return how often each node was mentioned within a time, first and last."""
+        nodes, stamps = self.mentions[:, 0], self.mentions[:, 1]
+        for stamp, sign in ((since, np.greater_equal), (until, np.less)):
+            if stamp is not None:
+                within = sign(stamps, stamp)
+                nodes, stamps = nodes[within], stamps[within]
+        count = len(self.names)
+        first, last = np.full(count, _NEVER), np.full(count, -_NEVER)
+        np.minimum.at(first, nodes, stamps)
+        np.maximum.at(last, nodes, stamps)
+        return _Spoken(np.bincount(nodes, minlength=count), first, last)
+
+
+class _Spoken(NamedTuple):
+    """For each node: how many memories mention it, and the stamps of the first and the last event."""
+
+    memories: "NDArray[np.int64]"
+    first: "NDArray[np.int64]"
+    last: "NDArray[np.int64]"
+
+
+class CompactGraphs:
+    """The compact graphs of one memory; safe to use from several threads, of which one reads at a time."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._mark = ""
+        self._wholes: dict[str, _Whole] = {}
+        self._answers: OrderedDict[Cut, dict[str, Any]] = OrderedDict()
+
+    def mark(self, catalog: Catalog) -> str:
+        """Return what differs once the graph may be another."""
+        return f"{signature(catalog.database)}/{Mentions(catalog.database).mark()}"
+
+    def graph(self, catalog: Catalog, store: Store, cut: Cut) -> dict[str, Any]:
+        """Return a part of the graph as JSON fields; the same part is the same while nothing changes.
+
+        Nodes go by degree, then by name; edges by weight, then by their nodes. Raises BackendError where the
+        store does not show its graph whole.
+        """
+        with self._guard:
+            mark = self.mark(catalog)
+            if mark != self._mark:
+                self._wholes, self._mark = {}, mark
+                self._answers.clear()
+            if cut not in self._answers:
+                self._answers[cut] = self._made(catalog, store, cut)
+                while len(self._answers) > KEPT:
+                    self._answers.popitem(last=False)
+            self._answers.move_to_end(cut)
+            return self._answers[cut]
+
+    def _made(self, catalog: Catalog, store: Store, cut: Cut) -> dict[str, Any]:
+        scope = GraphScope(catalog, store, cut.projects)
+        projects = sorted(scope.projects)
+        for project in projects:
+            if project not in self._wholes:
+                self._wholes[project] = _Whole(scope, project)
+        return _cut([self._wholes[one] for one in projects], projects, cut, redactor=catalog.redactor)
+
+
+def _cut(wholes: Sequence[_Whole], projects: Sequence[str], cut: Cut, redactor: Redactor) -> dict[str, Any]:
+    since = None if cut.since is None else to_stamp(cut.since)
+    until = None if cut.until is None else to_stamp(cut.until)
+    spoken = [whole.spoken_of(since, until) for whole in wholes]
+    types: Counter[str] = Counter()
+    through: list[tuple[int, str, int, int]] = []
+    for place, (whole, told) in enumerate(zip(wholes, spoken, strict=True)):
+        wanted = np.ones(len(whole.names), dtype=bool)
+        if since is not None or until is not None:
+            wanted &= told.memories > 0
+        if not cut.alone:
+            wanted &= whole.degrees > 0
+        for number in np.flatnonzero(wanted).tolist():
+            kind = whole.types[number]
+            types[kind] += 1
+            if not cut.types or kind in cut.types:
+                through.append((-int(whole.degrees[number]), whole.names[number], place, number))
+    through.sort()
+    shown = through[: cut.limit]
+    total, edges = _edges(wholes, through, len(shown))
+    # The heaviest tell most, where there is not room for all.
+    edges.sort(key=lambda edge: (-edge[2], edge[0], edge[1]))
+    names: list[str] = redactor.redact_document([name for _, name, _, _ in shown])
+    return {
+        "projects": list(projects),
+        "types": dict(sorted(types.items(), key=lambda one: (-one[1], one[0]))),
+        "nodes": [
+            _node(name, wholes[place], spoken[place], number, place)
+            for name, (_, _, place, number) in zip(names, shown, strict=True)
+        ],
+        "edges": edges[: cut.edges],
+        "total_nodes": len(through),
+        "total_edges": total,
+        "is_truncated": len(shown) < len(through) or len(edges) > cut.edges,
+    }
+
+
+def _edges(
+    wholes: Sequence[_Whole], through: Sequence[tuple[int, str, int, int]], shown: int
+) -> tuple[int, list[tuple[int, int, float]]]:
+    """Return how many relations there are among all that are let through, and those of the first ones."""
+    total, found = 0, list[tuple[int, int, float]]()
+    for place, whole in enumerate(wholes):
+        at = np.full(len(whole.names), -1, dtype=np.int64)
+        here = [(number, rank) for rank, (_, _, other, number) in enumerate(through) if other == place]
+        if not here:
+            continue
+        ranks = np.array(here, dtype=np.int64)
+        at[ranks[:, 0]] = ranks[:, 1]
+        ends = at[whole.edges]
+        total += int((ends >= 0).all(axis=1).sum())
+        among = ((ends >= 0) & (ends < shown)).all(axis=1)
+        pairs = np.sort(ends[among], axis=1).tolist()
+        weights = np.round(whole.weights[among], 3).tolist()
+        found += [(first, second, weight) for (first, second), weight in zip(pairs, weights, strict=True)]
+    return total, found
+
+
+def _node(name: str, whole: _Whole, spoken: _Spoken, number: int, place: int) -> dict[str, Any]:
+    memories = int(spoken.memories[number])
+    return {
+        "name": name,
+        "type": whole.types[number],
+        "degree": int(whole.degrees[number]),
+        "memories": memories,
+        "project": place,
+        "first": int(spoken.first[number]) // _SECOND if memories else None,
+        "last": int(spoken.last[number]) // _SECOND if memories else None,
+    }

@@ -1,0 +1,148 @@
+"""Entities by the name that a person types, in the projects that are asked."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import islice
+
+from ragmem.domain.model import Entity
+from ragmem.errors import BackendError, NotFoundError
+from ragmem.ports import ShowsGraph, Store
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.names.aliases import OtherName, entity_of, other_names
+
+FIRST, MANY = 50, 5_000
+"""Entities that are read by the beginning of a name: the most connected, and more where it is not there."""
+
+NEAR = 6
+"""Names that are proposed instead of an unknown one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entity in one project with the number of its relations.
+
+    `aliases` were merged into it; `spellings` are other entities whose names differ in case only.
+    """
+
+    project: str
+    entity: Entity
+    degree: int
+    aliases: tuple[OtherName, ...] = ()
+    spellings: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of the entity, its own first."""
+        return (self.entity.name, *(one.name for one in self.aliases))
+
+
+class GraphScope:
+    """The graphs of some projects (None: of all that have memories), which are asked one by one."""
+
+    def __init__(self, catalog: Catalog, store: Store, projects: Sequence[str] | None) -> None:
+        self.catalog = catalog
+        self.store = store
+        self.every = tuple(catalog.overview.count_by("project"))
+        self.projects = self.every if projects is None else tuple(dict.fromkeys(projects))
+
+    @property
+    def whole(self) -> ShowsGraph:
+        """The store as one that shows whole graphs; raises BackendError where it does not."""
+        if not isinstance(self.store, ShowsGraph):
+            raise BackendError(
+                "this store does not show a graph whole",
+                hint="`ragmem inspect entity` and `inspect graph --export ... --around NAME` work with it",
+            )
+        return self.store
+
+    def find(self, name: str) -> list[Place]:
+        """Return the entity of this name in each project that has it, most connected first.
+
+        In any case, and in a project that has none of this name the one that it was merged into; where no
+        project has either, the one entity that begins with it. Raises NotFoundError with what is near.
+        """
+        found = self._known(name, self.projects) or self._beginning(name)
+        if not found:
+            raise NotFoundError(f'there is no entity "{name}"', hint=self._hint(name))
+        return sorted(found, key=lambda place: (-place.degree, place.project))
+
+    def elsewhere(self, name: str) -> list[str]:
+        """Return the projects that were not asked and have an entity of this name."""
+        others = [project for project in self.every if project not in self.projects]
+        return [place.project for place in self._known(name, others)]
+
+    def top(self, limit: int, prefix: str = "") -> list[Place]:
+        """Return the most connected entities, or those whose names begin so in any case.
+
+        One that several projects have stands there several times.
+        """
+        found = [
+            Place(project, entity, degree)
+            for project in self.projects
+            for entity, degree in self.store.entities(prefix, limit=limit, project=project)
+        ]
+        return sorted(found, key=lambda place: (-place.degree, place.entity.name, place.project))[:limit]
+
+    def _exact(self, name: str, projects: Sequence[str]) -> list[Place]:
+        found = []
+        wanted = " ".join(name.split()).lower()
+        for project in projects:
+            for limit in (FIRST, MANY):
+                read = self.store.entities(wanted, limit=limit, project=project) if wanted else []
+                same = [pair for pair in read if pair[0].name.lower() == wanted]
+                if same:
+                    # Most connected first, but the spelling that was typed before any other.
+                    entity, degree = min(same, key=lambda pair: pair[0].name != name)
+                    others = tuple(one.name for one, _ in same if one.name != entity.name)
+                    aliases = other_names(self.catalog.database, project, entity.name)
+                    found.append(Place(project, entity, degree, tuple(aliases), others))
+                if same or len(read) < limit:
+                    break
+        return found
+
+    def _known(self, name: str, projects: Sequence[str]) -> list[Place]:
+        found = self._exact(name, projects)
+        has = {place.project for place in found}
+        wanted = " ".join(name.split())
+        for project in projects:
+            merged = None if project in has else entity_of(self.catalog.database, project, wanted)
+            if merged is not None:
+                found += self._exact(merged, [project])
+        return found
+
+    def _beginning(self, name: str) -> list[Place]:
+        if not name.strip():
+            return []
+        near = {
+            entity.name
+            for project in self.projects
+            for entity, _ in self.store.entities(name, limit=2, project=project)
+        }
+        return self._exact(near.pop(), self.projects) if len(near) == 1 else []
+
+    def _hint(self, name: str) -> str:
+        if others := self.elsewhere(name):
+            names = self.catalog.projects.names()
+            return f"it is in {', '.join(names.get(one, one) for one in others)}: --all asks every project"
+        near: dict[str, None] = {}
+        for length in (len(name), len(name) // 2, 1):
+            if length and len(near) < NEAR:
+                known = [
+                    entity.name
+                    for project in self.projects
+                    for entity, _ in self.store.entities(name[:length], limit=FIRST * 4, project=project)
+                ]
+                small = {one.lower(): one for one in known}
+                close = get_close_matches(name.lower(), small, n=NEAR) if length < len(name) else small
+                near |= dict.fromkeys(small[one] for one in close)
+        if not near:
+            near = dict.fromkeys(islice(self._containing(name.strip().lower()), NEAR))
+        proposed, _ = self.catalog.redactor.redact(", ".join(list(near)[:NEAR]))
+        return f"near it: {proposed}" if proposed else "`ragmem inspect graph` lists the most connected ones"
+
+    def _containing(self, part: str) -> Iterator[str]:
+        """Yield the names that a text is a part of; reads all of them where there are few."""
+        if isinstance(self.store, ShowsGraph) and part:
+            for project in self.projects:
+                yield from (one.name for one, _ in self.store.nodes(project) if part in one.name.lower())

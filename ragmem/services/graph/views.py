@@ -1,0 +1,287 @@
+"""What the graph tells: an entity, the ways between two, communities, and when a thing was spoken of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import IO
+
+from ragmem.domain.entities.communities import Community, communities
+from ragmem.domain.entities.graph_paths import Way, ways
+from ragmem.domain.entities.network import Network
+from ragmem.domain.entities.relations import CO_MENTION_WEIGHT, CO_MENTIONED
+from ragmem.domain.model import Entity, Relation
+from ragmem.errors import UsageError
+from ragmem.ports import ShowsGraph, Store
+from ragmem.services.graph.evidence import Told, spots, told
+from ragmem.services.graph.export import Exported, export_graph
+from ragmem.services.graph.files import Form
+from ragmem.services.graph.scope import GraphScope, Place
+from ragmem.storage.home.catalog import Catalog
+
+EVERY = 2**31
+"""More chunks than any entity has."""
+
+WITNESSES = 5
+"""Chunks of a relation that are looked into for the sentence that says it, the latest."""
+
+CENTRAL = 3
+"""Entities that a community is named after."""
+
+CORE = 8
+"""Central entities of a community by which memories are examples of it."""
+
+EXAMPLES = 3
+SAMPLE = 40
+"""Chunks of each central entity that are counted for that, the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The entity at the other end of a relation."""
+
+    entity: Entity
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class EntityView:
+    """An entity in one project: what is said of it, latest first, and its neighbours, heaviest first.
+
+    `memories` is how many speak of it, of which `told` has some; None where the store cannot tell.
+    """
+
+    place: Place
+    told: tuple[Told, ...]
+    memories: int | None
+    neighbours: tuple[Neighbour, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One relation of a path, and the latest memory that says it, as far as one is known."""
+
+    source: str
+    target: str
+    relation: Relation
+    told: Told | None
+
+
+@dataclass(frozen=True, slots=True)
+class PathView:
+    """A way from one entity to another in one project; a lower cost tells more."""
+
+    project: str
+    names: tuple[str, ...]
+    cost: float
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityView:
+    """A community of a project with all its entities, most central first, and memories that speak of these.
+
+    `cohesion` is the share of the weight of its entities' relations that stays inside.
+    """
+
+    project: str
+    members: tuple[str, ...]
+    cohesion: float
+    examples: tuple[Told, ...]
+
+    @property
+    def name(self) -> str:
+        """The names of the most central entities."""
+        return ", ".join(self.members[:CENTRAL])
+
+
+@dataclass(frozen=True, slots=True)
+class Communities:
+    """The largest communities, and how many there are of what size in all projects asked."""
+
+    shown: tuple[CommunityView, ...]
+    entities: int
+    total: int
+    alone: int
+    """Entities that are related to nothing, and no community."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """When an entity was spoken of: the latest `events` in their order, of `total` between first and last."""
+
+    places: tuple[Place, ...]
+    events: tuple[Told, ...]
+    total: int
+    first: datetime | None
+    last: datetime | None
+
+
+class GraphViews:
+    """The graphs of some projects (None: all), looked at; projects never mix."""
+
+    def __init__(self, catalog: Catalog, store: Store, projects: Sequence[str] | None = None) -> None:
+        self.scope = GraphScope(catalog, store, projects)
+        self._catalog = catalog
+        self._store = store
+
+    def top(self, *, limit: int = 20) -> list[Place]:
+        """Return the most connected entities of each project."""
+        return self.scope.top(limit)
+
+    def export(
+        self,
+        form: Form,
+        file: IO[bytes],
+        *,
+        around: str = "",
+        depth: int = 2,
+        limit: int | None = None,
+    ) -> Exported:
+        """Write the graph to a file; see `services.graph.export`."""
+        return export_graph(
+            self.scope, form, file, around=around, depth=depth, limit=limit, redactor=self._catalog.redactor
+        )
+
+    def entity(self, name: str, *, limit: int = 20) -> list[EntityView]:
+        """Return the entity of this name in each project that has it, best connected first.
+
+        At most `limit` memories and neighbours each. Raises NotFoundError with what is near.
+        """
+        return [self._entity_view(place, limit) for place in self.scope.find(name)]
+
+    def _entity_view(self, place: Place, limit: int) -> EntityView:
+        name, project = place.entity.name, place.project
+        near = self._store.neighbours(name, limit=limit, project=project)
+        memories, said = None, []
+        if isinstance(self._store, ShowsGraph):
+            chunks = self._store.chunks_naming([name], project=project, most=EVERY).get(name, ())
+            found = spots(self._catalog, chunks)
+            memories, said = len(found), told(self._catalog, found[:limit], place.names)
+        return EntityView(
+            place, tuple(said), memories, tuple(Neighbour(other, relation) for relation, other in near)
+        )
+
+    def timeline(self, name: str, *, since: datetime | None = None, limit: int = 50) -> Timeline:
+        """Return when an entity was spoken of, by the event times of the memories, since a moment.
+
+        Raises NotFoundError with what is near, BackendError where the store cannot tell.
+        """
+        whole, places = self.scope.whole, self.scope.find(name)
+        found = []
+        for place in places:
+            known = place.entity.name
+            chunks = whole.chunks_naming([known], project=place.project, most=EVERY).get(known, ())
+            found += spots(self._catalog, chunks)
+        found = sorted(
+            (spot for spot in found if since is None or spot.event_time >= since),
+            key=lambda spot: (spot.event_time, spot.memory_id),
+        )
+        names = list(dict.fromkeys(name for place in places for name in place.names))
+        return Timeline(
+            tuple(places),
+            tuple(told(self._catalog, found[-limit:], names)),
+            len(found),
+            found[0].event_time if found else None,
+            found[-1].event_time if found else None,
+        )
+
+    def path(self, start: str, goal: str, *, count: int = 3) -> list[PathView]:
+        """Return the most telling ways between two entities, project by project; none is an answer.
+
+        Raises NotFoundError with what is near, UsageError for two names of one entity, BackendError where the
+        store cannot tell.
+        """
+        begins = {place.project: place.entity.name for place in self.scope.find(start)}
+        ends = {place.project: place.entity.name for place in self.scope.find(goal)}
+        common = [project for project in begins if project in ends]
+        if common and all(begins[project] == ends[project] for project in common):
+            raise UsageError(
+                f'"{start}" and "{goal}" are the same entity, "{begins[common[0]]}"',
+                hint="name another one; `ragmem inspect entity NAME` shows what is next to it",
+            )
+        found: list[PathView] = []
+        for project in common:
+            network = self._network(project)
+            number = {name: n for n, name in enumerate(network.names)}
+            one, other = number.get(begins[project]), number.get(ends[project])
+            if one is not None and other is not None:
+                found += [
+                    self._path_view(project, network, way) for way in ways(network, one, other, count=count)
+                ]
+        return found
+
+    def _network(self, project: str, *, lonely: bool = False) -> Network:
+        edges = ((edge.source, edge.target, _strength(edge)) for edge in self.scope.whole.edges(project))
+        names = (entity.name for entity, _ in self.scope.whole.nodes(project)) if lonely else ()
+        return Network.of(edges, names)
+
+    def _path_view(self, project: str, network: Network, way: Way) -> PathView:
+        names = tuple(network.names[node] for node in way.nodes)
+        steps = []
+        for one, other in zip(way.nodes, way.nodes[1:], strict=False):
+            # Of the two ends the one with fewer relations, all of which are read for the one.
+            near, far = sorted((one, other), key=lambda node: len(network.links[node]))
+            relation = self._relation(network, project, near, far)
+            steps.append(
+                Step(network.names[one], network.names[other], relation, self._witness(project, relation))
+            )
+        return PathView(project, names, way.cost, tuple(steps))
+
+    def _relation(self, network: Network, project: str, near: int, far: int) -> Relation:
+        name, other = network.names[near], network.names[far]
+        for relation, entity in self._store.neighbours(name, limit=EVERY, project=project):
+            if entity.name == other:
+                return relation
+        # It was removed since the graph was read.
+        return Relation(name, other, "", "", 0.0)
+
+    def _witness(self, project: str, relation: Relation) -> Told | None:
+        pair = (relation.source, relation.target)
+        chunks = self.scope.whole.chunks_relating([pair], project=project, most=WITNESSES).get(pair, ())
+        descriptions = relation.description.splitlines()
+        said = told(self._catalog, spots(self._catalog, chunks), pair, descriptions=descriptions)
+        return said[0] if said else None
+
+    def communities(self, *, limit: int = 20, around: str = "") -> Communities:
+        """Return the communities of each project, largest first; with `around` that of one entity alone.
+
+        Raises NotFoundError with what is near, BackendError where the store cannot tell.
+        """
+        wanted = {place.project: place.entity.name for place in self.scope.find(around)} if around else {}
+        found: list[tuple[str, Network, Community]] = []
+        entities = total = alone = 0
+        for project in wanted or self.scope.projects:
+            network = self._network(project, lonely=True)
+            entities += len(network.names)
+            parts = communities(network)
+            joined = [one for one in parts if len(one.members) > 1]
+            total += len(joined)
+            alone += len(parts) - len(joined)
+            found += [
+                (project, network, one)
+                for one in (parts if around else joined)
+                if not around or wanted[project] in {network.names[node] for node in one.members}
+            ]
+        found.sort(key=lambda part: -len(part[2].members))
+        shown = tuple(self._community_view(*part) for part in found[:limit])
+        return Communities(shown, entities, total, alone)
+
+    def _community_view(self, project: str, network: Network, community: Community) -> CommunityView:
+        members = tuple(network.names[node] for node in community.members)
+        core = members[:CORE]
+        naming = self.scope.whole.chunks_naming(core, project=project, most=SAMPLE)
+        counted: dict[str, set[str]] = {}
+        for name, chunks in naming.items():
+            for chunk in chunks:
+                counted.setdefault(chunk, set()).add(name)
+        found = spots(self._catalog, counted)
+        # Latest first among those with equally many of the names, for sorting keeps the order.
+        found.sort(key=lambda spot: -len(set().union(*(counted[chunk] for chunk in spot.chunks))))
+        return CommunityView(
+            project, members, community.cohesion, tuple(told(self._catalog, found[:EXAMPLES], core))
+        )
+
+
+def _strength(relation: Relation) -> float:
+    """Return how much a relation proves: mere co-mention, which LightRAG raises to 1, little."""
+    return relation.weight * (CO_MENTION_WEIGHT if relation.keywords == CO_MENTIONED else 1.0)

@@ -1,0 +1,1 @@
+"""Ingestion: drafts, classification, indexing, the inbox."""

@@ -1,0 +1,109 @@
+"""Turn a draft into a memory with its chunks: tier, kind, category, summary, identity."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ragmem.config import ChunkingSettings
+from ragmem.config.settings import SignalRule
+from ragmem.domain.classification.kinds import detect_category, detect_kind, is_protected
+from ragmem.domain.classification.signal import Signal, classify, summarize
+from ragmem.domain.classification.substance import substance_of
+from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
+from ragmem.domain.secrets.redaction import DEFAULT, Redactor
+from ragmem.domain.text.chunking import chunk
+from ragmem.services.ingestion.sanitize import purified
+
+RULES_VERSION = "4"
+"""Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
+
+
+def rules_version(redactor: Redactor) -> str:
+    """Return what decides how a draft is judged: this release, and what a person wants of secrets."""
+    if redactor == DEFAULT:
+        return RULES_VERSION
+    return f"{RULES_VERSION} {redactor.stored} {[list(redactor.allow), list(redactor.extra)]}"
+
+
+SHORT = 600
+"""Characters of a text that is indexed whole, whatever it is worth: to leave a sentence out saves nothing,
+and a search for it would miss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A memory with the chunks that represent it and the signal that gave its tier."""
+
+    memory: Memory
+    chunks: tuple[Chunk, ...]
+    signal: Signal
+    dated: bool
+    """Whether the source told when it happened; else the event time is when we first saw it."""
+
+
+def judge(
+    draft: Draft,
+    *,
+    now: datetime,
+    sizes: ChunkingSettings,
+    rule: SignalRule = "graded",
+    keep_discarded: bool = False,
+    redactor: Redactor,
+) -> Judged:
+    """Purify a draft, classify it and cut it into chunks.
+
+    With rule "off" every draft is worth ingesting. A discarded draft gets no chunks, unless `keep_discarded`
+    asks for a memory: buffered, which full text finds and the graph does not know, or indexed like any other
+    where its text has substance, for the signal may be low and the fact one that others are about. What is
+    protected is never discarded.
+    """
+    draft = purified(draft, redactor=redactor)
+    protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata, source=draft.source)
+    signal = _signal(draft.text, rule=rule, protected=protected, redactor=redactor)
+    summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
+    if len(summary) >= len(draft.text) or len(draft.text) <= SHORT:
+        summary = ""
+    identifier = draft.id or memory_id(draft.source, draft.scope, draft.uri)
+    faint = signal.tier is Tier.DISCARD and not (keep_discarded and substance_of(draft.text).passes)
+    state = State.BUFFERED if faint else State.PENDING
+    memory = Memory(
+        id=identifier,
+        source=draft.source,
+        uri=draft.uri,
+        text=draft.text,
+        title=draft.title,
+        event_time=draft.event_time or now,
+        created_at=now,
+        updated_at=now,
+        content_hash=content_hash(draft.text),
+        scope=draft.scope,
+        kind=draft.kind or detect_kind(draft.text, source=draft.source, title=draft.title),
+        category=draft.category or detect_category(draft.text, title=draft.title),
+        tier=signal.tier,
+        state=state,
+        protected=protected,
+        summary=summary,
+        tags=draft.tags,
+        metadata=dict(draft.metadata),
+    )
+    if signal.tier is Tier.DISCARD and not keep_discarded:
+        return Judged(memory, (), signal, draft.event_time is not None)
+    return Judged(memory, chunks_of(memory, sizes, redactor=redactor), signal, draft.event_time is not None)
+
+
+def _signal(text: str, *, rule: SignalRule, protected: bool, redactor: Redactor) -> Signal:
+    if rule == "off":
+        return Signal(Tier.INGEST, (), "every text of this source is kept")
+    # Its words are shown as they stand.
+    told = redactor.redact(text)[0] if redactor.stored else text
+    return classify(told, rule=rule, protected=protected)
+
+
+def chunks_of(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> tuple[Chunk, ...]:
+    """Return the chunks of a memory's indexed text."""
+    return chunk(
+        memory.indexed_text,
+        memory_id=memory.id,
+        max_chars=sizes.max_chars,
+        min_chars=sizes.min_chars,
+        redactor=redactor,
+    )

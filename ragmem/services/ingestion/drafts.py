@@ -1,0 +1,298 @@
+"""What a person hands in (paths, or text on standard input) becomes drafts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ragmem.config import Settings, SourceSpec
+from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
+from ragmem.domain.secrets.redaction import refuse_secret
+from ragmem.errors import NotFoundError, SourceError, UsageError
+from ragmem.readers.commit_dates import CommitDates
+from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, Skipped
+from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
+from ragmem.readers.failures import failure
+from ragmem.readers.files import show
+from ragmem.readers.scope import ProjectFinder
+from ragmem.services.ingestion.sanitize import purified_text
+from ragmem.services.ingestion.scope import finder, identified, named_project
+from ragmem.services.ingestion.source import files_of_folder, read_file
+from ragmem.services.processes.progress import Progress, Silent
+from ragmem.storage.home.catalog import Catalog
+
+if TYPE_CHECKING:
+    from ragmem.readers.documents.reading import Documents
+
+SOURCE = "ingest"
+"""The source of memories that were handed in and not found by seed."""
+
+TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".mdc", ".adoc", ".org")
+"""Files that a folder gives; a file that is named itself is read whatever its name."""
+
+WANTED_SUFFIXES = (*TEXT_SUFFIXES, *IN_FOLDERS)
+
+TITLE_LENGTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class HandIn:
+    """What the person says of all that is handed in; empty fields are found out."""
+
+    kind: Kind | None = None
+    tags: tuple[str, ...] = ()
+    project: str = ""
+    spec: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What came of it: the drafts, and the projects met.
+
+    `problems` has a line for each file that could not be read, `warnings` one for what was left out of those
+    that were, and for what folders hold that is no file to read; `unread` are the uris of parts of documents
+    that were.
+    """
+
+    drafts: list[Draft]
+    problems: list[str]
+    warnings: list[str]
+    projects: ProjectFinder
+    unread: tuple[str, ...] = ()
+
+
+def draft_of_text(
+    raw: bytes,
+    title: str,
+    wish: HandIn,
+    *,
+    catalog: Catalog,
+    settings: Settings,
+    projects: ProjectFinder,
+    cwd: Path,
+) -> Draft:
+    """Return the draft of a text without a file; its identity is its content.
+
+    Raises UsageError for a text that is empty, too long, or no UTF-8.
+    """
+    limit = settings.seed.max_file_bytes
+    if len(raw) > limit:
+        raise UsageError(
+            f"standard input is longer than {limit:,} bytes",
+            hint="raise max_file_mb in [seed] of config.toml",
+        )
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"standard input is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+        ) from error
+    if "\0" in text:
+        raise UsageError("standard input is no text: it has NUL bytes", hint="hand in text")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
+    if not purified_text(text, redactor=catalog.redactor).strip():
+        raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
+    scope = scope_of(cwd, wish, catalog=catalog, projects=projects)
+    draft = plain_draft(text, scope=scope)
+    return replace(draft, title=title or draft.title, event_time=wish.at, kind=wish.kind, tags=wish.tags)
+
+
+def plain_draft(text: str, *, scope: Scope) -> Draft:
+    """Return the draft of a text without a file: its first line is the title, its content the identity."""
+    first = next(line.strip("# \t") for line in text.splitlines() if line.strip())
+    return Draft(
+        source=SOURCE,
+        uri=f"stdin:{content_hash(text)[:16]}",
+        text=text,
+        title=first[:TITLE_LENGTH],
+        scope=scope,
+    )
+
+
+def drafts_of_paths(
+    paths: Sequence[Path],
+    wish: HandIn,
+    *,
+    catalog: Catalog,
+    settings: Settings,
+    home: Path,
+    cwd: Path,
+    documents: "Documents | None" = None,
+    progress: Progress | None = None,
+) -> Handed:
+    """Return the drafts of files and folders, and one line for each file that could not be read.
+
+    A folder gives its text files and documents, at any depth, under the configured exclusions; pictures are
+    read where they are named. Raises NotFoundError for a path that does not exist.
+    """
+    from ragmem.services.ingestion.documents import documents_for  # noqa: PLC0415 - the inbox hands in no documents
+
+    with documents or documents_for(settings) as opened:
+        return _drafts_of_paths(
+            paths,
+            wish,
+            catalog=catalog,
+            settings=settings,
+            home=home,
+            cwd=cwd,
+            documents=opened,
+            progress=progress or Silent(),
+        )
+
+
+def _drafts_of_paths(
+    paths: Sequence[Path],
+    wish: HandIn,
+    *,
+    catalog: Catalog,
+    settings: Settings,
+    home: Path,
+    cwd: Path,
+    documents: "Documents",
+    progress: Progress,
+) -> Handed:
+    projects = finder(catalog, home=home)
+    drafts: list[Draft] = []
+    problems: list[str] = []
+    last_error: SourceError | None = None
+    warnings: list[str] = []
+    unread: list[str] = []
+    commits = CommitDates()
+    for given in paths:
+        path = Path(cwd, given.expanduser())
+        if not path.exists() and not path.is_symlink():
+            raise NotFoundError(f'there is no file "{given}"', hint="give a path, or - for standard input")
+        files, skipped = _files(path, settings=settings, home=home)
+        warnings += skipped
+        if len(files) > 1:
+            progress.begin("read", len(files))
+        for file, spec in files:
+            progress.advance()
+            reading = read_file(
+                file, spec, settings=settings, projects=projects, documents=documents, commits=commits
+            )
+            if reading.error is not None:
+                problems.append(str(reading.error))
+                last_error = reading.error
+                continue
+            scope = scope_of(file, wish, catalog=catalog, projects=projects)
+            found = [
+                replace(
+                    draft,
+                    scope=scope,
+                    kind=wish.kind or draft.kind,
+                    tags=tuple(dict.fromkeys((*draft.tags, *wish.tags))),
+                    event_time=wish.at or draft.event_time,
+                )
+                for draft in reading.drafts
+            ]
+            try:
+                empty = _new_and_empty(found, catalog)
+            except Exception as error:  # noqa: BLE001 - one file never stops the others
+                problems.append(f'cannot read "{file}": {failure(error)}')
+                continue
+            drafts += [draft for draft in found if draft.uri not in empty]
+            warnings += [f"{file}: {warning}" for warning in reading.warnings]
+            unread += reading.unread
+            if empty:
+                warnings.append(f"{file}: nothing is left of the text without what is private")
+    if len(paths) == 1 and not drafts and len(problems) == 1 and last_error is not None:
+        raise last_error
+    return Handed(drafts, problems, warnings, projects, tuple(unread))
+
+
+def _new_and_empty(drafts: Sequence[Draft], catalog: Catalog) -> set[str]:
+    """Return the uris of drafts of which nothing is left, but for those whose former text they replace."""
+    ids = {
+        draft.id or memory_id(draft.source, draft.scope, draft.uri): draft.uri
+        for draft in identified(catalog, drafts)
+        if not purified_text(draft.text, redactor=catalog.redactor).strip()
+    }
+    known = catalog.memories.known(ids) if ids and catalog.exists() else {}
+    return {uri for key, uri in ids.items() if key not in known}
+
+
+def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Path, SourceSpec]], list[str]]:
+    """Return the files of a path with how they are read, and a line for each that is skipped."""
+    if not path.is_dir():
+        return [(path, source_of_file(path))], []
+    discovery = find_in_folder(path, settings=settings, home=home)
+    files = wanted_files(discovery)
+    skipped = _skipped(discovery)
+    if not files:
+        known = f"files that are read: {', '.join(WANTED_SUFFIXES)}"
+        raise NotFoundError(
+            f'the folder "{path}" holds no text files and no documents',
+            hint="; ".join((*skipped[:1], known)),
+        )
+    return [(file, replace(source_of_file(file), base=path)) for file in files], skipped
+
+
+def find_in_folder(path: Path, *, settings: Settings, home: Path, most: int | None = None) -> Discovery:
+    """Return what lies in a folder that is handed in; `most` as with `files_of_folder`."""
+    spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
+    return files_of_folder(path, spec, home=home, settings=settings, most=most)
+
+
+def wanted_files(discovery: Discovery) -> list[Path]:
+    """Return the texts and documents among the files that were found."""
+    return [file for file in discovery.files if file.suffix.lower() in WANTED_SUFFIXES]
+
+
+def _skipped(discovery: Discovery) -> list[str]:
+    return [f"skipped {show(one.path)}: {one.reason}" for one in discovery.skipped if _would_be_read(one)]
+
+
+def _would_be_read(one: Skipped) -> bool:
+    """Tell whether something skipped would be read, or could be, if it were an ordinary file or folder."""
+    if one.reason in {FOLDER, READ_ALREADY}:
+        return False
+    if one.path.suffix.lower() in WANTED_SUFFIXES:
+        return True
+    return one.path.is_dir() if one.leads_out else one.reason not in {BROKEN, FOREIGN_NAME}
+
+
+def source_of_file(path: Path) -> SourceSpec:
+    """Return the source that a file is, which tells how it is read."""
+    # Whose it is `scope_of` decides: to read a loose folder's note must not make a project of the folder.
+    spec = SourceSpec(SOURCE, globs=(), base=path, scope="user")
+    if is_document(path):
+        return replace(spec, reader="documents", signal="off")
+    return replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec
+
+
+def scope_of(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
+    """Return to whom something belongs: as the person says, else to the project of a path, else to the user.
+
+    Raises UsageError for a name that several projects have, or that none can have.
+    """
+    refuse_secret(wish.spec, "name of the spec", redactor=catalog.redactor)
+    if wish.project:
+        return Scope(project_named(catalog, wish.project), wish.spec)
+    # A note in a folder that is no project is the person's: asked anywhere, it should be found.
+    identity = projects.known_project_of(path)
+    return Scope(identity.id if identity else USER, wish.spec)
+
+
+def project_named(catalog: Catalog, name: str) -> str:
+    """Return the id of a known project, or start a new one of this name.
+
+    Raises UsageError for a name that several projects have, or that none can have.
+    """
+    if catalog.exists():
+        catalog.prepare()
+        try:
+            return named_project(catalog, name)
+        except NotFoundError as error:
+            if "several" in str(error):
+                raise
+    if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        raise UsageError(
+            f'"{name}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
+        )
+    refuse_secret(name, "name of the project", redactor=catalog.redactor)
+    return name

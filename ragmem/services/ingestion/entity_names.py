@@ -1,0 +1,59 @@
+"""Learn the names that memories mention, so that spellings and aliases of one thing get one node."""
+
+from collections.abc import Iterable, Sequence
+
+from ragmem.domain.entities.aliases import Alias, aliases
+from ragmem.domain.entities.resolution import WEAK, names_in
+from ragmem.domain.entities.user_statements import alias_of, stated_in
+from ragmem.domain.model import Chunk, Memory, State
+from ragmem.services.ingestion.entities import Item, extracted
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.catalog_export import PAGE, Contents
+from ragmem.storage.names.settling import Told
+from ragmem.storage.sql.batches import batches
+from ragmem.storage.sql.rows import to_stamp
+
+
+def told_of(catalog: Catalog, items: Sequence[Item]) -> list[Told]:
+    """Return what memories say of names; one that is not for the store says nothing."""
+    found = []
+    for (memory, chunks), extractions in zip(items, extracted(catalog, items), strict=True):
+        names: dict[str, str] = {}
+        stated = {}
+        if memory.state is not State.BUFFERED:
+            for extraction in extractions:
+                for name, kind in names_in(extraction).items():
+                    if names.get(name, WEAK) == WEAK:
+                        names[name] = kind
+            stated = {(one.short, one.long): one for one in _aliases(memory, chunks)}
+        found.append(
+            Told(memory.id, memory.scope.project, to_stamp(memory.updated_at), names, tuple(stated.values()))
+        )
+    return found
+
+
+def _aliases(memory: Memory, chunks: Sequence[Chunk]) -> Iterable[Alias]:
+    stated = stated_in(memory)
+    if stated is None:
+        return [one for chunk in chunks for one in aliases(chunk.text)]
+    alias = alias_of(stated)
+    return [alias] if alias else []
+
+
+def learn(catalog: Catalog, items: Sequence[Item]) -> None:
+    """Learn the names of accepted memories; what was learnt of them before is replaced.
+
+    What is to be put under another name by this waits for the next write, or for whoever calls `let_wait`.
+    """
+    if items:
+        catalog.names.learn(told_of(catalog, items), most=0)
+
+
+def learn_all(catalog: Catalog) -> None:
+    """Learn the names of what earlier releases stored; it can be interrupted, and costs nothing once done."""
+    if catalog.names.is_learnt():
+        return
+    contents = Contents(catalog.database)
+    for page in batches(sorted(catalog.memories.ids(states=[State.INDEXED])), PAGE):
+        learn(catalog, list(contents.of(page)))
+    catalog.names.set_learnt()

@@ -1,0 +1,36 @@
+"""The texts of a memory as they are read for what they name: without secrets and private parts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from ragmem.domain.model import Chunk, Memory
+from ragmem.domain.secrets.redaction import Redactor, Secret, cover
+
+_BETWEEN = " > "
+
+
+# A write reads each of its memories for names, for its record, and once more within its transaction.
+@lru_cache(maxsize=64)
+def _secrets_of(text: str, redactor: Redactor) -> list[Secret]:
+    return redactor.find(text)
+
+
+def covered(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Chunk, ...]:
+    """Return a memory's chunks with each secret replaced, also one that reaches over several of them.
+
+    A heading that stands within one is left out of those above a chunk.
+    """
+    whole = memory.indexed_text
+    secrets = _secrets_of(whole, redactor)
+    return tuple(_covered(whole, chunk, secrets) for chunk in chunks) if secrets else tuple(chunks)
+
+
+def _covered(whole: str, chunk: Chunk, secrets: Sequence[Secret]) -> Chunk:
+    headings = [
+        heading
+        for heading in chunk.heading.split(_BETWEEN)
+        if not any(heading in whole[secret.start : secret.end] for secret in secrets)
+    ]
+    text = cover(whole, secrets, chunk.start, chunk.end)
+    return replace(chunk, text=text, heading=_BETWEEN.join(headings))

@@ -1,0 +1,56 @@
+"""What takes the longest of storing memories and needs their texts only: other processes can do it ahead."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragmem.config import ChunkingSettings
+from ragmem.domain.entities.extraction import extract
+from ragmem.domain.entities.user_statements import stated_in
+from ragmem.domain.model import Chunk, Extraction, Memory
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.ingestion.classify import chunks_of
+from ragmem.services.ingestion.entities import Item, keep
+from ragmem.services.ingestion.indexable_text import covered
+from ragmem.storage.fulltext.terms import Analysed
+from ragmem.storage.memories.memories import words_of
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The words of a memory's chunks, and what rules find in them without secrets and private parts."""
+
+    words: tuple[Analysed, ...]
+    named: tuple[tuple[Chunk, Extraction], ...]
+
+    def keep(self) -> None:
+        """Let this process know what rules found."""
+        keep(dict(self.named))
+
+
+def named_in(items: Sequence[Item], redactor: Redactor) -> list[tuple[Chunk, Extraction]]:
+    """Return what rules find in the texts of memories, without secrets and private parts."""
+    return [
+        (one, extract(one))
+        for memory, chunks in items
+        if stated_in(memory) is None
+        for one in covered(memory, chunks, redactor=redactor)
+    ]
+
+
+def reading_of(item: Item, redactor: Redactor) -> Reading:
+    """Read a memory."""
+    return Reading(tuple(words_of(*item)), tuple(named_in([item], redactor=redactor)))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A memory's chunks and their words."""
+
+    chunks: tuple[Chunk, ...]
+    words: tuple[Analysed, ...]
+
+
+def cut(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> Cut:
+    """Cut a memory into chunks, and these into words."""
+    chunks = chunks_of(memory, sizes, redactor=redactor)
+    return Cut(chunks, tuple(words_of(memory, chunks)))

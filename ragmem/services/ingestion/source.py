@@ -1,0 +1,199 @@
+"""A source is read file by file; what goes wrong with one file stays with it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ragmem.config import Settings, SourceSpec
+from ragmem.config.settings import ReaderName
+from ragmem.domain.model import Draft, Scope
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.errors import SourceError
+from ragmem.readers import markdown, reflections
+from ragmem.readers.commit_dates import CommitDates
+from ragmem.readers.dates import Changed
+from ragmem.readers.discover import Discovery, discover
+from ragmem.readers.failures import failure
+from ragmem.readers.fields import as_tags
+from ragmem.readers.files import ReadError, Reason, read_text, show
+from ragmem.readers.reading import Reading
+from ragmem.readers.scope import ProjectFinder
+
+if TYPE_CHECKING:
+    from ragmem.readers.documents.reading import Documents
+
+NANOSECONDS = 10**9
+
+OWNER_FILES = "~$*"
+"""What Office puts beside a document that somebody has open: it has the document's ending, and no text."""
+
+Unchanged = Callable[[Path, int, int], bool]
+"""Tells from path, size and modification time in nanoseconds whether a file is as it was last time."""
+
+
+class Reader(Protocol):
+    """Turns the text of a file into drafts and warnings; never raises for any text."""
+
+    def __call__(
+        self,
+        path: Path,
+        text: str,
+        spec: SourceSpec,
+        *,
+        changed: Changed,
+        scope: Scope,
+        redactor: Redactor,
+    ) -> tuple[list[Draft], list[str]]:
+        """Read the text of a file."""
+
+
+READERS: Mapping[ReaderName, Reader] = {"markdown": markdown.read, "reflections": reflections.read}
+
+
+def find_files(spec: SourceSpec, *, home: Path, settings: Settings) -> Discovery:
+    """Return the files of a source under the exclusions of the settings and of the project.
+
+    Links outside of any project may lead to what lies in the home, where a person keeps what is linked.
+    """
+    return _found(spec, home=home, settings=settings, beyond=home)
+
+
+def files_of_folder(
+    folder: Path, spec: SourceSpec, *, home: Path, settings: Settings, most: int | None = None
+) -> Discovery:
+    """Return all files of a folder, at any depth, under the same exclusions; no link leads out of it.
+
+    `most` ends the search after so many entries of folders.
+    """
+    # Glob characters in the folder's own name are not meant as such.
+    inside = replace(spec, base=folder, globs=("**/*",))
+    return _found(inside, home=home, settings=settings, most=most)
+
+
+def _found(
+    spec: SourceSpec,
+    *,
+    home: Path,
+    settings: Settings,
+    beyond: Path | None = None,
+    most: int | None = None,
+) -> Discovery:
+    project = settings.project
+    return discover(
+        spec,
+        home=home,
+        exclude=(*settings.exclude, OWNER_FILES),
+        rooted={project.root: project.exclude} if project else {},
+        beyond=beyond,
+        most=most,
+    )
+
+
+def read_file(
+    path: Path,
+    spec: SourceSpec,
+    *,
+    settings: Settings,
+    projects: ProjectFinder,
+    unchanged: Unchanged | None = None,
+    documents: "Documents | None" = None,
+    commits: CommitDates | None = None,
+) -> Reading:
+    """Return what came of one file, which need not match the source's globs; problems are in the Reading.
+
+    Whoever reads several documents gives what reads them, so that its process does not start for each.
+    Without `commits` a file that names no date has that of its modification, be it tracked or not.
+    """
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        gone = isinstance(error, FileNotFoundError)
+        problem = "there is no such file" if gone else (getattr(error, "strerror", "") or str(error)).lower()
+        reason = Reason.VANISHED if gone else Reason.UNREADABLE
+        return Reading(path, error=ReadError(path, reason, problem))
+    if show(path) != str(path):
+        return Reading(path, error=ReadError(path, Reason.NAME, "its name is not UTF-8"))
+    size, modified_ns = status.st_size, status.st_mtime_ns
+    if unchanged and unchanged(path, size, modified_ns):
+        return Reading(path, size=size, modified_ns=modified_ns, unchanged=True)
+    unread: list[str] = []
+
+    @cache
+    def changed() -> datetime:
+        modified = moment_of(modified_ns)
+        return commits.changed_at(path, modified=modified) if commits else modified
+
+    try:
+        scope = projects.scope_of(path, spec)
+        if spec.reader == "documents":
+            drafts, warnings, unread = _read_document(
+                path, spec, settings=settings, changed=changed, scope=scope, documents=documents
+            )
+        else:
+            text = read_text(path, max_bytes=settings.seed.max_file_bytes)
+            drafts, warnings = drafts_in(path, text, spec, settings=settings, changed=changed, scope=scope)
+    except SourceError as error:
+        return Reading(path, error=error, size=size, modified_ns=modified_ns)
+    except Exception as error:  # noqa: BLE001 - one file never stops the others
+        failed = ReadError(path, Reason.FORMAT, failure(error))
+        return Reading(path, error=failed, size=size, modified_ns=modified_ns)
+    problem_of_all = None
+    if not drafts:
+        problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it holds no text")
+    return Reading(
+        path,
+        drafts=tuple(drafts),
+        error=problem_of_all,
+        warnings=tuple(warnings),
+        unread=tuple(unread),
+        size=size,
+        modified_ns=modified_ns,
+    )
+
+
+def _read_document(
+    path: Path,
+    spec: SourceSpec,
+    *,
+    settings: Settings,
+    changed: Changed,
+    scope: Scope,
+    documents: "Documents | None",
+) -> tuple[list[Draft], list[str], list[str]]:
+    from ragmem.readers.documents.reading import Documents  # noqa: PLC0415 - a question has no documents
+
+    if documents is None:
+        with Documents(settings) as once:
+            drafts, warnings, unread = once.read(path, spec, changed=changed, scope=scope)
+    else:
+        drafts, warnings, unread = documents.read(path, spec, changed=changed, scope=scope)
+    return [_tagged(draft, path, settings) for draft in drafts], warnings, unread
+
+
+def drafts_in(
+    path: Path, text: str, spec: SourceSpec, *, settings: Settings, changed: Changed, scope: Scope
+) -> tuple[list[Draft], list[str]]:
+    """Return the drafts in the text of a file, and warnings; never raises for any text."""
+    # A document whose text came by the inbox, such as a table of commas, is that text.
+    read = READERS.get(spec.reader, markdown.read)
+    drafts, warnings = read(path, text, spec, changed=changed, scope=scope, redactor=settings.redactor)
+    return [_tagged(draft, path, settings) for draft in drafts], warnings
+
+
+def moment_of(nanoseconds: int) -> datetime:
+    """Return the moment of a file system; 1970 for one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(nanoseconds // NANOSECONDS, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, tz=UTC)
+
+
+def _tagged(draft: Draft, path: Path, settings: Settings) -> Draft:
+    """Return the draft with the tags that the project sets for files below its root."""
+    project = settings.project
+    if project and project.tags and path.is_relative_to(project.root):
+        return replace(draft, tags=tuple(dict.fromkeys((*draft.tags, *as_tags(project.tags)))))
+    return draft

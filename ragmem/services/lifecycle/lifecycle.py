@@ -1,0 +1,208 @@
+"""The rules of the lifecycle for one project, in their order: templates, changes, near copies, age.
+
+Each memory gets one decision, by the first rule that has something to say of it.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from ragmem.domain.classification.substance import substance
+from ragmem.domain.lifecycle.ageing import age
+from ragmem.domain.lifecycle.changes import changes
+from ragmem.domain.lifecycle.consolidation import Merged, merge
+from ragmem.domain.lifecycle.near_copies import near_copies
+from ragmem.domain.lifecycle.templates import template_families
+from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
+from ragmem.domain.model.lifecycle import Connection, Decision, Entry, Life, LifecyclePolicy
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.lifecycle.items import SUBSTANCE, TEMPLATE
+from ragmem.services.processes.worker_pool import SideBySide
+
+CONSOLIDATED = "consolidated"
+"""The source of merged memories."""
+
+ALONE = frozenset({"no-substance", "bad-feedback"})
+"""The rules that archive a memory for being alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Memories that become one."""
+
+    memory: Memory
+    members: tuple[Entry, ...]
+
+
+@dataclass(slots=True)
+class Fate:
+    """What becomes of the memories of a project."""
+
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    clusters: list[Cluster] = field(default_factory=list)
+
+    def decide(self, decision: Decision) -> None:
+        """Keep a decision, unless an earlier rule has decided."""
+        self.decisions.setdefault(decision.id, decision)
+
+
+def fate_of(
+    entries: Sequence[Entry],
+    connections: Sequence[Connection],
+    *,
+    policy: LifecyclePolicy,
+    compared: bool,
+    settled: Collection[str] = (),
+    last_copies: Collection[str] = (),
+    processes: SideBySide | None = None,
+    redactor: Redactor,
+) -> Fate:
+    """Decide on the memories of one project: `connections` tell which are not alone.
+
+    Where they were not all `compared` with each other nothing is merged, and nothing is archived for being
+    alone. `settled` are ids of which other rules have decided: they are neighbours and count for the age of
+    others, but nothing is decided of them. `last_copies` are the ids of the newest of a template whose others
+    went in an earlier run. Texts are read in `processes`, where there are any.
+    """
+    helping = processes or SideBySide(1)
+    fate = Fate()
+    free = [entry for entry in entries if entry.id not in settled]
+    newest = _templates(free, fate)
+    _readmit(free, fate)
+    replaced = _changes(free, connections, fate, helping, redactor=redactor)
+    if compared:
+        _merge(free, fate, policy, replaced, helping=helping, redactor=redactor)
+    for decision in replaced.values():
+        fate.decide(decision)
+    degree = _degree(entries, connections, fate)
+    for decision in age(
+        entries, degree, policy, last_copies=newest.union(last_copies), reading=helping.spread
+    ):
+        fate.decide(decision if compared else not_compared(decision))
+    for entry in entries:
+        if entry.memory.state is State.PENDING:
+            fate.decisions[entry.id] = not_compared(fate.decisions[entry.id])
+    for identifier in settled:
+        fate.decisions.pop(identifier, None)
+    return fate
+
+
+def _templates(entries: Sequence[Entry], fate: Fate) -> set[str]:
+    """Have all but the newest of each template archived; return those."""
+    newest: set[str] = set()
+    for family in template_families(entries):
+        newest.add(family.keeper.id)
+        for other in family.others:
+            reason = f"says what {family.keeper.id[:12]} says but for the marks of a run"
+            fate.decide(Decision(other.id, "archive", TEMPLATE, reason, (family.keeper.id,)))
+    return newest
+
+
+def _readmit(entries: Sequence[Entry], fate: Fate) -> None:
+    """Have those indexed that were kept out for their low signal, and say something all the same.
+
+    What has no vector is compared with nothing: it would be alone for ever, however much is about it.
+    """
+    for entry in entries:
+        faint = entry.memory.state is State.BUFFERED and entry.life is Life.BUFFER
+        if faint and not entry.superseded_by and entry.id not in fate.decisions:
+            found = substance(entry)
+            if found.passes:
+                reason = f"it came in as of little worth, and has substance ({', '.join(found.reasons[:3])})"
+                fate.decide(Decision(entry.id, "mend", SUBSTANCE, reason))
+
+
+def _changes(
+    entries: Sequence[Entry],
+    connections: Sequence[Connection],
+    fate: Fate,
+    helping: SideBySide,
+    redactor: Redactor,
+) -> dict[str, Decision]:
+    """Return older -> what to do with it, of those that no earlier rule has decided on."""
+    standing = {entry.id: entry for entry in entries if entry.id not in fate.decisions}
+    found: dict[str, Decision] = {}
+    for change in changes(list(standing.values()), connections, reading=helping.spread, redactor=redactor):
+        older = standing[change.older]
+        if not older.pinned and not older.superseded_by:
+            found[older.id] = Decision(older.id, "supersede", change.rule, change.reason, (change.newer,))
+    return found
+
+
+def _merge(
+    entries: Sequence[Entry],
+    fate: Fate,
+    policy: LifecyclePolicy,
+    replaced: Collection[str],
+    *,
+    helping: SideBySide,
+    redactor: Redactor,
+) -> None:
+    free = [
+        entry
+        for entry in entries
+        if entry.memory.state is State.INDEXED and entry.id not in fate.decisions and entry.id not in replaced
+    ]
+    found = near_copies(free, minimum=policy.min_cluster)
+    merging = partial(_merged, redactor=redactor)
+    for members, memory in zip(found, helping.spread(merging, found), strict=True):
+        fate.clusters.append(Cluster(memory, members))
+        for entry in members:
+            reason = f"one of {len(members)} of its session that say the same, which become {memory.id[:12]}"
+            fate.decide(Decision(entry.id, "merge", "cluster", reason, (memory.id,)))
+
+
+def _merged(members: tuple[Entry, ...], redactor: Redactor) -> Memory:
+    return merged_memory(members, merge(members, redactor=redactor))
+
+
+def merged_memory(members: Sequence[Entry], merged: Merged) -> Memory:
+    """Return the memory of a cluster; its id follows from its members: a second run makes no other."""
+    first = members[0].memory
+    place = digest(*sorted(f"{entry.id}{entry.memory.content_hash}" for entry in members))
+    newest = max((entry.memory for entry in members), key=lambda memory: (memory.event_time, memory.id))
+    specs = {entry.scope.spec for entry in members}
+    scope = Scope(first.scope.project, specs.pop() if len(specs) == 1 else "")
+    uri = f"{CONSOLIDATED}:{place}"
+    return Memory(
+        id=memory_id(CONSOLIDATED, scope, uri),
+        source=CONSOLIDATED,
+        uri=uri,
+        text=merged.text,
+        title=merged.title,
+        event_time=merged.event_time,
+        created_at=newest.created_at,
+        updated_at=newest.updated_at,
+        content_hash=content_hash(merged.text),
+        scope=scope,
+        kind=newest.kind,
+        category=newest.category,
+        tier=Tier.INGEST,
+        state=State.PENDING,
+        tags=merged.tags,
+        metadata={**merged.metadata, "type": merged.type.value, "merged": str(len(members))},
+    )
+
+
+def _degree(entries: Sequence[Entry], connections: Sequence[Connection], fate: Fate) -> dict[str, int]:
+    """Return how many memories each is connected with that are more than another print of a template."""
+    leaving = {key for key, decision in fate.decisions.items() if decision.rule == TEMPLATE}
+    ends = [
+        end
+        for one in connections
+        if one.first not in leaving and one.second not in leaving
+        for end in (one.first, one.second)
+    ]
+    # What replaces another memory is not alone, wherever the two stand.
+    ends += [entry.superseded_by for entry in entries if entry.superseded_by]
+    ends += [one.others[0] for one in fate.decisions.values() if one.action == "supersede"]
+    return Counter(ends)
+
+
+def not_compared(decision: Decision) -> Decision:
+    """Return a decision as it is where nobody knows yet what a memory is connected with."""
+    alone = decision.action in {"reprieve", "archive"} and decision.rule != TEMPLATE
+    if alone or decision.life is Life.PERMANENT:
+        return Decision(decision.id, "keep", "uncompared", "it is not compared with the others yet")
+    return decision

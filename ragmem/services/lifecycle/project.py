@@ -1,0 +1,111 @@
+"""Decide on the memories of one project: read them, find what is alike, let the rules speak, plan each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragmem.config import ChunkingSettings
+from ragmem.domain.model import UNASSIGNED, State
+from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.ports import Store
+from ragmem.services.connections.connecting import nearest
+from ragmem.services.ingestion.classify import chunks_of
+from ragmem.services.lifecycle.items import TEMPLATE, Item, Merging, item_of
+from ragmem.services.lifecycle.lifecycle import ALONE, Fate, fate_of, not_compared
+from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.storage.home.catalog import Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A project that is to be decided on: so many `memories`, `compared` with each other or not.
+
+    `described` are decisions that other rules have made of its memories, by id.
+    """
+
+    project: str
+    memories: int
+    described: Mapping[str, Decision]
+    policy: LifecyclePolicy
+    sizes: ChunkingSettings
+    compared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a project adds to the plan: an item for each memory, and what is to be merged.
+
+    `searched` and `hashes` are as in `Plan`, the latter of all memories.
+    """
+
+    items: Sequence[Item]
+    merges: Sequence[Merging]
+    hashes: Mapping[str, str]
+    searched: int
+
+
+def planned(catalog: Catalog, store: Store, asked: Asked, processes: SideBySide | None = None) -> Planned:
+    """Decide on a project; texts are read in `processes`, where there are any. Raises BackendError."""
+    entries = catalog.lives.entries([asked.project], policy=asked.policy)
+    fate = _fate(catalog, asked, entries, processes)
+    if asked.compared:
+        _spare(catalog, store, fate)
+    decided = fate.decisions | dict(asked.described)
+    return Planned(
+        [item_of(decided.get(entry.id) or _kept(entry), entry) for entry in entries],
+        _merges(fate, asked.sizes, redactor=catalog.redactor),
+        {entry.id: entry.memory.content_hash for entry in entries},
+        sum(not entry.superseded_by for entry in entries),
+    )
+
+
+def _fate(catalog: Catalog, asked: Asked, entries: Sequence[Entry], processes: SideBySide | None) -> Fate:
+    if asked.project == UNASSIGNED:
+        # Nobody knows which of them are of one project, so that none ends another.
+        entries = []
+    removing = {key for key, decision in asked.described.items() if decision.action == "remove"}
+    staying = [entry for entry in entries if entry.id not in removing]
+    here = {entry.id for entry in staying}
+    settled = here.intersection(asked.described)
+    return fate_of(
+        staying,
+        [one for one in catalog.connections.of([asked.project]) if one.first in here and one.second in here],
+        policy=asked.policy,
+        compared=asked.compared,
+        settled=settled,
+        last_copies=here & catalog.archive.successors(TEMPLATE),
+        processes=processes,
+        redactor=catalog.redactor,
+    )
+
+
+def _spare(catalog: Catalog, store: Store, fate: Fate) -> None:
+    """Let those live on that are not alone when all of their project is looked at.
+
+    Where memories are many, or a few new ones come to many, connections are looked for in places only.
+    """
+    ending = [key for key, decision in fate.decisions.items() if decision.rule in ALONE]
+    outlines = catalog.memories.outlines(ending)
+    indexed = [key for key in ending if key in outlines and outlines[key].state is State.INDEXED]
+    found = nearest(catalog, store, indexed)
+    for key in indexed:
+        if key not in found:
+            fate.decisions[key] = not_compared(fate.decisions[key])
+        elif found[key] > 0:
+            reason = f"connected after all, by {found[key]:.2f}, when all of its project is looked at"
+            fate.decisions[key] = Decision(key, "keep", "connected", reason, age=fate.decisions[key].age)
+
+
+def _kept(entry: Entry) -> Decision:
+    return Decision(entry.id, "keep", entry.life.value, "no rule says otherwise")
+
+
+def _merges(fate: Fate, sizes: ChunkingSettings, redactor: Redactor) -> list[Merging]:
+    return [
+        Merging(
+            cluster.memory,
+            chunks_of(cluster.memory, sizes, redactor=redactor),
+            tuple(entry.id for entry in cluster.members),
+        )
+        for cluster in fate.clusters
+    ]

@@ -1,0 +1,94 @@
+"""The rules of gc that keep the store in order: for what is missing, doubled, unowned or unindexed."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from ragmem.domain.model import UNASSIGNED, State
+from ragmem.domain.model.document_place import is_of_document
+from ragmem.domain.model.lifecycle import Decision, Life, LifecyclePolicy
+from ragmem.ports import Store
+from ragmem.services.ingestion.index import waiting_on
+from ragmem.services.lifecycle.items import UNFINISHED
+from ragmem.storage.home.catalog import Catalog
+
+UNOWNED = "unowned"
+"""The rule for what no memory owns in the store."""
+
+
+def superfluous(
+    catalog: Catalog,
+    *,
+    policy: LifecyclePolicy,
+    gone: Collection[str],
+    projects: Sequence[str] | None,
+) -> list[Decision]:
+    """Return what to do with memories that have left their source (`gone`) or have the text of another.
+
+    What is protected, pinned or proven stays unless another memory of its scope says exactly the same; of
+    several alike the one that is protected stays, else the oldest. Of pages of documents each stays.
+    """
+    groups = [[identifier for identifier, _ in group] for _, group in catalog.overview.duplicates()]
+    doubled = {identifier for group in groups for identifier in group}
+    unfinished = catalog.gc_runs.unfinished()
+    entries = catalog.lives.some(doubled.union(gone, unfinished), policy=policy)
+    # Two that are assigned to no project may be of two.
+    entries = {
+        key: entry for key, entry in entries.items() if key in gone or entry.scope.project != UNASSIGNED
+    }
+    if projects is not None:
+        entries = {key: entry for key, entry in entries.items() if entry.scope.project in projects}
+    # Whoever is told of a page looks for it in that document.
+    pages = {key for key, entry in entries.items() if is_of_document(entry.memory.metadata)}.difference(gone)
+    kept = {
+        key: entry.protected or (entry.life is not Life.BUFFER and not entry.curated)
+        for key, entry in entries.items()
+    }
+    # What is merged from them will be made anew, with what has come since.
+    half_made = "all that it was merged from is still here"
+    decided = {
+        key: Decision(key, "remove", UNFINISHED, half_made, (original,))
+        for key, original in unfinished.items()
+        if key in entries and not entries[key].pinned
+    }
+    for group in groups:
+        here = [one for one in group if one in entries and one not in decided and one not in pages]
+        lasting = [identifier for identifier in here if identifier not in gone]
+        if not here:
+            continue
+        # The one that stays for all: in its source, if any is, and protected, if any is.
+        keeper = min(lasting or here, key=lambda identifier: (not kept[identifier], here.index(identifier)))
+        for identifier in here:
+            same = f"the same text as {keeper[:12]}"
+            if identifier == keeper:
+                continue
+            if identifier in gone and not entries[identifier].pinned and lasting:
+                left = "its source no longer has it, and it is " + same
+                decided[identifier] = Decision(identifier, "remove", "missing", left, (keeper,))
+            elif kept[identifier]:
+                reason = f"a duplicate of {keeper[:12]}, but protected"
+                decided[identifier] = Decision(identifier, "keep", "protected", reason, (keeper,))
+            else:
+                decided[identifier] = Decision(identifier, "remove", "duplicate", same, (keeper,))
+    for identifier in sorted(gone):
+        if identifier in entries and identifier not in decided:
+            left = "its source no longer has it"
+            decided[identifier] = (
+                Decision(identifier, "keep", "protected", f"{left}, but it is protected")
+                if kept[identifier]
+                else Decision(identifier, "remove", "missing", left)
+            )
+    return list(decided.values())
+
+
+def unsettled(catalog: Catalog, store: Store, *, removing: Collection[str]) -> Iterator[Decision]:
+    """Yield what the store has and the catalog lacks, and what the catalog has and the store lacks.
+
+    Transcripts that wait for their vectors are left to who makes these.
+    """
+    stored = store.memory_ids()
+    pending = catalog.memories.ids(states=[State.PENDING])
+    unfinished = pending - waiting_on(catalog)
+    indexed = catalog.memories.ids(states=[State.INDEXED])
+    for identifier in sorted(stored - indexed - pending):
+        yield Decision(identifier, "drop", UNOWNED, "the store has it, the catalog does not")
+    for identifier in sorted((unfinished | (indexed - stored)).difference(removing)):
+        yield Decision(identifier, "mend", "unindexed", "the catalog has it, the store does not")

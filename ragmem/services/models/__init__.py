@@ -1,0 +1,1 @@
+"""Models: find, pull, use, try, bundle."""

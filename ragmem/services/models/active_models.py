@@ -1,0 +1,221 @@
+"""The models that work: the configured ones, but for the embedder while the vectors are another model's.
+
+The *wanted* model is the one that [models] names, the *active* one made the vectors that answer questions.
+While they differ, everything goes on with the active one, so that vectors of two models never mix; where
+there is no vector yet, the wanted one is taken at once.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from ragmem.config import ModelSettings
+from ragmem.errors import BackendError, StorageError, StoreBusyError, StoreDamagedError
+from ragmem.ports import Embedder, HasReranker, HoldsTwoModels, LanguageModel, Models, Reranker, Store
+from ragmem.storage.activity.model_record import ACTIVE, ModelRecord, ModelRecords
+
+_SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
+
+_NEVER_KEPT = frozenset({"key_command"})
+"""A database that was put back may be a stranger's: no command is taken from it."""
+
+
+class ActiveModels:
+    """Satisfies ports.Models, and looks at each use whether another model has become the active one.
+
+    `open_recipe` opens the models of a [models] table, `open_store` the store with the vectors; neither
+    is called before it is needed. Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        wanted: Models,
+        wish: ModelSettings,
+        records: ModelRecords,
+        *,
+        open_recipe: Callable[[ModelSettings], Models],
+        open_store: Callable[[], Store],
+    ) -> None:
+        self.wanted = wanted
+        self._wish = wish
+        self.records = records
+        self._open_recipe = open_recipe
+        self._open_store = open_store
+        self._former: dict[str, Models] = {}
+        self._opening = threading.Lock()
+        self._held: ModelRecord | None = None
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of the active model; raises BackendError where it cannot be had."""
+        try:
+            active, wanted = self.active(), self.wanted_id()
+        except (StorageError, StoreDamagedError):
+            # Without the database nothing can be searched or put; but a model can be tried on its own.
+            return self.wanted.embedder
+        if active is None or active.model == wanted:
+            return self.wanted.embedder
+        try:
+            return self._open(active).embedder
+        except BackendError:
+            if wanted:
+                raise
+            # Neither can be had; that the configured one cannot is what a person can do something about.
+            return self.wanted.embedder
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The configured language model, or None."""
+        return self.wanted.language_model
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The configured reranker, or None."""
+        return self.wanted.reranker if isinstance(self.wanted, HasReranker) else None
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the files of the configured models and of the active one."""
+        found = self.wanted.check()
+        try:
+            active = self.active()
+        except (StorageError, StoreDamagedError):
+            return found
+        if active is not None and active.model != self.wanted_id():
+            found += [line for line in self._open(active).check() if line not in found]
+        return found
+
+    def close(self) -> None:
+        """Free what was loaded; closing twice is fine."""
+        with self._opening:
+            opened, self._former = list(self._former.values()), {}
+        for models in (self.wanted, *opened):
+            models.close()
+
+    def wanted_id(self) -> str:
+        """Return the id of the configured model, empty where it cannot be had; contacts and loads nothing."""
+        try:
+            return self.wanted.embedder.model_id
+        except BackendError:
+            return ""
+
+    def active(self) -> ModelRecord | None:
+        """Return whose vectors answer; None where there are none, so that the wanted model may be taken.
+
+        Its recipe is empty where nobody has written it down: releases before this did not.
+        """
+        # Without a record it is a home of an earlier release, or one that was never written to.
+        record = self.records.read(ACTIVE) or self._held
+        if record is not None and (record.model == self.wanted_id() or self._has_vectors_of(record.model)):
+            return record
+        self._held = self._of_most()
+        return self._held
+
+    def remember(self) -> None:
+        """Write down whose vectors there are and what opens that model, for when another is configured.
+
+        Costs a look at one row where it is written down already. Where it cannot be, the next call does it.
+        """
+        with suppress(BackendError, StorageError, StoreBusyError):
+            self._remember()
+
+    def _remember(self) -> None:
+        recipe = recipe_of(self._wish)
+        wanted = self.wanted_id()
+        record = before = self.records.read(ACTIVE)
+        if record is None or (record.model != wanted and not self._has_vectors_of(record.model)):
+            # Nothing was written down, or all that it spoke of was taken out.
+            record = self._of_most()
+        elif record.model != wanted or record.recipe == recipe:
+            return
+        if record is not None:
+            known = replace(record, recipe=recipe) if record.model == wanted else record
+            self.records.replace(ACTIVE, before, known)
+
+    def probe(self) -> None:
+        """Raise BackendError where the configured model does not answer."""
+        self.wanted.embedder.embed(["probe"], role="document")
+
+    def record_of_wanted(self) -> ModelRecord:
+        """Return the record of the configured model; raises BackendError where it cannot be had.
+
+        A provider may be asked how long its vectors are.
+        """
+        embedder = self.wanted.embedder
+        return ModelRecord(embedder.model_id, embedder.dimensions, recipe_of(self._wish))
+
+    def _of_most(self) -> ModelRecord | None:
+        store = self._open_store()
+        if isinstance(store, HoldsTwoModels):
+            found = store.model_of_most()
+            return ModelRecord(*found) if found is not None else None
+        by_model = store.vector_models()
+        if not by_model:
+            return None
+        return ModelRecord(*max(by_model, key=lambda one: by_model[one]))
+
+    def _has_vectors_of(self, model: str) -> bool:
+        store = self._open_store()
+        if isinstance(store, HoldsTwoModels):
+            return store.has_vectors_of(model)
+        return any(held == model for held, _ in store.vector_models())
+
+    def _open(self, active: ModelRecord) -> Models:
+        with self._opening:
+            opened = self._former.get(active.model)
+            if opened is None:
+                opened = self._former[active.model] = self._open_former(active)
+            return opened
+
+    def _open_former(self, active: ModelRecord) -> Models:
+        recipe = settings_of(active.recipe)
+        if active.recipe and recipe.backend == self._wish.backend:
+            recipe = replace(recipe, key_command=self._wish.key_command)
+        # Without a recipe, the bundled model is the one that it may be.
+        opened = self._open_recipe(recipe)
+        try:
+            made = opened.embedder.model_id
+        except BackendError:
+            opened.close()
+            raise
+        if made != active.model:
+            opened.close()
+            raise BackendError(
+                f'the vectors were made by the model "{active.model}", and nothing says how to open it',
+                hint="run `ragmem models use` or `ragmem seed --rebuild`, or set [models] back",
+            )
+        return opened
+
+
+def recipe_of(settings: ModelSettings) -> dict[str, Any]:
+    """Return what of a [models] table is not a default, without anything that is or runs a secret."""
+    plain = asdict(ModelSettings())
+    recipe = {
+        name: value
+        for name, value in asdict(settings).items()
+        if value != plain[name] and name not in _NEVER_KEPT
+    }
+    if "options" in recipe:
+        recipe["options"] = _harmless(recipe["options"])
+    # The backend says which recipe this is: an empty one means that nobody knows.
+    return {"backend": settings.backend, **recipe}
+
+
+def settings_of(recipe: Mapping[str, Any]) -> ModelSettings:
+    """Return a recipe as settings; what this release does not know of it is left out."""
+    known = {field.name for field in fields(ModelSettings)} - _NEVER_KEPT
+    given = {name: value for name, value in recipe.items() if name in known}
+    # Options win over the other settings, so that a stranger's could bring a command as well.
+    options = given.pop("options", {})
+    return ModelSettings(**given, options=_harmless(options) if isinstance(options, Mapping) else {})
+
+
+def _harmless(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without those whose names sound like secrets, however deep; `key_command` does."""
+    return {
+        name: _harmless(value) if isinstance(value, Mapping) else value
+        for name, value in options.items()
+        if not _SECRET.search(name)
+    }

@@ -1,0 +1,86 @@
+"""Whether this machine is one for a large model: its memory, and what there is to compute with."""
+
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragmem.config import Settings
+from ragmem.config.hub import MODELS, find_model
+from ragmem.services.models.found import FoundModel, found_at
+from ragmem.services.models.use import LOCAL_BACKEND
+
+LARGE = 300_000_000
+"""Parameters above which a model is too slow for a processor alone."""
+
+# Measured on a core of a server with AVX-512, OpenBLAS where it helps; see docs/mlx.md. A parameter takes
+# two operations a token.
+_OPERATIONS_PER_PARAMETER = 2
+_EMBEDDING_OPERATIONS_PER_S = 100e9
+"""Of an embedding model, whose weights are made float32: whole texts are multiplied at once."""
+_CHAT_OPERATIONS_PER_S = 1.5e9
+"""Of a language model, which makes one token after the other from packed weights."""
+
+_WIDE_BYTES = 4
+"""Of a parameter, where weights are made float32."""
+
+MEMORY_SHARE = 0.7
+"""Of a machine's memory that a model may take; the rest is for everybody else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What counts of a machine: `accelerator` is "Metal", "CUDA" or empty; memory in bytes, 0 if unknown."""
+
+    accelerator: str
+    memory: int
+
+
+def this_machine() -> Machine:
+    """Return what this machine has; nothing is loaded."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):  # the system does not tell
+        memory = 0
+    if sys.platform == "darwin" and platform.machine() == "arm64":
+        return Machine("Metal", memory)
+    nvidia = Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists()
+    return Machine("CUDA" if nvidia else "", memory)
+
+
+def models_of(
+    settings: Settings, environ: Mapping[str, str], *, home: Path
+) -> Iterator[tuple[str, FoundModel]]:
+    """Yield (table, model) of the configured models that run in this process and lie on this machine."""
+    for table, chosen in (("models", settings.models), ("language_model", settings.language_model)):
+        if chosen.backend != LOCAL_BACKEND or not chosen.model:
+            continue
+        folder: Path | None = Path(chosen.model).expanduser()
+        if not chosen.model.startswith(("/", "~", ".")):
+            folder = find_model(
+                chosen.model, models=settings.places.data / MODELS, environ=environ, home=home
+            )
+        model = found_at(folder, chosen.model) if folder is not None else None
+        if model is not None:
+            yield table, model
+
+
+def advice(table: str, model: FoundModel, machine: Machine) -> list[str]:
+    """Return what speaks against a model on this machine, one line each."""
+    found = []
+    wide = table == "models" and not machine.accelerator
+    needed = max(model.bytes, model.parameters * _WIDE_BYTES) if wide else model.bytes
+    if machine.memory and needed > machine.memory * MEMORY_SHARE:
+        found.append(
+            f"{model.name} takes {needed / 1e9:.1f} GB of memory; there are {machine.memory / 1e9:.1f}"
+        )
+    if model.parameters > LARGE and not machine.accelerator:
+        speed = _EMBEDDING_OPERATIONS_PER_S if table == "models" else _CHAT_OPERATIONS_PER_S
+        rate = speed / (_OPERATIONS_PER_PARAMETER * model.parameters)
+        found.append(
+            f"{model.name} has {model.parameters / 1e6:,.0f} million parameters; large MLX models are for"
+            f" Apple silicon or CUDA: a processor makes about {rate:.2g} tokens a second of it"
+        )
+    return found

@@ -1,0 +1,250 @@
+"""Fetching a model into ragmem's own folder, whole or not at all, and taking it away again."""
+
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ragmem.config.hub import SEPARATOR, folder_of
+from ragmem.errors import NotFoundError, RagmemError, StorageError, StoreBusyError, UsageError
+from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub, HubFile, HubModel
+from ragmem.services.processes.atomic_write import sync
+from ragmem.services.processes.progress import Progress
+
+RECEIPT = ".ragmem.json"
+"""The file in a model's folder that says where it is from, at which revision."""
+
+ROOM_BYTES = 200_000_000
+"""What is to stay free on the disk."""
+
+_PARTIAL = ".partial-"
+_FORMER = ".former-"
+_BEGUN = ".begun"
+_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """What a pull would do: `left` bytes are still to be fetched into `folder`; `there`: nothing to do."""
+
+    model: HubModel
+    folder: Path
+    left: int
+    there: bool
+
+
+def endpoint_of(environ: Mapping[str, str], given: str = "") -> str:
+    """Return the address of the hub to ask."""
+    return given or environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT
+
+
+def key_of(environ: Mapping[str, str], endpoint: str, *, home: Path) -> str:
+    """Return the person's token for a hub, or an empty text; the one in a file is for the public hub only.
+
+    Raises UsageError for one that cannot be sent.
+    """
+    if given := environ.get("HF_TOKEN", "").strip():
+        if not (given.isascii() and given.isprintable()):
+            # It is not repeated: it is a secret, but for the sign that is wrong.
+            raise UsageError("HF_TOKEN holds signs that no token has", hint="set it once more")
+        return given
+    if endpoint != DEFAULT_ENDPOINT:
+        return ""
+    folder = Path(environ.get("HF_HOME") or home / ".cache" / "huggingface")
+    try:
+        return Path(environ.get("HF_TOKEN_PATH") or folder / "token").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):  # there is none, and most models need none
+        return ""
+
+
+def plan(data: Path, hub: Hub, name: str, *, revision: str = "main") -> Fetching:
+    """Return what is to be fetched; asks the hub, writes nothing.
+
+    Raises UsageError for a name that is none, for a model without weights of a form that is safe to read, and
+    where the disk has no room.
+    """
+    check_name(name)
+    model = hub.describe(name, revision)
+    if not any(file.path.endswith(".safetensors") for file in model.files):
+        raise UsageError(
+            f'"{name}" has no weights in the form of safetensors',
+            hint="other forms may run code when they are read; look for a conversion, as of mlx-community",
+        )
+    folder = folder_of(data, name)
+    if _receipt(folder).get("revision") == model.revision and _begun_bytes(folder, model) == model.bytes:
+        return Fetching(model, folder, 0, there=True)
+    left = model.bytes - _begun_bytes(_partial(folder), model)
+    free = shutil.disk_usage(next(path for path in folder.parents if path.is_dir())).free
+    if left + ROOM_BYTES > free:
+        raise UsageError(
+            f'"{name}" needs {left / _MEGABYTE:,.0f} MB, and {free / _MEGABYTE:,.0f} MB are free',
+            hint=f"make room on the disk of {data}",
+        )
+    return Fetching(model, folder, left, there=False)
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError for what is no name of a model on a hub."""
+    if not _NAME.fullmatch(name) or SEPARATOR in name or ".." in name:
+        raise UsageError(f'"{name}" is no name of a model on a hub', hint="it has the form OWNER/NAME")
+
+
+def apply(hub: Hub, fetching: Fetching, *, now: datetime, progress: Progress) -> None:
+    """Fetch what is missing, compare checksums, and put the folder in its place.
+
+    What was fetched stays when this is interrupted, and the next time goes on from there; until all is whole
+    no model of that name is to be seen, or the former revision is. Raises StoreBusyError while another
+    process fetches the same model.
+    """
+    model, folder = fetching.model, fetching.folder
+    partial = _partial(folder)
+    try:
+        with _alone(partial, model):
+            progress.begin(model.name.rpartition("/")[2][:24], max(1, fetching.left // _MEGABYTE))
+            fetched = told = 0
+            for file in model.files:
+                for count in _fetch(hub, model, file, partial):
+                    fetched += count
+                    progress.advance(fetched // _MEGABYTE - told)
+                    told = fetched // _MEGABYTE
+            receipt = {
+                "name": model.name,
+                "revision": model.revision,
+                "licence": model.licence,
+                "from": hub.endpoint,
+                "pulled_at": now.isoformat(),
+            }
+            (partial / RECEIPT).write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
+            sync(partial)
+            _put_in_place(partial, folder)
+    except OSError as error:
+        raise StorageError(
+            f'cannot write "{folder}": {(error.strerror or str(error)).lower()}',
+            hint="check free space and permissions, then run the same command again",
+        ) from error
+
+
+def removable(data: Path, name: str) -> list[Path]:
+    """Return the folders of a model that was fetched, and of what an interrupted pull of it left.
+
+    Raises NotFoundError where there is none.
+    """
+    folder = folder_of(data, name)
+    found = [path for path in (folder, _partial(folder)) if path.is_dir()]
+    if not found:
+        raise NotFoundError(f'"{name}" was not fetched by ragmem', hint="ragmem models list")
+    return found
+
+
+def remove(folders: Iterable[Path]) -> None:
+    """Take folders away; raises StorageError where that is refused."""
+    for folder in folders:
+        # Out of sight first: half a model is none.
+        gone = folder.with_name(_FORMER + folder.name)
+        try:
+            shutil.rmtree(gone, ignore_errors=True)
+            folder.rename(gone)
+            shutil.rmtree(gone)
+        except OSError as error:
+            raise StorageError(
+                f'cannot remove "{folder}": {(error.strerror or str(error)).lower()}',
+                hint="check its permissions",
+            ) from error
+
+
+def bytes_of(folder: Path) -> int:
+    """Return the size of the files of a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _partial(folder: Path) -> Path:
+    return folder.with_name(_PARTIAL + folder.name)
+
+
+def _receipt(folder: Path) -> dict[str, str]:
+    try:
+        value = json.loads((folder / RECEIPT).read_bytes())
+    except (OSError, ValueError):  # not fetched by a pull, or not to its end
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _begun_bytes(partial: Path, model: HubModel) -> int:
+    if _receipt(partial).get("revision") != model.revision:
+        return 0
+    paths = ((file, partial / file.path) for file in model.files)
+    return sum(
+        min(file.bytes, one.stat().st_size)
+        for file, path in paths
+        for one in (path, path.with_name(path.name + _BEGUN))
+        if one.is_file()
+    )
+
+
+@contextmanager
+def _alone(partial: Path, model: HubModel) -> Iterator[None]:
+    partial.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (partial.parent / f"{partial.name}.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StoreBusyError(
+                f'another process is fetching "{model.name}"', hint="wait for it to end"
+            ) from error
+        if _receipt(partial).get("revision") != model.revision:
+            shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(exist_ok=True, mode=0o700)
+        (partial / RECEIPT).write_text(json.dumps({"revision": model.revision}), encoding="utf-8")
+        yield
+        Path(lock.name).unlink()
+
+
+def _fetch(hub: Hub, model: HubModel, file: HubFile, partial: Path) -> Iterator[int]:
+    path = partial / file.path
+    if path.is_file():
+        return
+    path.parent.mkdir(exist_ok=True)
+    begun = path.with_name(path.name + _BEGUN)
+    if begun.exists() and begun.stat().st_size > file.bytes:
+        begun.unlink()
+    yield from hub.fetch(model, file, begun)
+    if not _is_right(begun, file):
+        begun.unlink()
+        raise RagmemError(
+            f'"{file.path}" of "{model.name}" arrived damaged: its checksum is another',
+            hint="run the same command again: this file is fetched anew",
+        )
+    sync(begun)
+    begun.rename(path)
+
+
+def _is_right(path: Path, file: HubFile) -> bool:
+    """Compare a file with the checksum that the hub gave; where it gave none, with the size alone."""
+    if path.stat().st_size != file.bytes:
+        return False
+    wanted = file.sha256 or file.blob
+    if not wanted:
+        return True
+    # git names a blob by the SHA-1 of its length and its content.
+    summed = hashlib.sha256() if file.sha256 else hashlib.sha1(f"blob {file.bytes}\0".encode())  # noqa: S324
+    with path.open("rb") as content:
+        while piece := content.read(_MEGABYTE):
+            summed.update(piece)
+    return summed.hexdigest() == wanted.lower()
+
+
+def _put_in_place(partial: Path, folder: Path) -> None:
+    former = folder.with_name(_FORMER + folder.name)
+    shutil.rmtree(former, ignore_errors=True)
+    if folder.exists():
+        folder.rename(former)
+    partial.rename(folder)
+    sync(folder.parent)
+    shutil.rmtree(former, ignore_errors=True)

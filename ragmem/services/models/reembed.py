@@ -1,0 +1,239 @@
+"""Change the embedding model: make its vectors beside the old ones, then let them answer, all at once."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ragmem.errors import BackendError, StoreBusyError, UsageError
+from ragmem.ports import Embedder, HoldsTwoModels, Store
+from ragmem.services.models.active_models import ActiveModels
+from ragmem.services.processes.progress import Progress
+from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.rows import chunk_from
+
+LOCK_NAME = "reembed.lock"
+"""The file in the home that the process which makes vectors holds; it has its number."""
+
+_LOOK_S = 0.05
+"""Longer than anybody holds the lock who only looks whether somebody works."""
+
+
+@dataclass(slots=True)
+class Reembedded:
+    """What was done: vectors made, and vectors of other models removed after the change.
+
+    `finished` tells that the wanted model answers questions now; where not, `note` says what stopped the work
+    and `hint` what to do. What was made stays, and the next run goes on from there.
+    """
+
+    model: str
+    made: int = 0
+    removed: int = 0
+    seconds: float = 0.0
+    finished: bool = False
+    note: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStanding:
+    """How far a change of the embedding model is.
+
+    `active` is the model whose vectors answer questions (empty while there are none), `wanted` the configured
+    one (empty where it cannot be had); dimensions are 0 where nothing tells them yet. The wanted model has
+    `done` of `total` vectors. `changing`: the two differ; `running`: a process makes vectors right now.
+    `problem` says in one line which of them cannot be had, and why.
+    """
+
+    active: str
+    active_dimensions: int
+    wanted: str
+    wanted_dimensions: int
+    done: int
+    total: int
+    changing: bool
+    running: bool
+    problem: str
+
+
+def standing(models: ActiveModels, store: Store, *, home: Path, wanted_dimensions: int) -> ModelStanding:
+    """Return how far a change is; contacts nothing, and counts no more than the vectors."""
+    problems = []
+    active = models.active()
+    try:
+        wanted = models.wanted.embedder.model_id
+    except BackendError as error:
+        wanted = ""
+        problems.append(f"the configured model cannot be had: {error}")
+    if active is not None and active.model != wanted:
+        try:
+            _ = models.embedder
+        except BackendError as error:
+            problems.append(f"the model of the vectors cannot be had: {error}")
+    if active is None:
+        done = total = 0
+    elif isinstance(store, HoldsTwoModels):
+        done, total = store.second_model(wanted)
+    else:
+        counted = store.vector_models()
+        total = sum(counted.values())
+        done = sum(count for (model, _), count in counted.items() if model == wanted)
+    if active is not None and active.model == wanted:
+        wanted_dimensions = active.dimensions
+    return ModelStanding(
+        active=active.model if active is not None else "",
+        active_dimensions=active.dimensions if active is not None else 0,
+        wanted=wanted,
+        wanted_dimensions=wanted_dimensions or _dimensions_of_next(models, wanted),
+        done=done,
+        total=total,
+        changing=active is not None and active.model != wanted,
+        running=bool(at_work(home)),
+        problem="; ".join(problems),
+    )
+
+
+def _dimensions_of_next(models: ActiveModels, wanted: str) -> int:
+    coming = models.records.read(NEXT)
+    return coming.dimensions if coming is not None and coming.model == wanted else 0
+
+
+def reembed(
+    catalog: Catalog,
+    store: Store,
+    models: ActiveModels,
+    *,
+    home: Path,
+    now: datetime,
+    progress: Progress,
+) -> Reembedded:
+    """Make the vectors that the wanted model lacks, then let it answer and remove the others.
+
+    Everything else goes on meanwhile with the active model. May be killed at any moment, and run again.
+    Raises BackendError where the wanted model cannot be had, StoreBusyError where another process is at it,
+    UsageError where the store cannot hold two models and has vectors of another.
+    """
+    started = time.perf_counter()
+    wanted = models.wanted.embedder
+    done = Reembedded(wanted.model_id)
+    active = models.active()
+    if active is None:
+        done.finished = True
+        done.note = "there are no vectors yet"
+        return done
+    if not isinstance(store, HoldsTwoModels):
+        if active.model != wanted.model_id:
+            raise UsageError(
+                f'this store holds the vectors of one model, and they are of "{active.model}"',
+                hint="run `ragmem seed --rebuild`; questions are answered by full text meanwhile",
+            )
+        done.finished = True
+        return done
+    with _alone(home):
+        try:
+            _change(catalog, store, models, done, embedder=wanted, now=now, progress=progress)
+        except BackendError as error:
+            done.note, done.hint = str(error), error.hint
+    done.seconds = time.perf_counter() - started
+    return done
+
+
+def _change(
+    catalog: Catalog,
+    store: HoldsTwoModels,
+    models: ActiveModels,
+    done: Reembedded,
+    *,
+    embedder: Embedder,
+    now: datetime,
+    progress: Progress,
+) -> None:
+    records, model = models.records, embedder.model_id
+    models.remember()
+    active = models.active()
+    coming: ModelRecord | None = None
+    if active is not None and active.model != model:
+        coming = models.record_of_wanted()
+        records.write(NEXT, coming)
+
+    def switch() -> None:
+        records.write(NEXT, None)
+        if active is not None and coming is not None:
+            records.write(ACTIVE, coming)
+            detail = {"from": active.model, "to": model, "vectors": store.second_model(model)[0]}
+            catalog.log.write("model", detail, now=now)
+
+    have, total = store.second_model(model)
+    progress.begin("embed", total - have)
+    switched = False
+    while not switched:
+        for made in store.fill(embedder, lambda chunks: _texts(catalog, chunks)):
+            done.made += made
+            progress.advance(made)
+        switched = store.change_over(model, finish=switch)
+    done.finished = True
+    done.removed = sum(store.drop_others(model))
+
+
+def _texts(catalog: Catalog, chunks: Mapping[str, str]) -> dict[str, str]:
+    rows = catalog.memories.chunks_by_id(chunks)
+    memories = catalog.memories.get({memory for memory, _ in rows.values()})
+    return {
+        key: chunk_from(memories[memory], row).searchable
+        for key, (memory, row) in rows.items()
+        if memory in memories
+    }
+
+
+def at_work(home: Path) -> int:
+    """Return the number of the process that makes vectors in a home, 0 where none does."""
+    try:
+        with (home / LOCK_NAME).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _pid_in(home / LOCK_NAME)
+    except OSError:  # no such file: nobody ever did
+        return 0
+    return 0
+
+
+def _pid_in(path: Path) -> int:
+    try:
+        return int(path.read_text("ascii"))
+    except (OSError, ValueError):  # just being written
+        return -1
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Hold the home's lock for making vectors; it goes with the process, however that ends."""
+    path = home / LOCK_NAME
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + _LOOK_S
+        while not _locked(descriptor):
+            if time.monotonic() > deadline:
+                raise StoreBusyError(
+                    f"the process {_pid_in(path)} makes these vectors already",
+                    hint="`ragmem models list` shows how far it is",
+                )
+            time.sleep(_LOOK_S / 10)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
+        yield
+    finally:
+        os.close(descriptor)

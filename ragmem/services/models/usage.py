@@ -1,0 +1,231 @@
+"""The spend ledger: counts requests to providers, and stops background work at the caps of a day."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from ragmem.config import Settings
+from ragmem.errors import BackendError, RagmemError
+from ragmem.ports import INVALID, Call, Purpose
+from ragmem.services.models.usage_spool import line_of, usage_spool
+from ragmem.services.processes.spool import CLOSED
+from ragmem.storage.activity.usage import Sums, Use, together
+from ragmem.storage.home.catalog import Catalog
+
+FOLDER = "usage"
+"""Below the state folder of the home."""
+
+BACKGROUND: frozenset[Purpose] = frozenset({"document", "extraction"})
+
+KNOWN_FOR = 5.0
+"""Seconds until the catalog's sums are read again, for what other machines have added to a shared one."""
+
+MILLION = 1_000_000
+
+Cap = Literal["daily_calls", "daily_tokens", "daily_cost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A cap of [spend] and what of it is used up today."""
+
+    key: Cap
+    cap: float
+    used: float
+
+    @property
+    def left(self) -> float:
+        """What is left of it; 0 where it is reached."""
+        return max(0, self.cap - self.used)
+
+    @property
+    def reached(self) -> bool:
+        """Tell whether background work has to wait for tomorrow."""
+        return self.used >= self.cap
+
+
+@dataclass(frozen=True, slots=True)
+class Absorbed:
+    """What was taken into the catalog."""
+
+    files: int = 0
+    lines: int = 0
+    unreadable: int = 0
+
+
+class Ledger:
+    """Counts for one home; satisfies ragmem.ports.Meter. Creates nothing before the first request."""
+
+    def __init__(self, catalog: Catalog, settings: Settings, *, now: Callable[[], datetime]) -> None:
+        self._catalog = catalog
+        self._settings = settings
+        self._now = now
+        self._spool = usage_spool(settings.places.state / FOLDER)
+        self._guard = threading.RLock()
+        self._unkept: dict[Use, Sums] = {}
+        self._known: tuple[str, Mapping[str, str], float] | None = None
+        self._in_catalog: tuple[Mapping[Use, Sums], set[str]] = ({}, set())
+        self._worked = False
+
+    def admit(self, purpose: Purpose) -> None:
+        """Raise BackendError where a daily cap is reached and the purpose is background work."""
+        if purpose not in BACKGROUND:
+            return
+        for limit in self.limits():
+            if limit.reached:
+                raise BackendError(told(limit, now=self._now()), hint=way_out(limit))
+
+    def record(self, call: Call) -> None:
+        """Count a request at today's prices; never fails, and waits for no other process.
+
+        Where its line cannot be written (a read-only home, a full disk), this process alone remembers it.
+        """
+        use = Use(day_of(self._now()), call.backend, call.model, call.purpose)
+        sums = self._sums_of(call)
+        with self._guard:
+            self._worked = self._worked or call.purpose in BACKGROUND
+            try:
+                self._spool.add(line_of(use, sums))
+            except OSError:
+                self._unkept[use] = self._unkept.get(use, Sums()) + sums
+
+    def _sums_of(self, call: Call) -> Sums:
+        if call.error == INVALID:
+            return Sums(invalid=1)
+        models, language = self._settings.models, self._settings.language_model
+        # A trial may be of either; an embedder writes no tokens.
+        embeds = call.purpose in {"query", "document"} or (call.purpose == "test" and not call.tokens_out)
+        price_in, price_out = (models.price, 0.0) if embeds else (language.price_in, language.price_out)
+        if call.purpose == "rerank":
+            price_in, price_out = self._settings.reranker.price, 0.0
+        return Sums(
+            calls=1,
+            failures=int(bool(call.error)),
+            tokens_in=max(0, call.tokens_in),
+            tokens_out=max(0, call.tokens_out),
+            milliseconds=max(0, round(call.seconds * 1000)),
+            cost=(max(0, call.tokens_in) * price_in + max(0, call.tokens_out) * price_out) / MILLION,
+        )
+
+    def limits(self) -> tuple[Limit, ...]:
+        """Return the caps that are set, with what of them is used up today; reads nothing where none is."""
+        spend = self._settings.spend
+        caps: dict[Cap, float] = {
+            "daily_calls": spend.daily_calls,
+            "daily_tokens": spend.daily_tokens,
+            "daily_cost": spend.daily_cost,
+        }
+        if not any(caps.values()):
+            return ()
+        today = self.today()
+        used: dict[Cap, float] = {
+            "daily_calls": today.calls,
+            "daily_tokens": today.tokens,
+            "daily_cost": today.cost,
+        }
+        return tuple(Limit(key, cap, used[key]) for key, cap in caps.items() if cap)
+
+    def today(self) -> Sums:
+        """Return the sums of this day (UTC): what the catalog has, and what is on its way there."""
+        day = day_of(self._now())
+        sums = self._counted(day).items()
+        return sum((one for use, one in sums if use.day == day), Sums())
+
+    def rows(self, *, since: str = "") -> dict[Use, Sums]:
+        """Return the sums from a day on, by what they were for."""
+        with self._guard:
+            self._known = None
+            return {use: sums for use, sums in self._counted(since).items() if use.day >= since}
+
+    def _counted(self, since: str) -> dict[Use, Sums]:
+        with self._guard:
+            names = self._spool.names()
+            files = self._spool.read()
+            moment = time.monotonic()
+            known = self._known
+            if known is None or known[:2] != (since, names) or moment - known[2] > KNOWN_FOR:
+                self._in_catalog = self._catalog.usage.beside(files, since=since)
+                self._known = (since, names, moment)
+            counted, added = self._in_catalog
+            waiting = [file.held for name, file in files.items() if name not in added]
+            return together([counted, *waiting, self._unkept])
+
+    def absorb(self, *, patience: float | None = None) -> Absorbed:
+        """Take what was counted into the catalog; nothing where there is none, or it cannot be written.
+
+        A process that is killed anywhere counts nothing twice and loses nothing. Raises StoreBusyError after
+        `patience` seconds (None: the configured ones).
+        """
+        if not self._spool.names() or not self._catalog.exists():
+            return Absorbed()
+        self._catalog.prepare()
+        if self._catalog.database.read_only:
+            return Absorbed()
+        self._spool.close_files()
+        files = self._spool.read(CLOSED)
+        now = self._now()
+        added = self._catalog.usage.add(
+            {name: file.held for name, file in files.items()},
+            left=self._spool.names,
+            now=now,
+            patience=patience,
+        )
+        self._spool.remove(files)
+        done = [files[name] for name in added]
+        result = Absorbed(len(done), sum(f.lines for f in done), sum(f.unreadable for f in done))
+        if result.unreadable:
+            self._catalog.log.write("usage", {"unreadable lines": result.unreadable}, now=now)
+        return result
+
+    def interrupted(self) -> int:
+        """Return how many files a process was about to take into the catalog when it ended."""
+        return len(self._spool.names(CLOSED))
+
+    def close(self) -> None:
+        """Take what was counted into the catalog if this process did background work; never fails or waits.
+
+        A question leaves its lines for whoever writes next. Closing twice is fine.
+        """
+        if self._worked:
+            self._worked = False
+            # Where somebody writes, or nothing can be written, the lines stay and are counted where they are.
+            with suppress(RagmemError, OSError):
+                self.absorb(patience=0)
+        self._spool.close()
+
+
+def told(limit: Limit, *, now: datetime) -> str:
+    """Return that a cap is reached, how far, and when it starts anew, in a line."""
+    midnight = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), datetime.min.time(), UTC)
+    hours = (midnight - now).total_seconds() / 3600
+    wait = f"{hours:.0f} h" if hours >= 1 else f"{hours * 60:.0f} min"
+    reached = f"today's cap of {amount(limit, limit.cap)} is reached: {amount(limit, limit.used)} so far"
+    return f"{reached}; it starts anew at 00:00 UTC, in {wait}"
+
+
+def way_out(limit: Limit) -> str:
+    """Return how to go on before a cap starts anew."""
+    return f"to go on now, raise {limit.key} below [spend] in config.toml"
+
+
+def amount(limit: Limit, value: float) -> str:
+    """Return a value of a cap's kind for people."""
+    if limit.key == "daily_cost":
+        return f"{value:,.4f}".rstrip("0").rstrip(".") + " of cost"
+    noun = {"daily_calls": "request", "daily_tokens": "token"}[limit.key]
+    return f"{value:,.0f} {noun}{'' if value == 1 else 's'}"
+
+
+def told_sums(sums: Sums) -> str:
+    """Return sums in a line."""
+    cost = f", {sums.cost:,.4f} of cost" if sums.cost else ""
+    return f"{sums.calls:,} request{'' if sums.calls == 1 else 's'}, {sums.tokens:,} tokens{cost}"
+
+
+def day_of(moment: datetime) -> str:
+    """Return the day (UTC) that a request of this moment is counted in."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,1 @@
+"""Worker pools, atomic writes, batch sizes, progress."""

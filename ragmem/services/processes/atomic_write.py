@@ -1,0 +1,62 @@
+"""A file that appears under its name only when it is whole, readable by its owner alone."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from ragmem.errors import StorageError, UsageError
+from ragmem.services.processes.staging import workspace
+
+
+def place_for(path: Path, *, force: bool) -> Path:
+    """Return where a new file of this name would really lie; raises UsageError where it must not."""
+    place = path.resolve()
+    if not place.parent.is_dir():
+        raise UsageError(f'there is no folder "{path.parent}"', hint="make it, or give another path")
+    if place.is_dir():
+        raise UsageError(f'"{path}" is a folder', hint="give the name of a file in it")
+    if place.exists() and not place.is_file():
+        raise UsageError(f'"{path}" is not a regular file', hint="give the name of a new file")
+    if place.exists() and not force:
+        raise UsageError(f'there is a file "{path}" already', hint="look at it, and name another file")
+    return place
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
+    """Give a file to write, under a name of its own until the block ends; it is gone when that raises.
+
+    Then it is durable under its name. Raises UsageError when that is taken and not `force`, StorageError when
+    it cannot be written.
+    """
+    place = place_for(path, force=force)
+    try:
+        with workspace(place.parent) as desk:
+            draft = desk / place.name
+            with open(draft, "x+b", opener=_privately) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            place_for(path, force=force)
+            draft.replace(place)
+            sync(place.parent)
+    except OSError as error:
+        raise StorageError(
+            f'cannot write "{path}": {(error.strerror or str(error)).lower()}',
+            hint="check free space and permissions",
+        ) from error
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Projects: list, join, split, rename, move."""

@@ -1,0 +1,196 @@
+"""How the memories live, as a sheet of charts and as JSON fields."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from ragmem.charts.charts import Bar, Bars, Chart, Histogram, Mark, Parts, Sheet, Tone
+from ragmem.services.reporting.lifecycle_report import LOWEST, LifecycleReport, Similarity
+from ragmem.storage.lifecycle.gc_runs import GcRun
+
+TONES = {
+    "buffer": Tone.FRESH,
+    "proven": Tone.FIRM,
+    "permanent": Tone.LASTING,
+    "superseded": Tone.FADING,
+    "waiting": Tone.PLAIN,
+    "archived": Tone.GONE,
+}
+
+RULES = {
+    "cluster": "merged into one",
+    "template": "template",
+    "no-substance": "alone, no substance",
+    "bad-feedback": "alone, rated bad",
+    "duplicate": "said twice",
+    "missing": "left its source",
+    "asked": "forgotten by hand",
+}
+"""What people read for the rule that archived a memory; others stand as they are."""
+
+
+def sheet(report: LifecycleReport, where: str) -> Sheet:
+    """Return the charts of a report; `where` says of which projects it is."""
+    states = [
+        Bar(name, count, _share(count, report.memories) if name != "archived" else "", TONES[name])
+        for name, count in report.states.items()
+    ]
+    charts: list[Chart] = [
+        Parts(
+            "States",
+            states,
+            "Connected and recalled memories become proven; what is alone and says nothing specific ends in"
+            " the archive, whence it can be restored.",
+        ),
+        Bars(
+            "Types",
+            [
+                Bar(name, count, f"{safe:,} never expire" if safe else "")
+                for name, (count, safe) in report.types.items()
+            ],
+        ),
+    ]
+    if report.similarity is not None:
+        charts += _alike(report.similarity)
+    if report.expiries:
+        charts.append(
+            Bars(
+                "In the archive",
+                [Bar(RULES.get(one.rule, one.rule), one.memories, tone=Tone.GONE) for one in report.expiries],
+            )
+        )
+    if report.groups:
+        charts.append(
+            Bars(
+                "Largest clusters",
+                [
+                    Bar(
+                        one.title or one.id[:12],
+                        one.size,
+                        "merged" if one.merged else "",
+                        Tone.FIRM if one.merged else Tone.FRESH,
+                    )
+                    for one in report.groups
+                ],
+            )
+        )
+    return Sheet(f"The lifecycle of {where}", told(report), charts)
+
+
+def told(report: LifecycleReport) -> str:
+    """Return the report in a few sentences."""
+    connected = f"{report.density:.0%} of them connected ({report.connections:,} connections)"
+    lines = [f"{report.memories:,} memories, {connected}."]
+    if report.uncompared:
+        lines.append(f"{report.uncompared:,} were not compared yet: `ragmem gc` does it.")
+    if report.promotion_rate is not None:
+        left = report.promoted + report.expired
+        lines.append(f"Of {left:,} that left the buffer {report.promotion_rate:.0%} live on.")
+    if report.at_risk and not report.uncompared:
+        lines.append(f"{report.at_risk:,} alone and without substance: the next gc archives them.")
+    if not report.automatic:
+        lines.append("gc runs only when you run it: idle gc is off.")
+    elif report.tended and report.tended.refused:
+        lines.append(f"gc does not run by itself: {report.tended.refused}.")
+    else:
+        lines.append("gc runs by itself while nobody asks the server: idle gc is on.")
+    return " ".join(lines)
+
+
+def _alike(found: Similarity) -> list[Chart]:
+    note = f"{found.model}: {found.scale.explanation()}."
+    if found.measured:
+        note += f" Measured {found.measured:%Y-%m-%d}."
+    connects = Mark(found.threshold, "half way to related")
+    if not sum(found.nearest):
+        return [Histogram("How near memories are (cosine)", LOWEST, 1.0, found.nearest, [connects], note)]
+    return [
+        Histogram(
+            "Any two memories of a project (cosine)",
+            LOWEST,
+            1.0,
+            found.random,
+            [Mark(found.scale.unrelated, "the middle: unrelated")],
+        ),
+        Histogram(
+            "Each memory and its nearest (cosine)",
+            LOWEST,
+            1.0,
+            found.nearest,
+            [connects, Mark(found.scale.related, "related")],
+            note,
+        ),
+    ]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if whole and part else ""
+
+
+def lifecycle_shape(report: LifecycleReport) -> dict[str, Any]:
+    """Return a report as JSON fields; times are RFC 3339."""
+    found = report.similarity
+    return {
+        "projects": list(report.projects) if report.projects is not None else None,
+        "memories": report.memories,
+        "states": dict(report.states),
+        "types": {
+            name: {"memories": count, "protected": safe} for name, (count, safe) in report.types.items()
+        },
+        "pinned": report.pinned,
+        "connections": report.connections,
+        "connected": report.connected,
+        "density": round(report.density, 4),
+        "uncompared": report.uncompared,
+        "promoted": report.promoted,
+        "expired": report.expired,
+        "promotion_rate": None if report.promotion_rate is None else round(report.promotion_rate, 4),
+        "expiries": {one.rule: one.memories for one in report.expiries},
+        "clusters": [_short(asdict(one)) for one in report.groups],
+        "at_risk": report.at_risk,
+        "loners": [_short(asdict(one)) for one in report.loners],
+        "similarity": None
+        if found is None
+        else {
+            "model": found.model,
+            "unrelated": round(found.scale.unrelated, 4),
+            "related": round(found.scale.related, 4),
+            "connects": round(found.threshold, 4),
+            "measured_at": _moment(found.measured),
+            "memories": found.scale.memories,
+            "pairs": found.scale.pairs,
+            "lowest": LOWEST,
+            "random": list(found.random),
+            "nearest": list(found.nearest),
+        },
+        "runs": [_run_shape(run) for run in report.runs],
+        "idle_gc": report.automatic,
+        "tended": report.tended
+        and {"at": _moment(report.tended.at), "refused": report.tended.refused or None},
+    }
+
+
+def _short(fields: dict[str, Any]) -> dict[str, Any]:
+    return fields | {"id": fields["id"][:12]}
+
+
+def _run_shape(run: GcRun) -> dict[str, Any]:
+    return {
+        "run": run.run,
+        "caller": run.caller,
+        "started_at": _moment(run.started),
+        "ended_at": _moment(run.ended),
+        "undone_at": _moment(run.undone),
+        "archived": run.archived,
+        "counts": dict(run.counts),
+    }
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+
+
+def where_of(names: Sequence[str] | None) -> str:
+    """Return the projects by their names, as a title has them."""
+    return "all projects" if names is None else ", ".join(names) or "nothing"

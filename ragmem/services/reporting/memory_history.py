@@ -1,0 +1,83 @@
+"""What happened to one memory: when it came in, changed, was recalled, given to assistants, replaced."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from ragmem.domain.model import SHORT_ID_LENGTH, Memory
+from ragmem.errors import NotFoundError
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.memories import MIN_PREFIX
+
+What = Literal["event", "stored", "changed", "recalled", "injected", "superseded", "archived"]
+
+INJECTED = 200
+"""Injections that are told of, the latest."""
+
+SAME = timedelta(seconds=1)
+"""What happened within it of being stored was stored as it happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One thing that happened, in words."""
+
+    at: datetime
+    what: What
+    detail: str
+
+
+def known(catalog: Catalog, prefix: str) -> Memory:
+    """Return the memory whose id starts with the prefix, be it in the archive; raises NotFoundError."""
+    try:
+        return catalog.memories.resolve(prefix)
+    except NotFoundError:
+        wanted = prefix.strip().lower()
+        archived = catalog.archive.beginning(wanted) if len(wanted) >= MIN_PREFIX else []
+        if len(archived) != 1:
+            raise
+        return catalog.archive.latest(archived)[archived[0]].memory
+
+
+def happenings(catalog: Catalog, memory: Memory) -> list[Happening]:
+    """Return what is known to have happened to a memory, oldest first; it may lie in the archive."""
+    order = [
+        *_came(memory),
+        *_used(catalog, memory.id),
+        *_replaced(catalog, memory.id),
+        *_archived(catalog, memory.id),
+    ]
+    return sorted(order, key=lambda one: one.at)
+
+
+def _came(memory: Memory) -> Iterator[Happening]:
+    if abs(memory.event_time - memory.created_at) >= SAME:
+        yield Happening(memory.event_time, "event", "what it tells of happened")
+    yield Happening(memory.created_at, "stored", f"from {memory.source}")
+    if memory.updated_at != memory.created_at:
+        yield Happening(memory.updated_at, "changed", "its text, title or kind as its source has it now")
+
+
+def _used(catalog: Catalog, identifier: str) -> Iterator[Happening]:
+    for recall in catalog.lives.recalls([identifier]):
+        yield Happening(recall.at, "recalled", f"in session {recall.session}")
+    for one in catalog.injections.list(memory=identifier, limit=INJECTED):
+        into = f"into session {one.session}" + (f" of {one.assistant}" if one.assistant else "")
+        yield Happening(one.injected_at, "injected", f"{into}, {one.event}: {one.reason}")
+
+
+def _replaced(catalog: Catalog, identifier: str) -> Iterator[Happening]:
+    for link in catalog.supersessions.replaced_by([identifier]).get(identifier, ()):
+        yield Happening(
+            link.made_at, "superseded", f"it replaced {link.older[:SHORT_ID_LENGTH]}: {link.reason}"
+        )
+    now = catalog.supersessions.in_force([identifier]).get(identifier)
+    if now is not None:
+        yield Happening(now.made_at, "superseded", f"by {now.newer[:SHORT_ID_LENGTH]}: {now.reason}")
+
+
+def _archived(catalog: Catalog, identifier: str) -> Iterator[Happening]:
+    item = catalog.archive.latest([identifier]).get(identifier)
+    if item is not None:
+        yield Happening(item.at, "archived", f"by run {item.run}, {item.rule}: {item.reason}".rstrip(": "))

@@ -1,0 +1,1 @@
+"""Retrieval: candidates, ranking, routes, modes."""

@@ -1,0 +1,166 @@
+"""What the code graph says of the names in a question: where they are defined, who refers to them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragmem.domain.code.code import Edge, EdgeKind, SymbolKind
+from ragmem.domain.retrieval.routing_frames import Frame
+from ragmem.services.code.shapes import edge_shape, symbol_shape
+from ragmem.services.code.targets import INGEST
+from ragmem.services.retrieval.asking import Fact
+from ragmem.storage.code.code import Located
+from ragmem.storage.code.overview import Referred, referred
+from ragmem.storage.fulltext.terms import STOP_WORDS
+from ragmem.storage.home.catalog import Catalog
+
+MOST_DEFINITIONS = 5
+MOST_REFERENCES = 20
+"""Of a definition, in JSON."""
+
+SAID = 6
+"""References of a definition that people see."""
+
+_NOWHERE = Referred(0, 0)
+
+_WORD = re.compile(r"[^\W\d]\w{2,}")
+_ASKING = frozenset(
+    (
+        "call calls called calling caller callers use uses used using usage import imports imported inherit"
+        " inherits inherited extend extends subclass subclasses function functions method methods class"
+        " classes module modules file files code symbol symbols define defines defined definition implemented"
+        " implementation depend depends dependents test tests tested cover covers break breaks change changes"
+        " find show list all any purpose"
+    ).split()
+)
+"""Words by which a question asks for code, rather than names of it."""
+
+
+def known_names(catalog: Catalog, frame: Frame, *, projects: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of a short question that the code of these projects (None: all) has.
+
+    None where it lacks one of them. Words that may be something else are names where they are written as a
+    class is, or where the question has no other.
+    """
+    roots = _roots(catalog, projects)
+
+    def is_known(name: str) -> bool:
+        return any(catalog.code.find(project, name) is not None for project in roots)
+
+    if not all(map(is_known, frame.names)):
+        return ()
+    doubtful = [word for word in frame.instead if (not frame.names or word[:1].isupper()) and is_known(word)]
+    classes = [word for word in doubtful if word[:1].isupper()]
+    return (*frame.names, *(classes or doubtful[-1:]))
+
+
+def _roots(catalog: Catalog, projects: Sequence[str] | None) -> list[str]:
+    return [root.project for root in catalog.code.roots() if projects is None or root.project in projects]
+
+
+def code_answer(
+    catalog: Catalog,
+    question: str,
+    named: Sequence[str],
+    *,
+    projects: Sequence[str] | None,
+    heirs: bool = False,
+) -> tuple[list[Mapping[str, Any]], str]:
+    """Return what the code of these projects (None: all) has for the names, and what is to be said of it.
+
+    Where a question has no name by its form, each of its words is tried. With `heirs` what inherits stands
+    before what calls.
+    """
+    roots = _roots(catalog, projects)
+    if not roots:
+        return [], f"no code is known here: {INGEST}"
+    words = (word for word in _WORD.findall(question) if word.lower() not in _ASKING | STOP_WORDS)
+    tried = list(dict.fromkeys(named or words))
+    answers = [
+        answer
+        for project in roots
+        for name in tried
+        if (answer := _answer(catalog, project, name, heirs=heirs)) is not None
+    ]
+    if answers or not named:
+        return catalog.redactor.redact_document(
+            answers
+        ), "" if answers else "the question names nothing that the code has"
+    return [], f"the code has no {', '.join(named)}; if it is new: {INGEST}"
+
+
+def _answer(catalog: Catalog, project: str, name: str, *, heirs: bool) -> Mapping[str, Any] | None:
+    found = catalog.code.find(project, name)
+    if found is None:
+        return None
+    definitions = [one for one in found.symbols if not one.symbol.is_test] or list(found.symbols)
+    if len(definitions) > 1:
+        often = referred(catalog.database, project, (one.symbol.qualified for one in definitions))
+        definitions.sort(key=lambda one: -often.get(one.symbol.qualified, _NOWHERE).references)
+    purposes = {file.path: file.purpose for file in catalog.code.files(project) if file.path in found.paths}
+    return {
+        "name": name,
+        "project": project,
+        "definitions": [
+            _definition(catalog, project, one, heirs=heirs) | {"purpose": purposes.get(one.path, "")}
+            for one in definitions[:MOST_DEFINITIONS]
+        ],
+        "definitions_total": len(definitions),
+    }
+
+
+def _definition(catalog: Catalog, project: str, located: Located, *, heirs: bool) -> dict[str, Any]:
+    name = located.symbol.qualified
+    names = [name]
+    if located.symbol.kind is SymbolKind.MODULE:
+        names = [one.symbol.qualified for one in catalog.code.symbols(project, [located.path])]
+    to = [edge for edge in catalog.code.edges_to(project, names) if _is_told(edge, located)]
+    away = [edge for edge in catalog.code.edges_from(project, [name]) if edge.kind is not EdgeKind.TESTS]
+    to.sort(key=lambda edge: _place(edge, heirs=heirs))
+    away.sort(key=lambda edge: (not edge.internal, _place(edge, heirs=heirs)))
+    return symbol_shape(located) | {
+        "referred_by": [edge_shape(edge) for edge in to[:MOST_REFERENCES]],
+        "referred_by_total": len(to),
+        "refers_to": [edge_shape(edge) for edge in away[:MOST_REFERENCES]],
+        "refers_to_total": len(away),
+    }
+
+
+def _place(edge: Edge, *, heirs: bool) -> int:
+    if heirs and edge.kind is EdgeKind.INHERITS:
+        return 0
+    return 2 if edge.kind is EdgeKind.IMPORTS else 1
+
+
+def _is_told(edge: Edge, located: Located) -> bool:
+    if edge.kind is EdgeKind.TESTS:
+        return False
+    return located.symbol.kind is not SymbolKind.MODULE or edge.path != located.path
+
+
+def code_facts(answers: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
+    """Return the answers as lines for people."""
+    facts: list[Fact] = []
+    for answer in answers:
+        for one in answer["definitions"]:
+            said = one["doc"].partition("\n")[0] or (one["purpose"] and f"its file: {one['purpose']}")
+            place = f"{one['kind']}  {one['file']}:{one['line']}"
+            facts.append(Fact(one["symbol"], f"{place}  {said}".rstrip()))
+            for field, end, name in (
+                ("referred_by", "source", "referred to by"),
+                ("refers_to", "target", "refers to"),
+            ):
+                if one[field]:
+                    facts.append(Fact(f"  {name}", _listed(one[field], end, one[f"{field}_total"])))
+        more = answer["definitions_total"] - len(answer["definitions"])
+        if more:
+            facts.append(Fact(f"  {answer['name']}", f"{more} more of this name"))
+    return tuple(facts)
+
+
+def _listed(edges: Sequence[Mapping[str, Any]], end: str, total: int) -> str:
+    places: dict[str, str] = {}
+    for edge in edges:
+        places.setdefault(edge[end], f"{edge[end]} ({edge['kind']}, {edge['file']}:{edge['line']})")
+    listed = "; ".join(list(places.values())[:SAID])
+    return f"{listed}; {total:,} in all" if len(places) > SAID else listed

@@ -1,0 +1,218 @@
+"""Chunks that answer what the best ones leave open, by the entities that both name: a second hop.
+
+A question such as "who founded the company behind Redis" is answered by two memories that share a name which
+the question does not have. The best chunks are asked for the entities that they name; a chunk that names one
+of them as well, and has words of the question that the first lacks, is a candidate.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from ragmem.domain.model import Hit
+from ragmem.domain.text.words import pairs, stem, words_of
+from ragmem.ports import Store, TellsMentions
+from ragmem.storage.fulltext.terms import STOP_WORDS, terms_of
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.passages import Passage, passages
+from ragmem.storage.names.spellings import spellings
+
+FIRST = 3
+"""Memories that a second hop starts from: with five, chance links outweigh what the further ones add."""
+
+POOL = 50
+"""Hits of the other lists whose texts are searched for the names: the graph knows the ten most telling names
+of a chunk, a text may have more."""
+
+BEYOND = 20
+"""Further chunks, of which only the graph knows that they share a name; those of the rarest names."""
+
+HUB = 32
+"""What more chunks name joins everything with everything, and says nothing."""
+
+RARITY = math.log(1000)
+"""A name of so many chunks would weigh nothing, one of a single chunk weighs 1."""
+
+LEAD_CHARS = 80
+"""The beginning of a text tells what it is about, as its title does."""
+
+MERELY_NAMED = 0.25
+"""Weight of a chunk that names the entity, beside one that is about it."""
+
+ENOUGH = 0.2
+"""Share of the question's words that a second chunk must add to count fully: one word of ten is in many by
+chance."""
+
+SURE_LETTERS, ENDING = 3, 3
+"""Letters with which a word begins in all its forms: all but the last three, and at least three."""
+
+NAMES = 32
+"""Entities of one chunk that are followed; a model may have found hundreds."""
+
+
+class _Name:
+    """An entity's name as it is looked for in a text, and the chunks of which the graph has it."""
+
+    def __init__(self, entity: str, words: Sequence[str], known: Sequence[str]) -> None:
+        self.flat = _flat(words)
+        self.known = known
+        longest = max(entity.lower().split(), key=len)
+        self.beginning = longest[: max(SURE_LETTERS, len(longest) - ENDING)]
+
+
+class _Read:
+    """A passage that is cut into words when a name may be in it, which is true of few."""
+
+    def __init__(self, passage: Passage) -> None:
+        self.passage = passage
+        self._plain = f"{passage.title}\n{passage.heading}\n{passage.text}".lower()
+
+    @cached_property
+    def stems(self) -> list[str]:
+        """The words of the title, the headings and the text, without their endings."""
+        return words_of(self._plain)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What a question's words are compared with: each of them once."""
+        return frozenset((*self.stems, *pairs(self._plain)))
+
+    @cached_property
+    def _flat(self) -> str:
+        return _flat(self.stems)
+
+    @cached_property
+    def _lead(self) -> str:
+        beginning = self.passage.text.lstrip()[:LEAD_CHARS].partition("\n")[0]
+        return _flat(words_of(f"{self.passage.title}\n{self.passage.heading}\n{beginning}"))
+
+    def names(self, name: "_Name") -> bool:
+        """Tell whether a name stands in the text, perhaps with other endings."""
+        return name.beginning in self._plain and name.flat in self._flat
+
+    def is_about(self, name: "_Name") -> bool:
+        """Tell whether it stands in the title, the headings or the first line."""
+        return name.flat in self._lead
+
+
+def graph_list(
+    catalog: Catalog,
+    store: Store,
+    question: str,
+    *,
+    projects: Sequence[str] | None,
+    limit: int,
+    seeds: Sequence[Hit],
+) -> list[Hit]:
+    """Return the chunks that share an entity with the best seeds and add to them, best first.
+
+    `seeds` are the hits of the other lists, fused, best first; their scores tell how far each is to be
+    trusted beside the first one. A hit's score is in 0..1: 1 is a chunk about a rare thing that the very best
+    seed names, with enough of the question's words that this seed lacks. Nothing is found where the best
+    seeds have all words of the question, name nothing, or the store cannot tell what they name.
+    """
+    if limit < 1 or not seeds or not isinstance(store, TellsMentions):
+        return []
+    wanted = [stem(word) for word in terms_of(question)]
+    pool = [hit.chunk_id for hit in seeds[:POOL]]
+    read = _read(catalog, pool[:FIRST], projects)
+    first = _first(seeds, read)
+    if len(first) < FIRST:
+        # Some of them are gone, of other projects, or of one memory.
+        read |= _read(catalog, pool[FIRST:], projects)
+        first = _first(seeds, read)
+    open_words = {
+        hit.chunk_id: [word for word in wanted if word not in read[hit.chunk_id].words] for hit in first
+    }
+    first = [hit for hit in first if open_words[hit.chunk_id]]
+    if not first:
+        return []
+    named = _named(catalog, store, question, [read[hit.chunk_id].passage for hit in first])
+    if not any(named.values()):
+        return []
+    read |= _read(catalog, [chunk for chunk in pool if chunk not in read], projects)
+    rarest = sorted((name.known for names in named.values() for name in names), key=len)
+    beyond = dict.fromkeys(chunk for known in rarest for chunk in known if chunk not in read)
+    read |= _read(catalog, list(beyond)[:BEYOND], projects)
+    best = max(seeds[0].score, 0.0)
+    found: dict[str, float] = {}
+    for hit in first:
+        trust = (max(hit.score, 0.0) / best) ** 2 if best else 1.0
+        for chunk, strength in _second(read, hit.chunk_id, named[hit.chunk_id]).items():
+            added = sum(word in read[chunk].words for word in open_words[hit.chunk_id]) / len(wanted)
+            score = trust * strength * min(1.0, added / ENOUGH)
+            if score > found.get(chunk, 0.0):
+                found[chunk] = score
+    ranked = sorted(found, key=lambda chunk: (-found[chunk], chunk))[:limit]
+    return [
+        Hit(chunk, read[chunk].passage.memory_id, rank, found[chunk])
+        for rank, chunk in enumerate(ranked, start=1)
+    ]
+
+
+def _read(catalog: Catalog, chunk_ids: Iterable[str], projects: Sequence[str] | None) -> dict[str, _Read]:
+    return {
+        key: _Read(passage)
+        for key, passage in passages(catalog.database, chunk_ids).items()
+        if projects is None or passage.project in projects
+    }
+
+
+def _first(seeds: Sequence[Hit], read: Mapping[str, _Read]) -> list[Hit]:
+    """Return the best hit of each of the best memories."""
+    best: dict[str, Hit] = {}
+    for hit in seeds:
+        if hit.chunk_id in read:
+            best.setdefault(read[hit.chunk_id].passage.memory_id, hit)
+        if len(best) == FIRST:
+            break
+    return list(best.values())
+
+
+def _named(
+    catalog: Catalog, store: TellsMentions, question: str, starts: Sequence[Passage]
+) -> dict[str, list[_Name]]:
+    """Return start -> the names in it that the question does not have, under any of their spellings."""
+    asked = {*words_of(question), *map(stem, STOP_WORDS)}
+    named: dict[str, list[_Name]] = {start.chunk_id: [] for start in starts}
+    for project in dict.fromkeys(start.project for start in starts):
+        chunks = [start.chunk_id for start in starts if start.project == project]
+        mentions = store.mentions(chunks, project=project, most=HUB)
+        followed = {chunk: list(entities.items())[:NAMES] for chunk, entities in mentions.items()}
+        others = spellings(
+            catalog.database, project, {entity for pairs in followed.values() for entity, _ in pairs}
+        )
+        for chunk, entities in followed.items():
+            for entity, known in entities:
+                spelt = {spelling: words_of(spelling) for spelling in (entity, *others.get(entity, ()))}
+                # What the question has under another name is no second thing either.
+                if any(asked.issuperset(words) for words in spelt.values()):
+                    continue
+                named[chunk] += [_Name(spelling, words, known) for spelling, words in spelt.items()]
+    return named
+
+
+def _second(read: Mapping[str, _Read], start: str, names: Sequence[_Name]) -> dict[str, float]:
+    """Return the chunks of other memories that share a name with the start, by how much it says."""
+    begun = read[start].passage
+    others = {
+        chunk: other
+        for chunk, other in read.items()
+        if other.passage.project == begun.project and other.passage.memory_id != begun.memory_id
+    }
+    strengths: dict[str, float] = {}
+    for name in names:
+        naming = {chunk for chunk in name.known if chunk in others}
+        naming.update(chunk for chunk, other in others.items() if other.names(name))
+        if len(naming) > HUB:
+            continue
+        rarity = 1.0 - math.log(max(2, len(name.known))) / RARITY
+        for chunk in naming:
+            weight = rarity if others[chunk].is_about(name) else rarity * MERELY_NAMED
+            strengths[chunk] = max(weight, strengths.get(chunk, 0.0))
+    return strengths
+
+
+def _flat(words: Sequence[str]) -> str:
+    """Return words in a form in which some of them in a row can be looked for."""
+    return f" {' '.join(words)} "

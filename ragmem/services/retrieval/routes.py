@@ -1,0 +1,386 @@
+"""What a route does to an answer: a small preference where it is guessed, a filter where it is wanted."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ragmem.domain.model import EPISODES, Kind, Match, Memory
+from ragmem.domain.retrieval.routing import Reason, Routed, route, speaks_of_findings, symbols, wants_newest
+from ragmem.domain.retrieval.routing_cues import Route
+from ragmem.domain.retrieval.routing_frames import agents_frame, code_frame
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.errors import BackendError
+from ragmem.ports import Store
+from ragmem.services.retrieval.asking import Fact
+from ragmem.services.retrieval.query import Answer, Question, checked
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.rows import Outline
+
+if TYPE_CHECKING:
+    from ragmem.services.agents.agents import Agents
+    from ragmem.services.models.usage import Ledger
+
+BONUS = 0.1
+"""A guessed route raises a score by no more than this share, so a clearly better match stays ahead."""
+
+FULL_MARGIN = 4.0
+"""A guess by this margin gets the whole bonus; one by half of it, half the bonus."""
+
+DEEPER = 2
+"""How many times as many matches are looked at where a preference may change their order."""
+
+FORCED_DEPTH = 60
+"""Matches among which a route that was asked for chooses."""
+
+KEPT = 0.5
+"""The least preference with which a memory belongs to a route that was asked for."""
+
+KNOWN = 8.0
+"""Weight of what is known: a short question about a symbol of the code, or about agents that are at work."""
+
+MAX_SYMBOLS = 3
+NEIGHBOURS = 20
+SHOWN_RELATIONS = 8
+"""Relations that people see of a route that was guessed."""
+
+WORK = frozenset({"task", "tasks", "agent", "agents", "job", "jobs", "status", "approval", "todo", "blocked"})
+FINDINGS = frozenset(
+    {"security", "audit", "finding", "findings", "scan", "scans", "recon", "pentest", "vulnerability", "cve"}
+)
+_STATUS = re.compile(
+    r"^\s*[-*] \[ \]|\b(?:status|state|phase)\s*:|\b(?:in progress|blocked (?:by|on)|assigned to|pending)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class Remembers(Protocol):
+    """What of an open memory a route needs; `ragmem.api.memory.Ragmem` has it."""
+
+    catalog: Catalog
+
+    @property
+    def agents(self) -> "Agents":
+        """Who works here."""
+        ...
+
+    @property
+    def ledger(self) -> "Ledger":
+        """What counts the requests to providers."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """The configured store."""
+        ...
+
+    def query(self, text: str, *, question: Question | None = None, at: datetime | None = None) -> Answer:
+        """Return the memories that answer a question."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The route of one question: guessed, or asked for; and the names of code that the question holds.
+
+    `heirs` tells whether it asks what inherits from them.
+    """
+
+    routed: Routed
+    forced: bool = False
+    named: tuple[str, ...] = ()
+    newest: bool = False
+    heirs: bool = False
+
+    @property
+    def route(self) -> Route:
+        """The route taken."""
+        return self.routed.route
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedAnswer:
+    """An answer with the route it took.
+
+    `graph` holds what the graph knows of the names of code in the question, `code` what the code itself has
+    of them, `state` what is so now where that is asked.
+    """
+
+    answer: Answer
+    routing: Routing
+    graph: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    state: tuple[Fact, ...] = ()
+    code: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def shown(self) -> tuple[Fact, ...]:
+        """What a person is shown before the matches: the state, code, and relations that texts tell.
+
+        Of a guessed route it is what the question speaks of: of the state what it names, of the relations
+        the first where the code has none of the names.
+        """
+        code: tuple[Fact, ...] = ()
+        if self.code:
+            from ragmem.services.retrieval.code_answer import code_facts  # noqa: PLC0415 - few questions ask for code
+
+            code = code_facts(self.code)
+        relations = [
+            Fact(f"{item['source']} - {item['target']}", str(item["keywords"]))
+            for item in self.graph.get("relations", ())
+        ]
+        if self.routing.forced:
+            return (*self.state, *code, *relations)
+        state: tuple[Fact, ...] = ()
+        if self.state:
+            from ragmem.services.retrieval.operational import asked_for  # noqa: PLC0415 - few questions ask for it
+
+            state = asked_for(self.answer.question.text, self.state)
+        return (*state, *(code or relations[:SHOWN_RELATIONS]))
+
+    @property
+    def told(self) -> str:
+        """The route, by how much it was guessed and why, in a line."""
+        routed = self.routing.routed
+        if self.routing.forced:
+            return f"route: {routed.route} (asked for)"
+        why = ", ".join(f"{item.cue} (+{item.weight:g} {item.route})" for item in routed.reasons)
+        return f"route: {routed.route}, {routed.margin:g} before {routed.second}: {why or 'no cue'}"
+
+
+def choose(text: str, wanted: Route | None = None) -> Routing:
+    """Return the route of a question: the one that is wanted, else (None) the one its form tells."""
+    routed = route(text)
+    if wanted is not None:
+        routed = replace(routed, route=wanted)
+    return Routing(routed, wanted is not None, symbols(text)[:MAX_SYMBOLS], wants_newest(text))
+
+
+def preference(memory: Outline | Memory, routing: Routing, *, text: str = "", fresh: float = 1.0) -> float:
+    """Return from 0 to 1 how far a memory is of the sort that a route looks for.
+
+    `text` is what is known of its words (title and best chunk), `fresh` its recency. Knowledge prefers
+    nothing.
+    """
+    labels = {memory.source.lower(), *(tag.lower() for tag in memory.tags)}
+    if routing.route is Route.EPISODE:
+        # A reflection tells what was learnt more than what was done.
+        found = 0.6 if labels & EPISODES == {"reflections"} else 1.0 if labels & EPISODES else 0.0
+        return found * (0.5 + 0.5 * fresh) if routing.newest else found
+    if routing.route is Route.OPERATIONAL:
+        return 1.0 if labels & WORK else 0.6 if _STATUS.search(text) else 0.0
+    if routing.route is Route.RECON:
+        words = speaks_of_findings(text)
+        spoken = min(1.0, 0.4 * words + (0.2 if memory.kind is Kind.ERROR and words else 0.0))
+        return 1.0 if labels & FINDINGS else spoken
+    if routing.route is Route.CODE and routing.named:
+        return sum(_names(text, name) for name in routing.named) / len(routing.named)
+    return 0.0
+
+
+def ask_by_route(
+    memory: Remembers, question: Question, wanted: str | None = None, *, now: datetime
+) -> RoutedAnswer:
+    """Return the answer of a memory to a question, by the wanted route or (None) by the one its form tells.
+
+    Raises ValueError for a route that does not exist, UsageError for an empty or oversized question.
+    """
+    routing = choose(checked(question.text), None if wanted is None else Route(wanted))
+    if wanted is None and question.mode is None:
+        routing = _by_what_is_known(memory, question, routing)
+    found = answer_by_route(
+        lambda asked: memory.query(asked.text, question=asked, at=now),
+        question,
+        routing,
+        open_store=lambda: memory.store,
+        redactor=memory.catalog.redactor,
+    )
+    if routing.route is Route.CODE:
+        return _with_code(memory.catalog, question, found)
+    if routing.route is not Route.OPERATIONAL:
+        return found
+    from ragmem.services.retrieval.operational import state_now  # noqa: PLC0415 - few questions ask for the state
+
+    catalog = memory.catalog
+    state = state_now(catalog, memory.ledger, memory.agents.agents(), home=catalog.database.home, now=now)
+    return replace(found, state=state)
+
+
+def _by_what_is_known(memory: Remembers, question: Question, routing: Routing) -> Routing:
+    """Return the route of a short question about what is known to exist, whatever its words make of it.
+
+    So it needs no word of code, nor English: "wer ruft helper auf" asks for code where that has a `helper`.
+    A question that names anything that is not known keeps the route that its words tell.
+    """
+    frame = code_frame(question.text)
+    if frame is not None:
+        from ragmem.services.retrieval.code_answer import known_names  # noqa: PLC0415 - few questions ask for code
+
+        named = known_names(memory.catalog, frame, projects=question.projects)
+        if named:
+            reason = Reason("names what the code has", Route.CODE, KNOWN)
+            return replace(
+                routing, routed=_led(routing.routed, reason), named=named[:MAX_SYMBOLS], heirs=frame.heirs
+            )
+    asked = agents_frame(question.text)
+    if asked is not None and routing.route is not Route.OPERATIONAL:
+        from ragmem.services.retrieval.operational import at_work_by  # noqa: PLC0415 - few questions ask for it
+
+        if at_work_by(memory.agents.agents(), asked.names):
+            reason = Reason("names agents that are at work", Route.OPERATIONAL, KNOWN)
+            return replace(routing, routed=_led(routing.routed, reason))
+    return routing
+
+
+def _led(routed: Routed, reason: Reason) -> Routed:
+    if routed.route is reason.route:
+        return replace(routed, margin=routed.margin + reason.weight, reasons=(reason, *routed.reasons))
+    return Routed(reason.route, routed.route, FULL_MARGIN, (reason, *routed.reasons))
+
+
+def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> RoutedAnswer:
+    from ragmem.services.retrieval.code_answer import code_answer  # noqa: PLC0415 - few questions ask for code
+
+    routing = found.routing
+    if not (routing.forced or routing.named):
+        return found
+    code, note = code_answer(
+        catalog, question.text, routing.named, projects=question.projects, heirs=routing.heirs
+    )
+    answer = found.answer
+    if note and routing.forced:
+        answer = replace(answer, notes=(*answer.notes, note))
+    return replace(found, answer=answer, code=tuple(code))
+
+
+def route_shape(routed: RoutedAnswer) -> dict[str, Any]:
+    """Return the route of an answer as JSON fields, with what only this route has."""
+    guess = routed.routing.routed
+    shape: dict[str, Any] = {
+        "name": guess.route.value,
+        "guessed": not routed.routing.forced,
+        "margin": round(guess.margin, 2),
+        "second": guess.second.value,
+        "reasons": [
+            {"cue": item.cue, "route": item.route.value, "weight": item.weight} for item in guess.reasons
+        ],
+    }
+    if routed.state:
+        shape["state"] = [asdict(fact) for fact in routed.state]
+    if routed.graph:
+        shape["graph"] = dict(routed.graph)
+    if routed.code:
+        shape["code"] = list(routed.code)
+    return shape
+
+
+def answer_by_route(
+    ask: Callable[[Question], Answer],
+    question: Question,
+    routing: Routing,
+    *,
+    open_store: Callable[[], Store],
+    redactor: Redactor,
+) -> RoutedAnswer:
+    """Return the answer to a question by its route.
+
+    A guessed route only raises the scores of what it prefers, by BONUS at most. A route that was asked for
+    leaves out what is not of its sort; where nothing is left, it gives all that was found, with a note.
+    """
+    if question.mode is not None:
+        return RoutedAnswer(ask(question), routing)
+    if routing.forced and routing.route is not Route.KNOWLEDGE:
+        answer = _chosen(ask, question, routing)
+    elif routing.route is Route.KNOWLEDGE:
+        answer = ask(question)
+    else:
+        answer = _preferred(ask(replace(question, limit=question.limit * DEEPER)), question, routing)
+    graph: Mapping[str, Sequence[Mapping[str, Any]]] = {}
+    if routing.route is Route.CODE:
+        graph, note = _graph(open_store, question, routing.named, redactor=redactor)
+        if note and routing.forced:
+            answer = replace(answer, notes=(*answer.notes, note))
+    return RoutedAnswer(answer, routing, graph)
+
+
+def _preferred(answer: Answer, question: Question, routing: Routing) -> Answer:
+    sure = min(1.0, routing.routed.margin / FULL_MARGIN)
+    raised = []
+    for match in answer.matches:
+        bonus = BONUS * sure * _of(match, routing)
+        terms = dict(match.terms) | {"route": bonus}
+        raised.append(replace(match, score=match.score * (1 + bonus), terms=terms) if bonus else match)
+    # Stable: what the route does not touch keeps its order.
+    ordered = sorted(raised, key=lambda match: -match.score)[: question.limit]
+    return replace(answer, question=question, matches=tuple(ordered))
+
+
+def _chosen(ask: Callable[[Question], Answer], question: Question, routing: Routing) -> Answer:
+    depth = max(FORCED_DEPTH, question.limit)
+    whole = ask(replace(question, limit=depth))
+    found = {match.memory.id: match for match in whole.matches}
+    for name in routing.named if routing.route is Route.CODE else ():
+        for match in ask(replace(question, text=name, limit=depth)).matches:
+            found.setdefault(match.memory.id, match)
+    kept = [
+        replace(match, terms=dict(match.terms) | {"route": weight})
+        for match in found.values()
+        if (weight := _of(match, routing)) >= KEPT
+    ]
+    if not kept:
+        notes: tuple[str, ...] = whole.notes
+        if whole.matches:
+            notes = (
+                *notes,
+                f'nothing found is of the route "{routing.route}": shown is what was found without it',
+            )
+        return replace(whole, question=question, matches=whole.matches[: question.limit], notes=notes)
+    if routing.route is Route.EPISODE and routing.newest:
+        kept.sort(key=lambda match: match.memory.event_time, reverse=True)
+    else:
+        kept.sort(key=lambda match: -match.score)
+    return replace(whole, question=question, matches=tuple(kept[: question.limit]))
+
+
+def _of(match: Match, routing: Routing) -> float:
+    text = f"{match.memory.title}\n{match.chunk.searchable}"
+    if routing.route is Route.CODE:
+        text = f"{match.memory.title}\n{match.memory.text}"
+    return preference(match.memory, routing, text=text, fresh=match.terms.get("recency", 1.0))
+
+
+def _names(text: str, name: str) -> bool:
+    """Tell whether a text names a part of a program, or the last part of its dotted name, as a whole word."""
+    last = name.rstrip("/").rpartition("/")[2].rpartition("::")[2]
+    short = last if "/" in name or last.count(".") != 1 else last.rpartition(".")[2]
+    wanted = "|".join(re.escape(item) for item in {name, last, short if len(short) > 3 else last})
+    return re.search(rf"(?<!\w)(?:{wanted})(?!\w)", text) is not None
+
+
+def _graph(
+    open_store: Callable[[], Store], question: Question, names: Sequence[str], redactor: Redactor
+) -> tuple[Mapping[str, Sequence[Mapping[str, Any]]], str]:
+    """Return entities and relations of the names in the question, and what has to be said about them."""
+    if not names:
+        return {}, ""
+    entities: dict[str, Mapping[str, Any]] = {}
+    relations: list[Mapping[str, Any]] = []
+    try:
+        store = open_store()
+        for project in question.projects or (None,):
+            for name in names:
+                for entity, degree in store.entities(name, limit=MAX_SYMBOLS, project=project):
+                    entities[entity.name] = {"name": entity.name, "type": entity.type, "relations": degree}
+                    for relation, _ in store.neighbours(entity.name, limit=NEIGHBOURS, project=project):
+                        shape = {
+                            "source": relation.source,
+                            "target": relation.target,
+                            "keywords": relation.keywords,
+                            "weight": relation.weight,
+                        }
+                        if shape not in relations:
+                            relations.append(shape)
+    except BackendError as error:
+        return {}, f"the graph cannot be had: {error.told}"
+    note = "relations are those that stored texts tell" if relations else ""
+    return redactor.redact_document({"entities": list(entities.values()), "relations": relations}), note

@@ -1,0 +1,1 @@
+"""Removal of secrets, and of memories that a person names."""

@@ -1,0 +1,372 @@
+"""Forget memories that a person names: into the archive, or for good with every byte of them."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ragmem import client
+from ragmem.domain.model import Memory
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.ports import Store
+from ragmem.services.entities.extraction_texts import forget_unused
+from ragmem.services.ingestion.archiving import FORGET, archive_asked
+from ragmem.services.lifecycle.undo import adopt
+from ragmem.services.scrub import scrub
+from ragmem.services.scrub.wanted import Wanted
+from ragmem.services.transfer.restore import DERIVED
+from ragmem.storage.fulltext import lexicon
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.forgotten import end_purge, mark_purge, purge_is_unfinished
+from ragmem.storage.maintenance.vacuum import empty_of_deleted
+from ragmem.storage.memories.memories import MIN_PREFIX
+from ragmem.storage.sql.batches import batches
+from ragmem.storage.sql.sqlite import SQLiteDatabase
+
+RULE = "asked"
+"""The rule for what was archived because somebody said so."""
+
+SORT = "forgotten"
+"""What the search after a purge calls what it looks for."""
+
+PIECE, LEAST_PIECE = 200, 12
+"""Characters of a text's longest line by which it is searched for: at most, and at least."""
+
+MOST_PIECES = 2000
+"""Texts that are searched for after a purge; more would take minutes."""
+
+PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which memories a person means: those that all of this is true of; None and nothing say nothing.
+
+    `stored` is the moment of the run that stored them, see `storage.activity.storing_runs`.
+    """
+
+    ids: frozenset[str] | None = None
+    sources: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    stored: datetime | None = None
+
+    @property
+    def filters(self) -> bool:
+        """Tell whether more than ids is said."""
+        return bool(self.sources or self.projects or self.stored)
+
+    def has(self, memory: Memory) -> bool:
+        """Tell whether a memory is one of them."""
+        return (
+            (self.ids is None or memory.id in self.ids)
+            and (not self.sources or memory.source in self.sources)
+            and (not self.projects or memory.scope.project in self.projects)
+            and (self.stored is None or memory.updated_at == self.stored)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """A memory that would be forgotten, with what people know it by."""
+
+    id: str
+    title: str
+    uri: str
+    source: str
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be forgotten, of `total` memories.
+
+    `archived` are ids that lie in the archive already, which only a purge deletes. `mixed` are merged
+    memories that hold texts of it beside others, and stay.
+    """
+
+    going: tuple[Going, ...]
+    total: int
+    archived: tuple[str, ...] = ()
+    mixed: tuple[Going, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Tell whether there is nothing to forget."""
+        return not (self.going or self.archived)
+
+    @property
+    def large(self) -> bool:
+        """Tell whether more than half of all memories would go; one alone may always."""
+        return len(self.going) > max(1, self.total // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was done: the run for undo ("" where nothing was archived), and how many memories went.
+
+    Of a purge `purged` counts the memories that were deleted, those of the archive included. `left` names
+    each place in which a search after it found one of the texts, `sources` the files on disk that they came
+    from; `searched` counts the texts that were searched for. `note` says what could not be done.
+    """
+
+    run: str = ""
+    forgotten: int = 0
+    purged: int = 0
+    left: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()
+    searched: int = 0
+    note: str = ""
+
+
+def choice(
+    catalog: Catalog,
+    prefixes: Iterable[str] = (),
+    *,
+    sources: Sequence[str] = (),
+    projects: Sequence[str] = (),
+    run: str = "",
+    purge: bool = False,
+) -> Choice:
+    """Return what a person means; `projects` are ids, `run` is one that stored memories.
+
+    For a purge an id may be one of the archive. Raises NotFoundError for an id or a run that there is not,
+    UsageError where nothing is said.
+    """
+    wanted = list(prefixes)
+    if not (wanted or sources or projects or run):
+        raise UsageError(
+            "nothing says what is to be forgotten",
+            hint="name ids (`ragmem query --ids TEXT` prints them), a --source, a --project or an --ingest",
+        )
+    stored = catalog.storing_runs.moment(run) if run else None
+    if run and stored is None:
+        raise NotFoundError(
+            f'no run "{run}" has stored anything', hint="`ragmem inspect runs` lists the runs that did"
+        )
+    ids = frozenset(_resolved(catalog, prefix, purge=purge) for prefix in wanted) if wanted else None
+    return Choice(ids, tuple(sources), tuple(projects), stored)
+
+
+def _resolved(catalog: Catalog, prefix: str, *, purge: bool) -> str:
+    try:
+        return catalog.memories.resolve(prefix).id
+    except NotFoundError:
+        folded = prefix.strip().lower()
+        lying = catalog.archive.beginning(folded) if len(folded) >= MIN_PREFIX and folded.isalnum() else []
+        if len(lying) != 1 or catalog.memories.get(lying):
+            raise
+        if purge:
+            return lying[0]
+        raise NotFoundError(
+            f'the memory "{prefix}" lies in the archive already',
+            hint=f"bring it back with `ragmem gc --restore {prefix}`, or leave it there",
+        ) from None
+
+
+def plan(catalog: Catalog, chosen: Choice, *, purge: bool = False) -> Plan:
+    """Return what would be forgotten; changes nothing."""
+    picked = catalog.memories.select(sources=chosen.sources, projects=chosen.projects, stored=chosen.stored)
+    going = [key for key in picked if chosen.ids is None or key in chosen.ids]
+    mixed: list[str] = []
+    if chosen.filters and chosen.ids is None:
+        whole, mixed = _merged(catalog, chosen)
+        parted = set(mixed)
+        going = [*(key for key in going if key not in parted), *(key for key in whole if key not in going)]
+    archived: dict[str, None] = {}
+    if purge:
+        originals = catalog.gc_runs.originals(going)
+        behind = {one for some in originals.values() for one in some}
+        archived = dict.fromkeys(
+            item.memory.id
+            for item in catalog.archive.each()
+            if item.memory.id in behind or chosen.has(item.memory)
+        )
+        for key in going:
+            archived.pop(key, None)
+    return Plan(
+        tuple(_described(catalog, going)),
+        len(catalog.memories.ids()),
+        tuple(archived),
+        tuple(_described(catalog, mixed)),
+    )
+
+
+def _merged(catalog: Catalog, chosen: Choice) -> tuple[list[str], list[str]]:
+    """Return the merged memories that are made of chosen ones alone, and those that hold others too."""
+    whole: list[str] = []
+    mixed: list[str] = []
+    for page in batches(catalog.gc_runs.mergers(), PAGE):
+        present = catalog.memories.get(page)
+        originals = catalog.gc_runs.originals(present)
+        every = {one for some in originals.values() for one in some}
+        known = {key: item.memory for key, item in catalog.archive.latest(every).items()}
+        known |= catalog.memories.get(every)
+        for key, some in originals.items():
+            if chosen.sources and present[key].source in chosen.sources and chosen.stored is None:
+                continue  # it is asked for by itself
+            hits = [one in known and chosen.has(known[one]) for one in some]
+            if all(hits):
+                whole.append(key)
+            elif any(hits) or chosen.has(present[key]):
+                mixed.append(key)
+    return whole, mixed
+
+
+def _described(catalog: Catalog, ids: Sequence[str]) -> Iterator[Going]:
+    for page in batches(ids, PAGE):
+        found = catalog.memories.get(page)
+        for key in page:
+            if key in found:
+                one = found[key]
+                title = catalog.redactor.redact(one.title or one.uri)[0]
+                yield Going(key, title, one.uri, one.source, one.scope.project)
+
+
+def forget(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    planned: Plan,
+    *,
+    now: datetime,
+    allow_large: bool = False,
+) -> Forgotten:
+    """Archive what was planned in one transaction, all or nothing.
+
+    Raises UsageError where more than half of the memories would go and nobody allowed it, and what a store
+    raises; nothing was done then.
+    """
+    refuse_large(planned, allow_large=allow_large)
+    if not planned.going:
+        return Forgotten()
+    run = archive_asked(catalog, open_store(), [one.id for one in planned.going], rule=RULE, now=now)
+    return Forgotten(run, len(planned.going))
+
+
+def refuse_large(planned: Plan, *, allow_large: bool) -> None:
+    """Raise UsageError where more than half of the memories would go and nobody allowed it."""
+    if planned.large and not allow_large:
+        raise UsageError(
+            f"this would forget {len(planned.going)} of {planned.total} memories, which is more than half",
+            hint="look at them with --dry-run; docs/forget.md tells how to allow it",
+        )
+
+
+def purge(tools: scrub.Tools, planned: Plan, *, allow_large: bool = False) -> Forgotten:
+    """Archive what was planned, delete it for good, and search for what is left of it.
+
+    Rows go in one transaction; then the database is written anew, which takes as much room again, and the
+    files of vectors are removed, which the next search makes anew. A purge that is killed in between is ended
+    by the next one. Backups are looked into and left as they are. Raises what `forget` raises, StoreBusyError
+    and StorageError.
+    """
+    done = forget(tools.catalog, tools.open_store, planned, now=tools.now, allow_large=allow_large)
+    ids = [*(one.id for one in planned.going), *planned.archived]
+    pieces, uris = _traces(tools.catalog, ids)
+    # It may hold in its memory what is about to go.
+    client.stop(str(tools.places.data), deadline=time.monotonic() + scrub.STOPPING)
+    purged = _delete(tools, ids)
+    note = end_unfinished_purge(tools)
+    left, searched = _left(tools, pieces)
+    return Forgotten(done.run, done.forgotten, purged, left, _files(uris), searched, note)
+
+
+def _traces(catalog: Catalog, ids: Sequence[str]) -> tuple[list[str], set[str]]:
+    """Return by which pieces the archived texts of these ids are known, and where they came from."""
+    wanted = set(ids)
+    pieces: dict[str, None] = {}
+    uris: set[str] = set()
+    for item in catalog.archive.each():
+        if item.memory.id in wanted:
+            uris.add(item.memory.uri)
+            piece = max(item.memory.text.splitlines() or [""], key=len).strip()[:PIECE]
+            if len(piece) >= LEAST_PIECE:
+                pieces[piece] = None
+    return list(pieces), uris
+
+
+def _delete(tools: scrub.Tools, ids: Sequence[str]) -> int:
+    """Delete ids from the archive, and what is known of those alone; return how many memories went."""
+    catalog = tools.catalog
+    with catalog.database.write() as connection:
+        lying = catalog.archive.runs_of(ids)
+        for run, some in lying.items():
+            adopt(catalog, run)
+            catalog.archive.drop(run, some)
+            catalog.gc_runs.add(run, {"purge": len(some)}, archived=-len(some))
+        gone = set(ids) - catalog.memories.ids()
+        catalog.lives.forget(gone)
+        catalog.projects.forget_moves(gone)
+        catalog.supersessions.forget(gone)
+        catalog.injections.forget(gone)
+        catalog.gc_runs.forget_memories(gone)
+        lexicon.forget_dead(connection)
+        if gone:
+            mark_purge(connection)
+            catalog.log.write("purge", {"memories": len(gone)}, now=tools.now)
+    return len(gone)
+
+
+def end_unfinished_purge(tools: scrub.Tools) -> str:
+    """Take out of the files what a purge deleted from the tables; return what is in the way, if anything."""
+    catalog = tools.catalog
+    with catalog.database.read() as connection:
+        if not purge_is_unfinished(connection):
+            return ""
+    forget_unused(catalog, tools.sizes)
+    database = catalog.database
+    if not isinstance(database, SQLiteDatabase):
+        note = "PostgreSQL keeps deleted rows in its files until VACUUM FULL, and in its own log and backups"
+    else:
+        for name in DERIVED:
+            shutil.rmtree(tools.places.data / name, ignore_errors=True)
+        if not empty_of_deleted(database):
+            # It is tried again by the next purge.
+            return "a process still reads what was there before: purge once more when it has ended"
+        note = ""
+    with database.write() as connection:
+        end_purge(connection)
+    return note
+
+
+def _left(tools: scrub.Tools, pieces: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """Return where one of the texts stands below the home, and for how many it was searched."""
+    searched = pieces[:MOST_PIECES]
+    if not searched:
+        return (), 0
+    found = scrub.plan(tools, Wanted(tools.catalog.redactor, values=dict.fromkeys(searched, SORT)))
+    lines = [
+        f"the {'archived ' if one.archived else ''}memory {one.id[:12]}: {one.title}".rstrip(": ")
+        for one in found.memories
+    ]
+    own = {"memories", "chunks", "archive"}
+    lines += [
+        f"the database, {place}: {count}"
+        for place, count in sorted(found.places.items())
+        if place.partition(".")[0] not in own and not found.memories
+    ]
+    lines += [f"the file {path}" for path in (*found.files, *found.config)]
+    lines += [f"the backup {one.path}" + (f": {one.problem}" if one.problem else "") for one in found.backups]
+    return tuple(lines), len(searched)
+
+
+def _files(uris: Iterable[str]) -> tuple[Path, ...]:
+    """Return the files from which memories came; behind the last # stands where in the file it was."""
+    paths = {
+        Path(part) for uri in uris if uri.startswith("/") for part in (uri, uri.rpartition("#")[0]) if part
+    }
+    return tuple(path for path in sorted(paths) if path.is_file())
+
+
+def named_run(catalog: Catalog, run: str) -> str:
+    """Return a run of `forget` that can be undone; raises NotFoundError and UsageError for any other."""
+    known = catalog.gc_runs.of(run)
+    if known is None:
+        raise NotFoundError(f'there is no run "{run}"', hint="`ragmem gc --history` lists the runs")
+    if known.caller != FORGET:
+        raise UsageError(f'the run "{run}" was one of {known.caller}', hint=f"ragmem gc --undo --run {run}")
+    if not known.archived:
+        state = "was taken back already" if known.undone else "was purged: nothing of it is left"
+        raise UsageError(f'the run "{run}" {state}', hint="`ragmem gc --history` lists the runs")
+    return run

@@ -1,0 +1,1 @@
+"""Seeding from the sources on disk."""

@@ -1,0 +1,119 @@
+"""What became of expectations, as CI reads it: JUnit XML, GitHub's annotations and its summary."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from ragmem.services.seeding.expecting import Group, Outcome, Verdict
+
+GROUPS: tuple[Group, ...] = ("counts", "questions")
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot hold, not even escaped."""
+
+
+def junit(verdict: Verdict, *, shown: str) -> str:
+    """Return the outcomes as JUnit XML: a suite for the counts and one for the questions.
+
+    `shown` is the path of the file of expectations as the reader of the report knows it.
+    """
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    lines.append(f'<testsuites name="ragmem seed"{_totals(list(verdict.outcomes))}>')
+    for group in GROUPS:
+        outcomes = [outcome for outcome in verdict.outcomes if outcome.group == group]
+        lines.append(f'  <testsuite name="{group}"{_totals(outcomes)}>')
+        for outcome in outcomes:
+            lines += _case(outcome, shown)
+        lines.append("  </testsuite>")
+    lines.append("</testsuites>")
+    return "\n".join(lines) + "\n"
+
+
+def _totals(outcomes: list[Outcome]) -> str:
+    counted = {
+        "tests": len(outcomes),
+        "failures": sum(outcome.status == "failed" for outcome in outcomes),
+        "errors": 0,
+        "skipped": sum(outcome.status == "skipped" for outcome in outcomes),
+    }
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    return "".join(f' {name}="{number}"' for name, number in counted.items()) + f' time="{seconds:.3f}"'
+
+
+def _case(outcome: Outcome, shown: str) -> Iterator[str]:
+    start = (
+        f'    <testcase classname="ragmem.seed.{outcome.group}" name={_attribute(outcome.name)}'
+        f' file={_attribute(shown)} line="{outcome.line}" time="{outcome.seconds:.3f}"'
+    )
+    if outcome.status == "passed":
+        yield f"{start}/>"
+        return
+    yield f"{start}>"
+    said = _attribute(outcome.message)
+    if outcome.status == "failed":
+        text = escape(_xml(f"{shown}:{outcome.line}: {outcome.name}: {outcome.message}"))
+        yield f'      <failure message={said} type="expectation">{text}</failure>'
+    else:
+        yield f"      <skipped message={said}/>"
+    yield "    </testcase>"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_xml(" ".join(text.split())))
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def annotations(verdict: Verdict, *, shown: str) -> list[str]:
+    """Return a workflow command of GitHub Actions for each expectation that does not hold."""
+    return [
+        f"::error file={_property(shown)},line={outcome.line},title={_property(outcome.name)}"
+        f"::{_data(f'{outcome.name}: {outcome.message}')}"
+        for outcome in verdict.of("failed")
+    ]
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def summary(verdict: Verdict, *, shown: str) -> str:
+    """Return the Markdown that a job's page shows: how many hold, and a table of those that do not."""
+    failed = verdict.of("failed")
+    lines = [f"### ragmem seed: {told(verdict)}", ""]
+    if failed:
+        lines += ["| line | expected | what is the case |", "|---|---|---|"]
+        lines += [
+            f"| {_cell(f'{shown}:{outcome.line}')} | {_cell(outcome.name)} | {_cell(outcome.message)} |"
+            for outcome in failed
+        ]
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Return text of anybody's as text: no markup, no link, no mention, no new cell."""
+    plain = escape(" ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]()#+!|~@:-])", lambda found: f"&#{ord(found[0])};", plain)
+
+
+def told(verdict: Verdict) -> str:
+    """Return how many expectations hold, in words."""
+    failed, skipped = len(verdict.of("failed")), len(verdict.of("skipped"))
+    total = len(verdict.outcomes) - skipped
+    held = f"{total - failed:,} of {total:,} expectations hold"
+    return f"{held}, {skipped:,} skipped" if skipped else held
+
+
+def path_from(path: Path, workspace: Path) -> str:
+    """Return a path as it stands in the repository, or whole where it lies elsewhere."""
+    place = path.resolve()
+    root = workspace.resolve()
+    return place.relative_to(root).as_posix() if place.is_relative_to(root) else str(place)

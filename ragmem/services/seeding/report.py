@@ -1,0 +1,151 @@
+"""What a seeding did, or would do: counts per source, decisions, problems."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, Self
+
+from ragmem.domain.model import Memory, Tier
+from ragmem.readers.discover import Skipped
+from ragmem.readers.files import show
+from ragmem.services.entities.extraction import Extracted
+from ragmem.services.ingestion.classify import Judged
+from ragmem.services.ingestion.ingest import Change
+from ragmem.services.processes.refusals import Refusal
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of one source; found = new + changed + unchanged + archived, over all tiers."""
+
+    source: str
+    files: int = 0
+    found: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    archived: int = 0
+    """Those whose text was archived from this place; a change of it would bring it in anew."""
+    ingest: int = 0
+    summarize: int = 0
+    discard: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file, or an entry in it, that could not be read, or was read with a reservation."""
+
+    source: str
+    place: str
+    reason: str
+    level: Literal["failed", "warning"] = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What seed decided about one draft, for explaining it."""
+
+    source: str
+    uri: str
+    title: str
+    id: str
+    change: Change
+    tier: Tier
+    reason: str
+    kind: str
+
+    @classmethod
+    def on(cls, item: Judged, change: Change) -> Self:
+        """Return what was decided about a draft that was judged so, and what that changes."""
+        memory = item.memory
+        return cls(
+            memory.source,
+            memory.uri,
+            memory.title,
+            memory.id,
+            change,
+            memory.tier,
+            item.signal.reason,
+            memory.kind.value,
+        )
+
+
+@dataclass(slots=True)
+class Streamed:
+    """What was read of transcripts: full text finds it at once, its vectors follow."""
+
+    files: int = 0
+    """Those that had something new."""
+    exchanges: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    doubled: int = 0
+    buffered: int = 0
+    waiting: int = 0
+    """Exchanges that wait for vectors."""
+
+
+@dataclass(slots=True)
+class SeedReport:
+    """What a seeding did, or would do."""
+
+    tallies: list[Tally] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    resumed: int = 0
+    shrunk: int = 0
+    """Documents that no longer have some of their pages."""
+    characters: int = 0
+    chunks: int = 0
+    seconds: float = 0.0
+    dry_run: bool = False
+    run: str = ""
+    """The name of this run, where it stored anything; see `storage.activity.storing_runs`."""
+    extraction: Extracted | None = None
+    """What the language model was asked; None where only rules are wanted."""
+    pending: int = 0
+    """Memories that are stored and found by full text, but have no vector yet; `note` says why."""
+    note: str = ""
+    streamed: Streamed | None = None
+    """What was read of transcripts; None where they were not asked for."""
+    rejected: int = 0
+    """Memories of earlier runs that the model or the store rejects; each is a problem too."""
+    _rejected: set[str] = field(default_factory=set)
+
+    def skip(self, tally: Tally, left_out: Iterable[Skipped]) -> None:
+        """Tell what a source's globs name and seed leaves out; a link that leads out is no failure."""
+        for one in left_out:
+            tally.failed += not one.leads_out
+            level: Literal["failed", "warning"] = "warning" if one.leads_out else "failed"
+            self.problems.append(Problem(tally.source, show(one.path), one.reason, level))
+
+    def refuse(self, memory: Memory, change: Change, refusal: Refusal) -> None:
+        """Tell that a memory of this run was rejected, as a whole or by what makes vectors alone."""
+        tally = next(one for one in self.tallies if one.source == refusal.source)
+        if not refusal.is_stored:
+            for name in ("found", change, memory.tier.value):
+                setattr(tally, name, getattr(tally, name) - 1)
+        tally.failed += 1
+        self._rejected.add(memory.id)
+        self.problems.append(Problem(refusal.source, refusal.uri, refusal.told))
+
+    def reject(self, refusals: Iterable[Refusal]) -> None:
+        """Tell of memories that wait on, each once."""
+        for one in refusals:
+            if one.id not in self._rejected:
+                self.rejected += 1
+                self._rejected.add(one.id)
+                self.problems.append(Problem(one.source, one.uri, one.told))
+
+    @property
+    def failed(self) -> int:
+        """Return how many files or entries could not be read or stored."""
+        return sum(tally.failed for tally in self.tallies) + self.rejected
+
+    @property
+    def would_change(self) -> bool:
+        """Tell whether the memory is not up to date with the sources."""
+        unread = self.dry_run and self.streamed is not None and self.streamed.files
+        return bool(self.resumed or self.shrunk or unread) or any(
+            tally.new or tally.changed for tally in self.tallies
+        )

@@ -1,0 +1,321 @@
+"""Bring the memory up to date with the sources on disk, resumably: read, judge, compare, index."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from ragmem.config import ChunkingSettings, Settings, SourceSpec
+from ragmem.domain.model import State, Tier
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.errors import BackendError, NotFoundError
+from ragmem.ports import Store
+from ragmem.readers.commit_dates import CommitDates
+from ragmem.readers.discover import Discovery
+from ragmem.readers.documents.reading import Documents
+from ragmem.readers.failures import failure
+from ragmem.readers.reading import Reading
+from ragmem.readers.scope import ProjectFinder
+from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.documents import documents_for, gave_up
+from ragmem.services.ingestion.entity_names import learn_all
+from ragmem.services.ingestion.index import LATER, index_pending
+from ragmem.services.ingestion.ingest import Change, compare
+from ragmem.services.ingestion.scope import finder, identified, remember_projects
+from ragmem.services.ingestion.source import find_files, read_file
+from ragmem.services.processes.progress import Progress
+from ragmem.services.processes.refusals import Refusal
+from ragmem.services.projects.named import named_projects, placed
+from ragmem.services.seeding.files import Seen
+from ragmem.services.seeding.removed_pages import LostParts
+from ragmem.services.seeding.report import Decision, Problem, SeedReport, Tally
+from ragmem.services.seeding.transcripts import Streams
+from ragmem.services.seeding.writer import Writer
+from ragmem.storage.activity.storing_runs import storing_run
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.batches import batches
+
+
+def seed(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    settings: Settings,
+    *,
+    home: Path,
+    sources: Sequence[str],
+    dry_run: bool,
+    explain: bool,
+    rebuild: bool,
+    now: datetime,
+    progress: Progress,
+    wait: bool = True,
+    documents: Documents | None = None,
+) -> SeedReport:
+    """Read every file of the sources that is new or changed, and index what its signal is worth.
+
+    Each batch is one transaction, so that a run which is killed goes on where it was; a file counts as seen
+    only together with its memories. A file that cannot be read is named in the report and never ends the run.
+    With `dry_run` nothing is written and the report tells what would be; with `explain` every file is read,
+    so that the report tells of unchanged ones too; with `rebuild` all vectors and the graph are made anew,
+    by the wanted model, once no vector of another is left. Transcripts are accepted before anything else, and
+    get their vectors after everything else; without `wait` a later run makes them. Raises NotFoundError for
+    an unknown source name.
+    """
+    chosen = chosen_sources(settings, sources)
+    report = SeedReport(dry_run=dry_run)
+    projects = finder(catalog, home=home)
+    streams = Streams(catalog, settings, home=home, projects=projects, now=now, progress=progress)
+    specs = streams.seed(chosen, report, explain=explain, anew=rebuild)
+    exists = catalog.exists()
+    if not dry_run:
+        learn_all(catalog)
+    if exists and not dry_run:
+        report.resumed, report.note = _resume(
+            catalog, open_store, rebuild=rebuild, progress=progress, report=report
+        )
+    elif exists:
+        report.resumed = len(catalog.memories.ids(states=[State.PENDING]))
+    found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
+    tallies = {spec.name: Tally(spec.name) for spec, _ in found}
+    report.tallies += tallies.values()
+    # What names a project comes after what tells of projects.
+    found.sort(key=lambda one: one[0].scope == "named")
+    progress.begin("seed", sum(len(discovery.files) for _, discovery in found))
+    with (
+        documents or documents_for(settings) as opened,
+        Writer(
+            catalog,
+            open_store,
+            size=settings.seed.batch,
+            dry_run=dry_run,
+            progress=progress,
+            refuse=report.refuse,
+            down=report.note,
+        ) as writer,
+    ):
+        lost = LostParts(catalog, open_store, writer, report, now=now)
+        commits = CommitDates()
+        for spec, discovery in found:
+            _seed_source(
+                catalog,
+                spec,
+                discovery,
+                writer,
+                tally=tallies[spec.name],
+                report=report,
+                settings=settings,
+                projects=projects,
+                fresh=explain,
+                exists=exists,
+                now=now,
+                documents=opened,
+                commits=commits,
+                lost=lost,
+            )
+        lost.settle()
+    report.note = writer.down
+    if not dry_run and not report.note:
+        without = () if wait else LATER
+        report.note = _finish(catalog, open_store, without=without, progress=progress, report=report)
+    if report.note:
+        report.pending = len(catalog.memories.ids(states=[State.PENDING]))
+    if report.streamed and catalog.exists():
+        report.streamed.waiting = len(catalog.memories.waiting())
+    if not dry_run:
+        remember_projects(catalog, projects)
+        _log(catalog, report, now=now)
+        report.run = storing_run(now) if report.would_change else ""
+    return report
+
+
+def _log(catalog: Catalog, report: SeedReport, *, now: datetime) -> None:
+    if report.would_change or report.failed:
+        detail = {
+            "new": sum(tally.new for tally in report.tallies),
+            "changed": sum(tally.changed for tally in report.tallies),
+            "failed": report.failed,
+        }
+        catalog.log.write("seed", detail, now=now)
+
+
+def chosen_sources(settings: Settings, names: Sequence[str]) -> list[SourceSpec]:
+    """Return the enabled sources, or those named; raises NotFoundError with the known names."""
+    for name in names:
+        if name not in settings.sources:
+            known = ", ".join(settings.sources)
+            raise NotFoundError(f'there is no source "{name}"', hint=f"sources: {known}")
+    if names:
+        return [settings.sources[name] for name in dict.fromkeys(names)]
+    return list(settings.enabled_sources())
+
+
+def _resume(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    *,
+    rebuild: bool,
+    progress: Progress,
+    report: SeedReport,
+) -> tuple[int, str]:
+    """Finish what an earlier run left; with `rebuild`, take everything out of the store first.
+
+    Return how many of those left were finished, and why the others wait on where no vectors can be had.
+    """
+    later = () if rebuild else LATER
+    left = len(catalog.memories.waiting(without=later))
+    if rebuild:
+        indexed = sorted(catalog.memories.ids(states=[State.INDEXED]))
+        # All of them first: whatever run comes after one that is killed here puts them back, and where the
+        # model has changed none is left with vectors of the former one.
+        catalog.memories.mark(indexed, State.PENDING)
+        # What a rebuild left in the store that was killed while it took out waits for one too.
+        present = sorted(open_store().memory_ids().union(indexed))
+        progress.begin("take out", len(present))
+        for batch in batches(present):
+            open_store().delete(batch)
+            progress.advance(len(batch))
+        open_store().sweep()
+    pending = len(catalog.memories.waiting(without=later))
+    if pending:
+        progress.begin("put back" if rebuild else "finish", pending)
+        store = open_store()
+        rejected: list[Refusal] = []
+        try:
+            index_pending(catalog, store, advance=progress.advance, without=later, refusals=rejected)
+        except BackendError as error:
+            return max(0, left - len(catalog.memories.waiting(without=later))), error.told
+        report.reject(rejected)
+        left = max(0, left - len(rejected))
+    return left, ""
+
+
+def _finish(
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    *,
+    without: Sequence[str],
+    progress: Progress,
+    report: SeedReport,
+) -> str:
+    """Index what waits, and put again what mentions names that have another node since.
+
+    Return why it has to wait on, or nothing.
+    """
+    catalog.names.let_wait()
+    try:
+        if waiting := catalog.memories.waiting(without=without):
+            progress.begin("vectors", len(waiting))
+            rejected: list[Refusal] = []
+            index_pending(catalog, open_store(), advance=progress.advance, without=without, refusals=rejected)
+            report.reject(rejected)
+    except BackendError as error:
+        return error.told
+    return ""
+
+
+def _seed_source(
+    catalog: Catalog,
+    spec: SourceSpec,
+    discovery: Discovery,
+    writer: Writer,
+    *,
+    tally: Tally,
+    report: SeedReport,
+    settings: Settings,
+    projects: ProjectFinder,
+    fresh: bool,
+    exists: bool,
+    now: datetime,
+    documents: Documents,
+    commits: CommitDates,
+    lost: LostParts,
+) -> None:
+    tally.files = len(discovery.files)
+    report.skip(tally, discovery.skipped)
+    named = named_projects(catalog, projects) if spec.scope == "named" else None
+    told = named.fingerprint if named else ""
+    seen = Seen(catalog, spec, settings, anew=fresh or not exists, named=told)
+    if exists and not report.dry_run and catalog.files.shared:
+        seen.tell_what_is_gone(discovery)
+
+    for path in discovery.files:
+        writer.batch.steps += 1
+        reading = read_file(
+            path,
+            spec,
+            settings=settings,
+            projects=projects,
+            unchanged=seen.unchanged,
+            documents=documents,
+            commits=commits,
+        )
+        if reading.unchanged:
+            seen.count(path, tally, report)
+            continue
+        mover = None if report.dry_run else writer.settled_store
+        moving = placed(catalog, reading.drafts, spec, named, open_store=mover, now=now)
+        writer.down = writer.down or moving.note
+        reading = replace(reading, drafts=tuple(identified(catalog, moving.drafts)))
+        try:
+            judged = _note(
+                reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
+            )
+        except Exception as error:  # noqa: BLE001 - one file never stops the others
+            tally.failed += 1
+            report.problems.append(Problem(spec.name, str(path), failure(error)))
+            continue
+        if gave_up(reading):
+            writer.batch.files.append(seen.given_up(reading))
+        if reading.error is not None:
+            continue
+        changes: list[Change] = ["new"] * len(judged)
+        if exists:
+            changes, redated = compare(catalog, judged, leave_archived=True, moved=moving.moved)
+            writer.batch.redated |= redated
+        counts = _count(judged, changes, tally, report)
+        for item, change in zip(judged, changes, strict=True):
+            writer.add(item, change, str(reading.path))
+        # A file whose memories could not be moved is read again.
+        if not moving.note:
+            lost.remember(reading, seen.read(reading, counts), is_known=exists and seen.is_known(path))
+        writer.flush_if_full()
+
+
+def _note(
+    reading: Reading,
+    spec: SourceSpec,
+    tally: Tally,
+    report: SeedReport,
+    *,
+    sizes: ChunkingSettings,
+    now: datetime,
+    redactor: Redactor,
+) -> list[Judged]:
+    if reading.error is not None:
+        tally.failed += 1
+        report.problems.append(Problem(spec.name, str(reading.path), str(reading.error)))
+        return []
+    for warning in reading.warnings:
+        report.problems.append(Problem(spec.name, str(reading.path), warning, "warning"))
+    return [
+        judge(draft, now=now, sizes=sizes, rule=spec.signal, redactor=redactor) for draft in reading.drafts
+    ]
+
+
+def _count(
+    judged: Sequence[Judged], changes: Sequence[Change], tally: Tally, report: SeedReport
+) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for item, compared in zip(judged, changes, strict=True):
+        memory = item.memory
+        # A discarded draft is reported and not stored: it is as it was once its file has been seen.
+        change: Change = "unchanged" if memory.tier is Tier.DISCARD and compared == "new" else compared
+        tally.found += 1
+        setattr(tally, change, getattr(tally, change) + 1)
+        setattr(tally, memory.tier.value, getattr(tally, memory.tier.value) + 1)
+        counts[memory.tier.value] = counts.get(memory.tier.value, 0) + 1
+        if change not in {"unchanged", "archived"} and memory.tier is not Tier.DISCARD:
+            report.characters += len(memory.text)
+            report.chunks += len(item.chunks)
+        report.decisions.append(Decision.on(item, change))
+    return counts

@@ -1,0 +1,219 @@
+"""Seed from the transcripts of assistants: a gigabyte of them, so newest first, streamed, on all cores."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ragmem.config import Settings, SourceSpec
+from ragmem.domain.sessions.transcript import SOURCE
+from ragmem.readers.files import show
+from ragmem.readers.scope import ProjectFinder
+from ragmem.services.ingestion.classify import Judged
+from ragmem.services.ingestion.ingest import Change
+from ragmem.services.ingestion.source import NANOSECONDS, find_files
+from ragmem.services.processes.progress import Progress
+from ragmem.services.processes.worker_pool import SideBySide, cores
+from ragmem.services.seeding.report import Decision, Problem, SeedReport, Streamed, Tally
+from ragmem.services.transcripts.transcripts import capture, is_current, rules_of
+from ragmem.services.transcripts.writing import Captured, Watch
+from ragmem.storage.activity.transcripts import Transcript
+from ragmem.storage.home.catalog import Catalog
+
+TRANSCRIPTS = SOURCE
+
+QUIET = timedelta(minutes=30)
+"""A transcript that nobody wrote to for so long has ended, and its last exchange counts as it stands."""
+
+WORTH = 16_000_000
+"""Bytes from which starting further processes pays."""
+
+WORKERS = 4
+"""Processes that judge at most; one that reads hands out work for no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A transcript with its size, its time, and how many bytes of it are to be read."""
+
+    path: Path
+    modified_ns: int
+    left: int
+    known: int
+    """Exchanges that were read of it before."""
+    ended: bool
+
+
+class Streams:
+    """The sources that are read as streams, and not file by file."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        settings: Settings,
+        *,
+        home: Path,
+        projects: ProjectFinder,
+        now: datetime,
+        progress: Progress,
+    ) -> None:
+        self._catalog = catalog
+        self._settings = settings
+        self._home = home
+        self._projects = projects
+        self._now = now
+        self._progress = progress
+
+    def seed(
+        self, specs: Sequence[SourceSpec], report: SeedReport, *, explain: bool, anew: bool
+    ) -> list[SourceSpec]:
+        """Accept what transcripts have more than last time; return the sources that are no streams.
+
+        The latest files come first; vectors are made later. It may be interrupted at any time and goes on
+        where it was. A dry run with `explain` reads all that is new and writes nothing; without, it looks at
+        sizes and times alone. With `anew` all is read again.
+        """
+        others = []
+        for spec in specs:
+            if spec.reader == TRANSCRIPTS:
+                report.streamed = report.streamed or Streamed()
+                self._seed(spec, report, report.streamed, explain=explain, anew=anew)
+            else:
+                others.append(spec)
+        return others
+
+    def _seed(
+        self, spec: SourceSpec, report: SeedReport, streamed: Streamed, *, explain: bool, anew: bool
+    ) -> None:
+        tally = Tally(spec.name)
+        report.tallies.append(tally)
+        discovery = find_files(spec, home=self._home, settings=self._settings)
+        report.skip(tally, discovery.skipped)
+        tally.files = len(discovery.files)
+        files = self._newest_first(discovery.files, anew=anew)
+        if anew and not report.dry_run and self._catalog.exists():
+            self._catalog.transcripts.forget(show(file.path) for file in files)
+        for file in files:
+            if not file.left:
+                tally.found += file.known
+                tally.unchanged += file.known
+        wanted = [file for file in files if file.left]
+        total = sum(file.left for file in wanted)
+        if report.dry_run and not explain:
+            streamed.files += len(wanted)
+            streamed.bytes += total
+            return
+        began = time.perf_counter()
+        self._progress.begin("newest first", total, unit="bytes")
+        with SideBySide(min(cores(), WORKERS) if total > WORTH else 1) as side:
+            for file in wanted:
+                try:
+                    self._capture(file, side, tally, report, streamed, explain=explain)
+                except BrokenProcessPool:
+                    # One was killed, as where memory is short: this process does the rest by itself.
+                    side.workers = 1
+                    self._capture(file, side, tally, report, streamed, explain=explain)
+        streamed.seconds += time.perf_counter() - began
+
+    def _capture(
+        self,
+        file: _File,
+        side: SideBySide,
+        tally: Tally,
+        report: SeedReport,
+        streamed: Streamed,
+        *,
+        explain: bool,
+    ) -> None:
+        watch = _Noting(tally, report, self._progress, told=streamed.exchanges, explain=explain)
+        done = capture(
+            self._catalog,
+            self._settings,
+            file.path,
+            home=self._home,
+            now=self._now,
+            ended=file.ended,
+            projects=self._projects,
+            side=side,
+            watch=watch,
+            dry_run=report.dry_run,
+        )
+        self._progress.advance(max(0, file.left - watch.advanced), told=f"{watch.exchanges:,} exchanges")
+        _note(done, tally, report, streamed)
+
+    def _newest_first(self, paths: Sequence[Path], *, anew: bool) -> list[_File]:
+        known = {}
+        if self._catalog.exists() and not anew:
+            self._catalog.prepare()
+            known = {one.path: one for one in self._catalog.transcripts.seen()}
+        rules = rules_of(self._settings)
+        quiet_ns = int((self._now - QUIET).timestamp()) * NANOSECONDS
+        files = [_file(path, known.get(show(path)), rules=rules, quiet_ns=quiet_ns) for path in paths]
+        return sorted(files, key=lambda file: (-file.modified_ns, str(file.path)))
+
+
+def _file(path: Path, before: Transcript | None, *, rules: str, quiet_ns: int) -> _File:
+    try:
+        status = path.stat()
+    except OSError:  # gone since, which whoever opens it will tell
+        return _File(path, 0, 1, 0, ended=True)
+    size, modified = status.st_size, status.st_mtime_ns
+    ended = modified < quiet_ns
+    current = is_current(before, size=size, modified_ns=modified, rules=rules, ended=ended)
+    position = before.position if before and before.position <= size else 0
+    left = 0 if current else max(1, size - position)
+    return _File(path, modified, left, before.exchanges if before else 0, ended)
+
+
+class _Noting(Watch):
+    """Notes what one transcript brings while it is read."""
+
+    def __init__(
+        self, tally: Tally, report: SeedReport, progress: Progress, *, told: int, explain: bool
+    ) -> None:
+        self._tally = tally
+        self._report = report
+        self._progress = progress
+        self._explain = explain
+        self._before = told
+        self.exchanges = told
+        self.advanced = 0
+
+    def judged(self, item: Judged, change: Change) -> None:
+        """Count an exchange, and keep the decision where it is asked for."""
+        memory = item.memory
+        self._tally.found += 1
+        setattr(self._tally, change, getattr(self._tally, change) + 1)
+        setattr(self._tally, memory.tier.value, getattr(self._tally, memory.tier.value) + 1)
+        if change in {"new", "changed"}:
+            self._report.characters += len(memory.text)
+            self._report.chunks += len(item.chunks)
+        if self._explain and self._report.dry_run:
+            self._report.decisions.append(Decision.on(item, change))
+
+    def moved(self, done: Captured) -> None:
+        """Tell how far it is."""
+        self.exchanges = self._before + done.exchanges
+        self._progress.advance(done.bytes - self.advanced, told=f"{self.exchanges:,} exchanges")
+        self.advanced = done.bytes
+
+
+def _note(done: Captured, tally: Tally, report: SeedReport, streamed: Streamed) -> None:
+    streamed.files += not done.current
+    streamed.exchanges += done.exchanges
+    streamed.bytes += done.bytes
+    streamed.doubled += done.doubled
+    streamed.buffered += done.buffered
+    if done.failed:
+        foreign = done.failed.startswith("no transcript")
+        tally.failed += not foreign
+        report.problems.append(
+            Problem(tally.source, done.path, done.failed, "warning" if foreign else "failed")
+        )
+    for one in done.rejected:
+        tally.failed += 1
+        report.problems.append(Problem(tally.source, done.path, one.told))
+    for reason, times in done.problems.items():
+        report.problems.append(Problem(tally.source, done.path, f"{reason}: {times:,}", "warning"))

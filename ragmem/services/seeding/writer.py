@@ -1,0 +1,201 @@
+"""The writing half of a seeding: batches, each one transaction, embedded one ahead."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Self
+
+from ragmem.domain.model import Memory, Record, Tier
+from ragmem.errors import BackendError
+from ragmem.ports import Store
+from ragmem.readers.failures import check
+from ragmem.services.ingestion.classify import Judged
+from ragmem.services.ingestion.entities import Item
+from ragmem.services.ingestion.entity_names import told_of
+from ragmem.services.ingestion.index import forget, index, records_of
+from ragmem.services.ingestion.ingest import Change
+from ragmem.services.processes.progress import Progress
+from ragmem.services.processes.refusals import Refusal, each
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.memories.files import SeenFile
+
+BATCH_CHARACTERS = 80_000
+"""Characters in one transaction, so that a batch of long documents does not hold the lock for seconds."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What goes into one transaction."""
+
+    judged: list[Judged] = field(default_factory=list)
+    files: list[SeenFile] = field(default_factory=list)
+    redated: dict[str, datetime] = field(default_factory=dict)
+    faded: list[str] = field(default_factory=list)
+    characters: int = 0
+    places: dict[str, tuple[str, Change]] = field(default_factory=dict)
+    """Of each memory, the file that it comes from, and what it is to the catalog."""
+    steps: int = 0
+    """Files that are done when the batch is; some of them may have brought nothing."""
+
+    def full(self, memories: int) -> bool:
+        """Tell whether the batch is large enough to be written."""
+        return len(self.judged) >= memories or self.characters >= BATCH_CHARACTERS or len(self.files) >= 500
+
+
+class Writer:
+    """Writes batches while the next one is being embedded in a second thread; order is kept.
+
+    Where no vectors can be had, `down` says why. From then on memories are made durable, full text finds
+    them, and they stay pending: their files count as seen, because the next run finishes them from the
+    catalog.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        open_store: Callable[[], Store],
+        *,
+        size: int,
+        dry_run: bool,
+        progress: Progress,
+        refuse: Callable[[Memory, Change, Refusal], None],
+        down: str = "",
+    ) -> None:
+        self.down = down
+        self.refuse = refuse
+        self.unfinished: set[tuple[str, str]] = set()
+        """Source and path of files of which something was rejected: the next run reads them once more."""
+        self.catalog = catalog
+        self.open_store = open_store
+        self.size = size
+        self.dry_run = dry_run
+        self.progress = progress
+        self.batch = Batch()
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed")
+        self._waiting: tuple[Batch, list[Record], Future[None]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def add(self, item: Judged, change: Change, path: str) -> None:
+        """Take a judged draft of a file into the batch, if anything is to be done for it."""
+        if change in {"unchanged", "archived"}:
+            return
+        if item.memory.tier is Tier.DISCARD:
+            if change == "changed":
+                self.batch.faded.append(item.memory.id)
+            return
+        self.batch.judged.append(item)
+        self.batch.places[item.memory.id] = path, change
+        self.batch.characters += len(item.memory.indexed_text)
+
+    def flush_if_full(self) -> None:
+        """Hand the batch on when it is large enough."""
+        if self.batch.full(self.size):
+            self._hand_on()
+
+    def flush(self) -> None:
+        """Write everything that was added."""
+        self._hand_on()
+        self._finish_waiting()
+
+    def settled_store(self) -> Store:
+        """Return the store once all that was added is written, for whoever takes something out of it."""
+        self.flush()
+        return self.open_store()
+
+    def _hand_on(self) -> None:
+        batch, self.batch = self.batch, Batch()
+        if self.dry_run:
+            self.progress.advance(batch.steps)
+            return
+        if not batch.judged:
+            self._finish_waiting()
+            self._settle(batch, [])
+            return
+        records = self._accept(batch)
+        if self.down or not records:
+            self._finish_waiting()
+            self._settle(batch, [])
+            return
+        prepared = self._pool.submit(self.open_store().prepare, records)
+        self._finish_waiting()
+        self._waiting = (batch, records, prepared)
+
+    def _accept(self, batch: Batch) -> list[Record]:
+        """Make a batch durable, and found by full text: the acknowledgement. Return what is to be indexed."""
+        accepted: list[Item] = []
+        records: list[Record] = []
+
+        def accept(some: Sequence[Judged]) -> None:
+            items = [(item.memory, item.chunks) for item in some]
+            told = told_of(self.catalog, items)
+            with self.catalog.database.write():
+                self.catalog.memories.accept(items)
+                self.catalog.names.learn(told)
+            accepted.extend(items)
+
+        for item, reason in each(batch.judged, accept):
+            self.unfinished.add((item.memory.source, batch.places[item.memory.id][0]))
+            self._refuse(batch, item.memory, reason, is_stored=False)
+        if not self.down:
+            rejected = each(accepted, lambda some: records.extend(records_of(self.catalog, some)))
+            for (memory, _), reason in rejected:
+                self._refuse(batch, memory, reason, is_stored=True)
+        return records
+
+    def _refuse(self, batch: Batch, memory: Memory, reason: str, *, is_stored: bool) -> None:
+        path, change = batch.places[memory.id]
+        self.refuse(memory, change, Refusal(memory.source, path, reason, is_stored))
+
+    def finished(self, files: Sequence[SeenFile]) -> list[SeenFile]:
+        """Return the files of which all is stored."""
+        return [file for file in files if (file.source, file.path) not in self.unfinished]
+
+    def _finish_waiting(self) -> None:
+        if self._waiting is None:
+            return
+        batch, records, prepared = self._waiting
+        self._waiting = None
+        try:
+            error = prepared.exception()
+            if isinstance(error, Exception):
+                # It was done ahead of time alone: what is wrong with one text, putting it tells again.
+                check(error)
+            self._settle(batch, records)
+        except BackendError as error:
+            self.down = error.told
+            self._settle(batch, [])
+
+    def _settle(self, batch: Batch, records: Sequence[Record]) -> None:
+        def finish() -> None:
+            self.catalog.files.remember(self.finished(batch.files))
+            if batch.redated:
+                self.catalog.memories.redate(batch.redated)
+
+        if batch.faded:
+            # Before their files count as seen: a run that is killed after this reads the files once more.
+            forget(self.catalog, self.open_store(), batch.faded)
+        if records:
+            self._index(batch, records, finish)
+        elif batch.files or batch.redated:
+            with self.catalog.database.write():
+                finish()
+        self.progress.advance(batch.steps)
+
+    def _index(self, batch: Batch, records: Sequence[Record], finish: Callable[[], None]) -> None:
+        """Index a batch in the transaction that finishes it; where one is rejected, in several before."""
+        try:
+            index(self.catalog, self.open_store(), records, finish=finish)
+        except Exception as error:  # noqa: BLE001 - one text never stops the others
+            check(error)
+        else:
+            return
+        for record, reason in each(records, lambda some: index(self.catalog, self.open_store(), some)):
+            self._refuse(batch, record.memory, reason, is_stored=True)
+        with self.catalog.database.write():
+            finish()

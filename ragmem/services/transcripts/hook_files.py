@@ -1,0 +1,145 @@
+"""Files that hooks tell of (finished documents, reflections, summaries of sessions) become memories."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from ragmem.config import Settings, SourceSpec
+from ragmem.domain.model import State, Tier
+from ragmem.hooks.capture import FRESH_S
+from ragmem.readers.commit_dates import SECONDS_IN_PASSING, CommitDates
+from ragmem.readers.reading import Reading
+from ragmem.readers.scope import ProjectFinder
+from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.drafts import HandIn, scope_of, source_of_file
+from ragmem.services.ingestion.ingest import compare
+from ragmem.services.ingestion.scope import identified, remember_projects
+from ragmem.services.ingestion.source import find_files, read_file
+from ragmem.services.projects.named import left_in_place, named_projects
+from ragmem.storage.home.catalog import Catalog
+
+DOCUMENT = "prd.md"
+"""The name, in small letters, of a document that is taken in wherever it lies."""
+
+SUMMARY_FRESH_S = 900
+"""Seconds before and after the end of a session in which its summary may have been written."""
+
+_DOCUMENTS, _SUMMARIES = "prds", "sessions"
+
+
+def written(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
+    """Return a written file with the source that it belongs to; nothing where it is none that is wanted."""
+    wanted = [
+        spec
+        for spec in settings.enabled_sources()
+        if spec.reader == "reflections" or spec.name in (_DOCUMENTS, _SUMMARIES)
+    ]
+    for spec in wanted:
+        for file in find_files(spec, home=home, settings=settings).files:
+            if _same(file, path):
+                return [(file, spec)]
+    if path.name.lower() == DOCUMENT and os.path.isfile(path):  # noqa: PTH113 - never raises
+        return [(path, source_of_file(path))]
+    return []
+
+
+def lately(at: float, *, ended: bool, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
+    """Return what was written around a moment (seconds since 1970): reflections; at an end, its summary."""
+    found: list[tuple[Path, SourceSpec]] = []
+    for spec in settings.enabled_sources():
+        if spec.reader == "reflections":
+            files = find_files(spec, home=home, settings=settings).files
+            found += [(file, spec) for file in files if _modified(file) >= at - FRESH_S]
+        elif ended and spec.name == _SUMMARIES:
+            dated = [(_modified(file), file) for file in find_files(spec, home=home, settings=settings).files]
+            near = [(moment, file) for moment, file in dated if abs(moment - at) <= SUMMARY_FRESH_S]
+            found += [(file, spec) for _, file in sorted(near)[-1:]]
+    return found
+
+
+def take_in(
+    catalog: Catalog,
+    files: Sequence[tuple[Path, SourceSpec]],
+    *,
+    settings: Settings,
+    projects: ProjectFinder,
+    now: datetime,
+) -> tuple[list[str], list[str]]:
+    """Make what is new in files durable, in one transaction; return the ids, and what could not be read.
+
+    A memory gets the id that a seed gives it, so that neither makes it twice. Vectors and graph follow.
+    Raises StoreBusyError and StorageError.
+    """
+    problems: list[str] = []
+    judged: list[Judged] = []
+    commits = CommitDates(SECONDS_IN_PASSING)
+    for path, spec in files:
+        reading = read_file(path, spec, settings=settings, projects=projects, commits=commits)
+        if reading.error is not None:
+            problems.append(str(reading.error))
+        judged += _judged(catalog, reading, spec, settings=settings, projects=projects, now=now)
+    changes, redated = compare(catalog, judged, leave_archived=True)
+    fresh = [
+        item
+        for item, change in zip(judged, changes, strict=True)
+        if change in {"new", "changed"} and item.memory.tier is not Tier.DISCARD
+    ]
+    known = catalog.memories.known(item.memory.id for item in fresh)
+    items = []
+    for item in fresh:
+        before = known.get(item.memory.id)
+        memory = item.memory
+        if memory.state is State.BUFFERED and before is not None and before.state is not State.BUFFERED:
+            # The store has its former text until it is indexed again.
+            memory = replace(memory, state=State.PENDING, tier=Tier.INGEST)
+        items.append((memory, item.chunks))
+    if items or redated:
+        with catalog.database.write():
+            remember_projects(catalog, projects)
+            catalog.memories.redate(redated)
+            catalog.memories.accept(items)
+            catalog.log.write("hook", {"memories": len(items)}, now=now)
+    return [memory.id for memory, _ in items], problems
+
+
+def _judged(
+    catalog: Catalog,
+    reading: Reading,
+    spec: SourceSpec,
+    *,
+    settings: Settings,
+    projects: ProjectFinder,
+    now: datetime,
+) -> Iterator[Judged]:
+    own = spec.name in settings.sources
+    drafts = list(reading.drafts)
+    if not own:
+        scope = scope_of(reading.path, HandIn(), catalog=catalog, projects=projects)
+        drafts = [replace(draft, scope=scope) for draft in drafts]
+    if spec.scope == "named":
+        drafts = left_in_place(catalog, drafts, spec, named_projects(catalog, projects))
+    for draft in identified(catalog, drafts):
+        yield judge(
+            draft,
+            now=now,
+            sizes=settings.chunking,
+            rule=spec.signal,
+            keep_discarded=not own,
+            redactor=catalog.redactor,
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one == other or one.samefile(other)
+    except OSError:  # it is gone
+        return False
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # it is gone
+        return 0.0

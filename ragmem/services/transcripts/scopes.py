@@ -1,0 +1,51 @@
+"""To which project an exchange belongs: that of the folder in which the assistant worked."""
+
+from pathlib import Path
+
+from ragmem.domain.model import USER, Scope
+from ragmem.readers.scope import ProjectFinder
+from ragmem.storage.home.catalog import Catalog
+
+
+class Scopes:
+    """The scopes of folders, each looked up once."""
+
+    def __init__(self, catalog: Catalog, projects: ProjectFinder, *, home: Path) -> None:
+        self._catalog = catalog
+        self._projects = projects
+        self._home = home
+        self._known: dict[str, Scope] = {}
+        self._gone: dict[Path, str] = {}
+
+    def of(self, folder: str) -> Scope:
+        """Return the scope of a folder, which may be gone by now; the user's without a folder.
+
+        One that is gone has the project that Claude Code's name for it stands for, as its memory files do, or
+        that of the folder above it in which the same session worked. It is known by this place from then on.
+        """
+        if folder not in self._known:
+            project = self._project(folder)
+            self._known[folder] = Scope(project) if project else Scope(USER)
+        return self._known[folder]
+
+    def _project(self, folder: str) -> str:
+        path = Path(folder)
+        if not folder or "\0" in folder or not path.is_absolute():
+            return ""
+        if _is_folder(path):
+            found = self._projects.project_of(path)
+            return found.id if found else ""
+        if found := self._projects.known_project_of(path):
+            return found.id
+        if known := next((self._gone[one] for one in path.parents if one in self._gone), None):
+            return known
+        if found := self._projects.project_of_gone(path):
+            self._gone[path] = found.id
+        return found.id if found else ""
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,225 @@
+"""What is read of a transcript at a time, made durable together with the position behind it."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ragmem import __version__
+from ragmem.domain.model import Draft, State, Tier
+from ragmem.errors import StoreBusyError
+from ragmem.readers.failures import check
+from ragmem.readers.scope import ProjectFinder
+from ragmem.services.ingestion.classify import Judged
+from ragmem.services.ingestion.ingest import Change
+from ragmem.services.ingestion.scope import remember_projects
+from ragmem.services.processes.refusals import Refusal, each
+from ragmem.services.transcripts.sorting import Sorted, sort
+from ragmem.storage.activity.transcripts import Transcript
+from ragmem.storage.home.catalog import Catalog
+
+REJECTED = f"!{__version__}"
+"""Stands behind the rules of a transcript of which this release rejected something: another one may not."""
+
+
+@dataclass(slots=True)
+class Captured:
+    """What became of a transcript: what was read of it this time, and the memories that came of it."""
+
+    path: str
+    assistant: str = ""
+    session: str = ""
+    project: str = ""
+    exchanges: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    doubled: int = 0
+    """Those that another transcript told already: a resumed or forked session repeats what was before."""
+    archived: int = 0
+    """Those that the lifecycle or a person took out."""
+    buffered: int = 0
+    """Of the new and changed: those of low signal, which full text alone finds."""
+    tiers: Counter[Tier] = field(default_factory=Counter)
+    """Of all that were read."""
+    chunks: int = 0
+    bytes: int = 0
+    position: int = 0
+    size: int = 0
+    anew: bool = False
+    """Whether a file that was read before was read from its beginning: it is another one by now."""
+    current: bool = False
+    """Whether nothing was to be read."""
+    complete: bool = False
+    """Whether the file was read to its end; else the limits ended it, or something failed."""
+    ids: list[str] = field(default_factory=list)
+    """The memories that are new or changed."""
+    problems: Counter[str] = field(default_factory=Counter)
+    """What could not be read, and how often: broken lines, unknown records."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """What was left out by rule, and how often."""
+    rejected: list[Refusal] = field(default_factory=list)
+    """Exchanges that a rule or the database rejects; another release reads the file once more."""
+    failed: str = ""
+    """Why nothing could be read; empty: it could."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Exchanges that were read together, and from where the reader goes on after them."""
+
+    position: int
+    carried: str
+    drafts: list[Draft] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+    exchanges: int = 0
+    number: int = 0
+    """The last question's number in its session."""
+    characters: int = 0
+
+    def is_full(self, exchanges: int, characters: int) -> bool:
+        """Tell whether it has so many exchanges or characters."""
+        return self.exchanges >= exchanges or self.characters >= characters
+
+    def take(self, other: "Batch", judged: list[Judged]) -> None:
+        """Add exchanges that were read next."""
+        self.judged += judged
+        self.exchanges += other.exchanges
+        self.characters += other.characters
+        self.number = max(self.number, other.number)
+        self.position, self.carried = other.position, other.carried
+
+
+class Watch:
+    """Is told of what is read while it is read; this one takes no note of it."""
+
+    def judged(self, item: Judged, change: Change) -> None:
+        """Take note of what becomes of an exchange."""
+
+    def moved(self, done: Captured) -> None:
+        """Take note that a batch is durable."""
+
+
+class OvertakenError(StoreBusyError):
+    """Another process has moved the position meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("another process reads the same transcript")
+
+
+class Writer:
+    """Makes batches durable, each together with the position behind it."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        done: Captured,
+        *,
+        known: Transcript | None,
+        exchanges: int,
+        status: os.stat_result,
+        projects: ProjectFinder,
+        rules: str,
+        now: datetime,
+        mark: Callable[[int], str],
+        watch: Watch,
+        dry_run: bool,
+    ) -> None:
+        self._catalog = catalog
+        self._done = done
+        self._known = known
+        self._exchanges = exchanges
+        self._reached = done.position
+        self._status = status
+        self._projects = projects
+        self._rules = rules
+        self._now = now
+        self._mark = mark
+        self._watch = watch
+        self._dry_run = dry_run
+
+    def write(self, batch: Batch, *, last: str | None = None) -> None:
+        """Accept a batch and move the position; raises OvertakenError where another process moved it.
+
+        `last` is what stands behind the rules of a file that was read to its end; None: it was not yet, and
+        does not count as unchanged however it is found.
+        """
+        catalog, done = self._catalog, self._done
+        if self._dry_run:
+            self._count(batch, sort(catalog, batch.judged), last)
+            return
+        transcript = Transcript(
+            path=done.path,
+            assistant=done.assistant,
+            session=done.session,
+            project=done.project,
+            head=self._mark(batch.position),
+            size=self._status.st_size,
+            modified_ns=0 if last is None else self._status.st_mtime_ns,
+            position=batch.position,
+            exchanges=max(self._exchanges, batch.number),
+            carried=batch.carried,
+            rules=self._rules + (REJECTED if done.rejected else "") + (last or ""),
+            read_at=self._now,
+        )
+        try:
+            found = self._keep(batch.judged, transcript)
+        except Exception as error:  # noqa: BLE001 - one exchange never stops the others
+            check(error)
+            found = None
+        if found is None:
+            batch, found = self._keep_each(batch)
+            transcript = replace(transcript, rules=self._rules + REJECTED + (last or ""))
+            self._keep((), transcript)
+        self._known, self._exchanges = transcript, transcript.exchanges
+        self._count(batch, found, last)
+
+    def _keep(self, judged: Sequence[Judged], transcript: Transcript | None = None) -> Sorted:
+        """Accept exchanges and, where one is given, a position, in one transaction."""
+        catalog = self._catalog
+        with catalog.database.write():
+            if catalog.transcripts.get(self._done.path) != self._known:
+                raise OvertakenError
+            found = sort(catalog, judged)
+            if found.fresh:
+                remember_projects(catalog, self._projects)
+                catalog.memories.accept([(item.memory, item.chunks) for item in found.fresh])
+            if transcript is not None:
+                catalog.transcripts.keep(transcript)
+        return found
+
+    def _keep_each(self, batch: Batch) -> tuple[Batch, Sorted]:
+        """Accept what can be of a batch; return that. Whoever is killed here reads the batch once more."""
+        judged: list[Judged] = []
+        found = Sorted()
+
+        def keep(some: Sequence[Judged]) -> None:
+            found.add(self._keep(some))
+            judged.extend(some)
+
+        for item, reason in each(batch.judged, keep):
+            self._done.rejected.append(Refusal.of(item.memory, reason))
+        return replace(batch, judged=judged), found
+
+    def _count(self, batch: Batch, found: Sorted, last: str | None) -> None:
+        done = self._done
+        for item, change in zip(batch.judged, found.changes, strict=True):
+            done.tiers[item.memory.tier] += 1
+            self._watch.judged(item, change)
+        done.exchanges += batch.exchanges
+        # To the end of the file, though what is still open is read again.
+        reached = batch.position if last is None else self._status.st_size
+        done.bytes += max(0, reached - self._reached)
+        self._reached = max(self._reached, reached)
+        done.position = batch.position
+        done.complete = last is not None
+        done.new += found.new
+        done.changed += found.changed
+        done.unchanged += found.unchanged
+        done.doubled += found.doubled
+        done.archived += found.archived
+        done.buffered += sum(item.memory.state is State.BUFFERED for item in found.fresh)
+        done.chunks += sum(len(item.chunks) for item in found.fresh)
+        done.ids += [item.memory.id for item in found.fresh]
+        self._watch.moved(done)

@@ -1,0 +1,221 @@
+"""Back the home up into one archive, verified by reading it back; list the backups that there are."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ragmem import __version__
+from ragmem.config.places import Places
+from ragmem.errors import StorageError, StoreDamagedError
+from ragmem.services.processes.atomic_write import new_file, place_for
+from ragmem.services.processes.progress import Progress, Silent
+from ragmem.services.processes.staging import workspace
+from ragmem.services.transfer.backup_file import (
+    CONFIG_FILES,
+    DATABASE,
+    EXPORT,
+    Manifest,
+    part_of,
+    read_archive,
+    read_manifest,
+    write_archive,
+)
+from ragmem.services.transfer.exporting import export_file
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.backups import FOLDER, copy_database
+from ragmem.storage.sql.sqlite import DATABASE_NAME
+
+PREFIX = "ragmem-"
+SUFFIX = ".tar.gz"
+REPLACED = "replaced-"
+"""Begins the names of the folders that keep what a restore has replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup as it lies there; `problem` says why nothing more is known of it."""
+
+    path: Path
+    at: datetime
+    bytes: int
+    schemas: Mapping[str, int]
+    counts: Mapping[str, int]
+    problem: str = ""
+
+
+def folder_of(places: Places) -> Path:
+    """Return where backups lie unless another place is named."""
+    return places.data / FOLDER
+
+
+def moment_name(now: datetime) -> str:
+    """Return a moment for the name of a file."""
+    return now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def back_up(
+    catalog: Catalog,
+    places: Places,
+    *,
+    profile: str,
+    target: Path | None = None,
+    force: bool = False,
+    now: datetime,
+    progress: Progress,
+) -> Backup:
+    """Write the home into an archive that only its owner can read, and return it as it was read back.
+
+    The database is copied as of one moment while others write on; the files of vectors are left out, because
+    they are made anew from it, and so are locks and tokens. A database that is none of SQLite's goes in as an
+    export. Raises UsageError where the target exists and not `force`, StorageError where it cannot be
+    written, StoreDamagedError where the database is not sound.
+    """
+    if target is None:
+        folder = folder_of(places)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(
+                f'cannot make the folder "{folder}": {(error.strerror or "").lower()}',
+                hint="name another place: ragmem backup FILE",
+            ) from error
+        target = _free_name(folder, now)
+    place = place_for(target, force=force)
+    progress.begin("back up", 4)
+    try:
+        with workspace(place.parent) as desk:
+            manifest, files = _collect(catalog, places, desk, profile=profile, now=now, progress=progress)
+            progress.advance()
+            with new_file(target, force=force) as file:
+                write_archive(file, manifest, files)
+                progress.advance()
+                file.flush()
+                # Before it gets its name: what cannot be read back never was a backup.
+                if read_archive(Path(file.name)) != manifest:
+                    raise StoreDamagedError(f'"{target}" is not what was written', hint="check the disk")
+            progress.advance()
+    except OSError as error:
+        raise StorageError(
+            f'cannot back up to "{place.parent}": {(error.strerror or str(error)).lower()}',
+            hint="check free space and permissions, or name another place: ragmem backup FILE",
+        ) from error
+    return describe(target)
+
+
+def _free_name(folder: Path, now: datetime) -> Path:
+    name = f"{PREFIX}{moment_name(now)}"
+    candidate = folder / f"{name}{SUFFIX}"
+    number = 1
+    while candidate.exists():
+        number += 1
+        candidate = folder / f"{name}-{number}{SUFFIX}"
+    return candidate
+
+
+def _collect(
+    catalog: Catalog, places: Places, desk: Path, *, profile: str, now: datetime, progress: Progress
+) -> tuple[Manifest, dict[str, Path]]:
+    """Bring the files of a backup together; return the manifest and where each of them lies.
+
+    What agents tell one another stays out: put back, it would be handed out again, orders to stop included.
+    """
+    files: dict[str, Path] = {}
+    if catalog.database.dialect == "sqlite":
+        files[DATABASE] = desk / DATABASE_NAME
+        copy_database(places.data / DATABASE_NAME, files[DATABASE])
+        schemas, counts = figures(files[DATABASE])
+    else:
+        files[EXPORT] = desk / "memory.jsonl"
+        counts = dict(export_file(catalog, files[EXPORT], now=now, progress=Silent()).counts)
+        schemas = {}
+    progress.advance()
+    for name in CONFIG_FILES:
+        path = places.config / name
+        if path.is_file():
+            # Copied first: what is hashed must be what is written.
+            copy = desk / name
+            copy.write_bytes(path.read_bytes())
+            files[f"config/{name}"] = copy
+    parts = tuple(part_of(name, path) for name, path in files.items())
+    return Manifest(__version__, now.astimezone(UTC), profile, schemas, counts, parts), files
+
+
+def figures(database: Path, *, called: Path | None = None) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the schema versions and the counts of a SQLite file, which may be of any release.
+
+    Raises StoreDamagedError, which names it as `called`, for a file that cannot be read or is no memory of
+    ragmem.
+    """
+    # A backup has no log beside it; what a restore has put aside may have one.
+    mode = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?{mode}", uri=True)) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            schemas = {"catalog": int(version)}
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if "migrations" in tables:
+                schemas |= dict(
+                    connection.execute("SELECT component, max(version) FROM migrations GROUP BY component")
+                )
+            # Before schema 8 the archive was called the trash.
+            named = {"archive": "archive" if "archive" in tables else "trash"}
+            counts = {
+                part: int(connection.execute(f"SELECT count(*) FROM {named.get(part, part)}").fetchone()[0])
+                for part in ("projects", "memories", "archive", "files")
+            }
+    except sqlite3.Error as error:
+        raise StoreDamagedError(
+            f'"{called or database}" is no sound memory of ragmem: {error}',
+            hint="`ragmem backup --list` names the backups",
+        ) from error
+    return schemas, counts
+
+
+def describe(path: Path) -> Backup:
+    """Return what is known of an archive, a database or a folder with one, whatever state it is in."""
+    file = path / DATABASE_NAME if path.is_dir() else path
+    status = file.stat()
+    found = Backup(path, datetime.fromtimestamp(status.st_mtime, UTC), status.st_size, {}, {})
+    try:
+        if file.name.endswith(SUFFIX):
+            manifest = read_manifest(file)
+            return replace(found, at=manifest.created_at, schemas=manifest.schemas, counts=manifest.counts)
+        schemas, counts = figures(file)
+    except StoreDamagedError as error:
+        return replace(found, problem=str(error))
+    return replace(found, schemas=schemas, counts=counts)
+
+
+def backups(places: Places) -> list[Backup]:
+    """Return what lies in the home's backups, the latest first; also copies made before a migration."""
+    return sorted(
+        (describe(path) for path in _paths(folder_of(places))), key=lambda one: one.at, reverse=True
+    )
+
+
+def _paths(folder: Path) -> Iterator[Path]:
+    if not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        whole = path.name.endswith(SUFFIX) or path.suffix == ".db"
+        if (whole and path.is_file()) or (
+            path.name.startswith(REPLACED) and (path / DATABASE_NAME).is_file()
+        ):
+            yield path
+
+
+def prune(places: Places, keep: int) -> list[Path]:
+    """Remove all but the latest archives of the home's backups; return which. Other files are left alone."""
+    archives = sorted(folder_of(places).glob(f"{PREFIX}*{SUFFIX}"), key=_age, reverse=True)
+    for path in archives[keep:]:
+        path.unlink()
+    return archives[keep:]
+
+
+def _age(path: Path) -> tuple[str, int, str]:
+    """Return what orders archives by the moment in their names, and those of one second by their number."""
+    moment, _, number = path.name.removeprefix(PREFIX).removesuffix(SUFFIX).partition("-")
+    return moment, int(number) if number.isdecimal() else 0, path.name

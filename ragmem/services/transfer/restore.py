@@ -1,0 +1,230 @@
+"""Put a backup in the home's place: verified first, switched in one step, what was there kept aside.
+
+The database is prepared beside the present one and renamed over it in the writers' queue, so that a process
+which is killed leaves the old memory or the new one. Readers and writers of other processes notice that
+the file is another (storage/sql/sqlite.py) and go on with the new one. The configuration follows file by
+file, each of them whole.
+"""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from ragmem.config.places import Places
+from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError, UsageError
+from ragmem.ports import Store
+from ragmem.services.processes.atomic_write import new_file, sync
+from ragmem.services.processes.progress import Progress
+from ragmem.services.processes.staging import workspace
+from ragmem.services.transfer.backup import REPLACED, folder_of, moment_name
+from ragmem.services.transfer.backup_file import CONFIG_FILES
+from ragmem.services.transfer.export_reading import ExportReader
+from ragmem.services.transfer.importing import import_export
+from ragmem.services.transfer.verifying import Config, Source, verify
+from ragmem.storage.activity.model_record import ACTIVE
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.catalog_export import Contents
+from ragmem.storage.sql.fair_lock import turn
+from ragmem.storage.sql.sqlite import DATABASE_NAME, LOCK_NAME
+from ragmem.storage.sql.sqlite_errors import translate
+
+KEPT = 3
+"""Replaced homes that are kept, the latest of them."""
+
+DERIVED = ("vectors",)
+"""Folders of the data that are made anew from the database."""
+
+_ADDRESSED = frozenset({"url", "key_variable", "options"})
+"""What of a model's recipe says whom to ask, and with whose key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What is in place now; `replaced` keeps what was there before, None where there was nothing."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    schemas: Mapping[str, int] = field(default_factory=dict)
+    replaced: Path | None = None
+
+
+def restore(
+    path: Path,
+    catalog: Catalog,
+    places: Places,
+    *,
+    open_store: Callable[[], Store],
+    usable: Callable[[Path], None],
+    agree: Callable[[Source], None],
+    dry_run: bool = False,
+    busy_timeout: float,
+    now: datetime,
+    progress: Progress,
+) -> Restored:
+    """Verify a backup and put it in the home's place, keeping what was there.
+
+    `agree` sees what was verified, and raises to keep everything as it is. A dry run ends there. The catalog
+    must not be in use by this process. See `verify` and `put_in_place` for what is raised.
+
+    An archive that holds an export, because its home had a shared database, is imported, into an empty memory
+    only: a database that others share is put back with its own tools. Raises UsageError for these two.
+    """
+    parent = places.data if places.data.is_dir() else None
+    if not dry_run:
+        places.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        parent = places.data
+    with workspace(parent or Path(tempfile.gettempdir())) as desk:
+        source = verify(path, desk, usable=usable)
+        if source.export is None and catalog.database.dialect != "sqlite":
+            raise UsageError(
+                f'"{path}" holds a database, and this memory lies in "{catalog.database.place}"',
+                hint="restore it into a home of its own, then `ragmem store migrate --to postgres` there",
+            )
+        if source.export is not None and catalog.exists():
+            catalog.prepare()
+            if Contents(catalog.database).counts()["memories"]:
+                raise UsageError(
+                    f'"{path}" holds an export, and "{catalog.database.place}" is not empty',
+                    hint="restore it into an empty home, or put the server's own backup back",
+                )
+        agree(source)
+        if dry_run:
+            return Restored(source.counts, source.schemas)
+        if source.export is not None:
+            with ExportReader(source.export) as reader:
+                import_export(catalog, open_store, reader, keep="incoming", now=now, progress=progress)
+            return Restored(source.counts, source.schemas)
+        return put_in_place(source, places, busy_timeout=busy_timeout, label=path.name, now=now)
+
+
+def put_in_place(
+    source: Source, places: Places, *, busy_timeout: float, label: str, now: datetime
+) -> Restored:
+    """Switch the home to a verified backup that holds a database.
+
+    Raises StoreBusyError where another process reads or writes for longer than `busy_timeout` seconds, and
+    StorageError where the home cannot be written; nothing has changed then.
+    """
+    fresh = source.database
+    _note(fresh.parent, label, now, trusted=source.config is not None)
+    try:
+        with turn(places.data / LOCK_NAME, timeout=busy_timeout):
+            replaced = _keep_aside(
+                places, with_config=source.config is not None, now=now, patience=busy_timeout
+            )
+            _drop_derived(places.data)
+            present = places.data / DATABASE_NAME
+            # Its content is in the file or kept aside; beside the new file it would be taken for its log.
+            for suffix in ("-wal", "-shm"):
+                present.with_name(f"{DATABASE_NAME}{suffix}").unlink(missing_ok=True)
+            fresh.replace(present)
+            sync(places.data)
+            _drop_derived(places.data)
+            if source.config is not None:
+                _switch_config(places.config, source.config)
+            _prune(folder_of(places))
+    except OSError as error:
+        raise StorageError(
+            f'cannot restore into "{places.data}": {(error.strerror or str(error)).lower()}',
+            hint="check free space and permissions; the memory is the former one or the restored one",
+        ) from error
+    return Restored(source.counts, source.schemas, replaced)
+
+
+def _note(folder: Path, label: str, now: datetime, *, trusted: bool) -> None:
+    """Write the restore into the log of what will be restored, and leave the file whole and durable."""
+    catalog = Catalog.at(folder)
+    catalog.prepare()
+    if not trusted and (active := catalog.models.read(ACTIVE)) is not None:
+        # It may be a stranger's: no question, and no key of this machine, goes where it says.
+        recipe = {name: value for name, value in active.recipe.items() if name not in _ADDRESSED}
+        catalog.models.write(ACTIVE, replace(active, recipe=recipe))
+    catalog.log.write("restore", {"from": label}, now=now)
+    catalog.close()
+    with closing(sqlite3.connect(folder / DATABASE_NAME)) as connection:
+        # One file without a log, which is what can be renamed.
+        connection.execute("PRAGMA journal_mode=DELETE")
+    sync(folder / DATABASE_NAME)
+
+
+def _keep_aside(places: Places, *, with_config: bool, now: datetime, patience: float) -> Path | None:
+    """Keep the present database and configuration in a folder of their own; return it, None for nothing."""
+    present = places.data / DATABASE_NAME
+    if not present.is_file():
+        return None
+    _empty_log(present, patience)
+    backups = folder_of(places)
+    backups.mkdir(mode=0o700, exist_ok=True)
+    for left in backups.glob(f".{REPLACED}*"):
+        # Of a restore that was killed: in the queue there is no other one.
+        shutil.rmtree(left)
+    name = f"{REPLACED}{moment_name(now)}"
+    number = 1
+    while (backups / name).exists():
+        number += 1
+        name = f"{REPLACED}{moment_name(now)}-{number}"
+    draft = backups / f".{name}"
+    draft.mkdir(mode=0o700)
+    # A link keeps the file for those who still read it, and costs nothing.
+    try:
+        os.link(present, draft / DATABASE_NAME)
+    except OSError:
+        shutil.copy2(present, draft / DATABASE_NAME)
+    log = present.with_name(f"{DATABASE_NAME}-wal")
+    if log.is_file() and log.stat().st_size:
+        shutil.copy2(log, draft / log.name)
+    if with_config:
+        (draft / "config").mkdir(mode=0o700)
+        for file in CONFIG_FILES:
+            if (places.config / file).is_file():
+                shutil.copy2(places.config / file, draft / "config" / file)
+    for path in (*draft.rglob("*"), draft):
+        sync(path)
+    draft.rename(backups / name)
+    sync(backups)
+    return backups / name
+
+
+def _prune(backups: Path) -> None:
+    kept = sorted(backups.glob(f"{REPLACED}*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in kept[KEPT:]:
+        shutil.rmtree(path)
+
+
+def _empty_log(present: Path, patience: float) -> None:
+    """Bring the database's log into its file, which then is all there is; a damaged one stays as it is."""
+    try:
+        with closing(sqlite3.connect(present, timeout=patience)) as connection:
+            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error as error:
+        problem = translate(error, present)
+        # Damage may be why a backup is wanted: its log is kept beside it.
+        if isinstance(problem, StoreDamagedError):
+            return
+        raise problem from error
+    if busy:
+        raise StoreBusyError(
+            f"another process has been reading for {patience:g} s", hint="end it, then restore again"
+        )
+
+
+def _drop_derived(data: Path) -> None:
+    for name in DERIVED:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(data / name)
+
+
+def _switch_config(folder: Path, config: Config) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in CONFIG_FILES:
+        if name in config:
+            with new_file(folder / name, force=True) as file:
+                file.write(config[name])
+        else:
+            (folder / name).unlink(missing_ok=True)
+    sync(folder)

@@ -1,0 +1,350 @@
+"""Copy the whole memory from one store to another, and verify that it is the same there.
+
+The source is only read. What is equal in the target is left alone, so that a copy which was interrupted goes
+on when it is run again.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from ragmem.domain.model import Chunk, Memory, Record, State
+from ragmem.errors import BackendError, StorageError, UsageError
+from ragmem.ports import Embedder, LanguageModel, Models, Role, Store
+from ragmem.services.ingestion.entity_names import learn
+from ragmem.services.ingestion.index import BATCH, index, index_pending, records_of
+from ragmem.services.processes.progress import Progress, Silent
+from ragmem.services.transfer import export_lines as form
+from ragmem.services.transfer.exporting import export
+from ragmem.services.transfer.transfer_sessions import copy_sessions
+from ragmem.storage.activity.model_record import ACTIVE
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.catalog_export import Contents
+from ragmem.storage.maintenance.lifecycle_export import LifeContents
+from ragmem.storage.sql.batches import batches
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SAMPLE = 20
+"""Memories whose beginning is searched for at both ends."""
+
+QUESTION_LENGTH = 200
+
+TOLERANCE = 0.02
+"""By how much the scores of two stores may differ for one text: one keeps a byte of each dimension."""
+
+MISSES = 0.1
+"""Share of the sample that may be answered otherwise, for texts that lie equally near."""
+
+Item = tuple[Memory, tuple[Chunk, ...]]
+
+
+@runtime_checkable
+class KeepsVectors(Protocol):
+    """A store that can tell the vectors it has."""
+
+    def vectors(self, records: Sequence[Record]) -> "Mapping[str, NDArray[np.float32]]":
+        """Return text -> vector, as far as they are stored and of the configured model."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a copy; `open_store` is called when vectors and graph are wanted."""
+
+    catalog: Catalog
+    open_store: Callable[[], Store]
+
+
+@dataclass(slots=True)
+class Transferred:
+    """What was done: memories written, left as they were, indexed; texts whose vectors were taken over.
+
+    `asked` questions were put to both ends and `agreed` had the same memory on top; none is asked where an
+    end cannot be searched, and `note` says why.
+    """
+
+    written: int = 0
+    unchanged: int = 0
+    indexed: int = 0
+    reused: int = 0
+    embedded: int = 0
+    asked: int = 0
+    agreed: int = 0
+    sha256: str = ""
+    note: str = ""
+
+
+class ReusingModels:
+    """Models whose embedder is not asked for what has a vector already; `vectors` is text -> vector."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self.vectors: dict[str, NDArray[np.float32]] = {}
+        self.reused = 0
+        self.embedded = 0
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder behind the known vectors."""
+        return _ReusingEmbedder(self._models.embedder, self)
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The language model as it is."""
+        return self._models.language_model
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the models' files."""
+        return self._models.check()
+
+    def close(self) -> None:
+        """Close the models."""
+        self._models.close()
+
+
+class _ReusingEmbedder:
+    def __init__(self, embedder: Embedder, known: ReusingModels) -> None:
+        self._embedder = embedder
+        self._known = known
+
+    @property
+    def model_id(self) -> str:
+        return self._embedder.model_id
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
+        import numpy as np  # noqa: PLC0415 - only a copy needs it here
+
+        known = self._known.vectors if role == "document" else {}
+        missing = [text for text in texts if text not in known]
+        made = iter(self._embedder.embed(missing, role=role)) if missing else iter(())
+        if role == "document":
+            self._known.reused += len(texts) - len(missing)
+            self._known.embedded += len(missing)
+        rows = [known[text] if text in known else next(made) for text in texts]
+        return np.asarray(rows, np.float32).reshape(len(rows), self.dimensions)
+
+
+def transfer(
+    source: End,
+    target: End,
+    *,
+    models: ReusingModels,
+    merge: bool = False,
+    now: datetime,
+    progress: Progress,
+) -> Transferred:
+    """Copy projects, memories, archive, seen files, log and sessions, index the target, verify it.
+
+    `models` are those that the target's store embeds with. Both ends may have one catalog, where only vectors
+    and graph move. Raises UsageError where the target holds other memories and not `merge`, StorageError
+    where it is not the same in the end.
+    """
+    same = source.catalog.database.place == target.catalog.database.place
+    done = Transferred()
+    if not same:
+        target.catalog.prepare()
+        _refuse_others(source, target, merge=merge)
+        _copy(source, target, done, progress, merge=merge, now=now)
+        _copy_extractions(source, target, merge=merge)
+        target.catalog.names.write_apart(source.catalog.names.apart())
+        copy_sessions(source.catalog, target.catalog, now=now)
+        if target.catalog.models.read(ACTIVE) is None:
+            # What opens the model of these vectors; nothing else there may know it.
+            target.catalog.models.write(ACTIVE, source.catalog.models.read(ACTIVE))
+    _index(source, target, models, done, progress, same=same)
+    done.reused, done.embedded = models.reused, models.embedded
+    if not same:
+        done.sha256 = _verify_contents(source, target, merge=merge, now=now)
+        detail = {"from": source.catalog.database.place, "memories": done.written}
+        target.catalog.log.write("migrate", detail, now=now)
+    _verify_store(source, target)
+    _compare_searches(source, target, done)
+    return done
+
+
+def plan(source: End, target: End, *, merge: bool = False) -> dict[str, int]:
+    """Return how much would be copied, changing nothing; raises UsageError as `transfer` does."""
+    if target.catalog.exists():
+        _refuse_others(source, target, merge=merge)
+    return Contents(source.catalog.database).counts()
+
+
+def _refuse_others(source: End, target: End, *, merge: bool) -> None:
+    others = target.catalog.memories.ids() - source.catalog.memories.ids()
+    if others and not merge:
+        raise UsageError(
+            f'"{target.catalog.database.place}" holds {len(others):,}'
+            f" {'memory that is' if len(others) == 1 else 'memories that are'} not in"
+            f' "{source.catalog.database.place}"',
+            hint="--merge adds to them; else choose an empty place",
+        )
+
+
+def _copy(
+    source: End, target: End, done: Transferred, progress: Progress, *, merge: bool, now: datetime
+) -> None:
+    here, there = Contents(source.catalog.database), Contents(target.catalog.database)
+    with source.catalog.database.read():
+        progress.begin("copy", here.counts()["memories"])
+        if not merge:
+            there.clear_ties()
+        there.write_projects(here.projects(), replace=True)
+        for batch in batches(here.memories(), BATCH):
+            _copy_batch(target, there, batch, done)
+            progress.advance(len(batch))
+        for archived in batches(source.catalog.archive.each(), BATCH):
+            target.catalog.archive.write(archived)
+        _copy_lives(source, target, merge=merge, now=now)
+        there.write_ties((*here.aliases(), *here.moves(), *here.forgotten()))
+        there.write_files(here.files())
+        there.write_log(here.log())
+
+
+def _copy_lives(source: End, target: End, *, merge: bool, now: datetime) -> None:
+    """Copy what the lifecycle knows; a copy has just that, and not what an earlier one left there."""
+    there = LifeContents(target.catalog.database)
+    with target.catalog.database.write():
+        if not merge:
+            there.clear()
+        there.write(LifeContents(source.catalog.database).each(), now=now)
+
+
+def _copy_extractions(source: End, target: End, *, merge: bool) -> None:
+    """Copy what language models found, which was paid for, and let what is indexed already learn of it."""
+    here, there = source.catalog.extractions, target.catalog.extractions
+    added = sum(there.write_rows(rows) for rows in batches(here.rows()))
+    choice = there.choice() if merge else here.choice()
+    if added or choice != there.choice():
+        there.choose(choice, again=target.catalog.memories.ids(states=[State.INDEXED]))
+
+
+def _copy_batch(target: End, there: Contents, batch: Sequence[Item], done: Transferred) -> None:
+    with target.catalog.database.write():
+        known = target.catalog.memories.get(memory.id for memory, _ in batch)
+        changed = [
+            (_pending(memory), chunks)
+            for memory, chunks in batch
+            if memory.id not in known or _pending(known[memory.id]) != _pending(memory)
+        ]
+        there.write_memories(changed)
+    done.written += len(changed)
+    done.unchanged += len(batch) - len(changed)
+
+
+def _pending(memory: Memory) -> Memory:
+    """Return a memory as it is before its vectors are made."""
+    return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
+
+
+def _index(
+    source: End, target: End, models: ReusingModels, done: Transferred, progress: Progress, *, same: bool
+) -> None:
+    store, memories = target.open_store(), target.catalog.memories
+    present = store.memory_ids()
+    ids = memories.ids(states=[State.INDEXED, State.PENDING])
+    if not same:
+        # With one catalog its states are those of the other store.
+        ids -= present & memories.ids(states=[State.INDEXED])
+    # Also of an earlier copy what was forgotten since.
+    unwanted = present - memories.ids(states=[State.INDEXED, State.PENDING])
+    if unwanted:
+        store.delete(sorted(unwanted))
+    origin = _origin(source, done)
+    contents = Contents(target.catalog.database)
+    progress.begin("index", len(ids))
+    for batch in batches(sorted(ids), BATCH):
+        items = list(contents.of(batch))
+        if not same:
+            learn(target.catalog, items)
+        records = records_of(target.catalog, items)
+        models.vectors = dict(origin.vectors(records)) if origin is not None else {}
+        if same:
+            store.put(records)
+        else:
+            index(target.catalog, store, records)
+        done.indexed += len(records)
+        progress.advance(len(batch))
+    # A later batch may have told that a name of an earlier one has another node.
+    index_pending(target.catalog, store)
+    models.vectors = {}
+
+
+def _origin(source: End, done: Transferred) -> KeepsVectors | None:
+    try:
+        store = source.open_store()
+    except BackendError as error:
+        done.note = f"the vectors were made anew: {error}"
+        return None
+    return store if isinstance(store, KeepsVectors) else None
+
+
+def _verify_contents(source: End, target: End, *, merge: bool, now: datetime) -> str:
+    """Compare all that both ends hold; return the hash that stands for it, none after a merge."""
+    if not merge:
+        hashes = [export(end.catalog, len, now=now, progress=Silent()).sha256 for end in (source, target)]
+        if hashes[0] == hashes[1]:
+            return hashes[0]
+    there = Contents(target.catalog.database)
+    for batch in batches(Contents(source.catalog.database).memories(), BATCH):
+        ids = [memory.id for memory, _ in batch]
+        copies = _lines(there.of(ids))
+        for identifier, line in _lines(batch).items():
+            if copies.get(identifier) != line:
+                raise _differs(target, f'the memory "{identifier}" is another there')
+    if not merge:
+        raise _differs(target, "projects, archive, lives or seen files are others there")
+    return ""
+
+
+def _lines(items: Iterable[Item]) -> dict[str, str]:
+    return {
+        memory.id: hashlib.sha256(form.dump(form.memory_line(memory, chunks))).hexdigest()
+        for memory, chunks in items
+    }
+
+
+def _verify_store(source: End, target: End) -> None:
+    wanted = source.catalog.memories.ids(states=[State.INDEXED, State.PENDING])
+    missing = wanted - target.open_store().memory_ids()
+    if missing:
+        raise _differs(target, f"{len(missing):,} memories are not indexed there")
+
+
+def _differs(target: End, what: str) -> StorageError:
+    return StorageError(
+        f'the copy in "{target.catalog.database.place}" is not the same: {what}',
+        hint="was the memory written meanwhile? run the command again; the source is untouched",
+    )
+
+
+def _compare_searches(source: End, target: End, done: Transferred) -> None:
+    ids = sorted(source.catalog.memories.ids(states=[State.INDEXED]))
+    step = max(1, len(ids) // SAMPLE)
+    for memory in source.catalog.memories.get(ids[::step][:SAMPLE]).values():
+        question = memory.indexed_text[:QUESTION_LENGTH]
+        try:
+            found, copied = (
+                end.open_store().search(question, limit=1, projects=[memory.scope.project])
+                for end in (source, target)
+            )
+        except BackendError as error:
+            done.note = done.note or f"searches were not compared: {error}"
+            return
+        if not found:
+            continue
+        done.asked += 1
+        # Of two texts that are equally near, either may be on top.
+        done.agreed += bool(copied) and (
+            copied[0].memory_id == found[0].memory_id or abs(copied[0].score - found[0].score) <= TOLERANCE
+        )
+    if done.agreed < done.asked * (1 - MISSES):
+        raise _differs(target, f"of {done.asked} searches only {done.agreed} give the same")

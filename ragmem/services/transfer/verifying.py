@@ -1,0 +1,107 @@
+"""Take a backup out and check all of it: hashes, pages, counts, and whether this ragmem can use it."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragmem.errors import NotFoundError, SourceError, StoreDamagedError, UsageError
+from ragmem.services.transfer.backup import figures
+from ragmem.services.transfer.backup_file import CONFIG_FILES, DATABASE, EXPORT, read_archive
+from ragmem.storage.sql.backups import copy_database
+from ragmem.storage.sql.sqlite import DATABASE_NAME
+
+_SQLITE = b"SQLite format 3\0"
+_GZIP = b"\x1f\x8b"
+
+Config = Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A verified backup, taken out: a database or an export, and the configuration (None: it has none)."""
+
+    folder: Path
+    counts: Mapping[str, int]
+    schemas: Mapping[str, int]
+    config: Config | None = None
+
+    @property
+    def database(self) -> Path:
+        """Where the database lies."""
+        return self.folder / DATABASE
+
+    @property
+    def export(self) -> Path | None:
+        """Where the export lies that stands for a database of another sort."""
+        path = self.folder / EXPORT
+        return path if path.exists() else None
+
+
+def verify(path: Path, desk: Path, *, usable: Callable[[Path], None]) -> Source:
+    """Take a backup out into a folder and check all of it: hashes, pages, schema, counts.
+
+    It may be an archive, a database, or a folder that a restore has put aside. `usable` gets the folder of
+    the database and raises StoreDamagedError where this ragmem cannot use it. Raises StoreDamagedError for
+    what is damaged, or was written by a newer ragmem.
+    """
+    config: Config | None = None
+    manifest = None
+    (desk / "data").mkdir(mode=0o700)
+    if path.is_dir():
+        if not (path / DATABASE_NAME).is_file():
+            raise UsageError(f'the folder "{path}" holds no {DATABASE_NAME}', hint="ragmem backup --list")
+        copy_database(path / DATABASE_NAME, desk / DATABASE)
+        config = _config_in(path / "config")
+    else:
+        head = _head(path)
+        if head.startswith(_GZIP):
+            manifest = read_archive(path, desk)
+            config = _config_in(desk / "config")
+        elif head == _SQLITE:
+            copy_database(path, desk / DATABASE)
+        else:
+            raise StoreDamagedError(
+                f'"{path}" is no backup: neither an archive nor a database',
+                hint="`ragmem import` takes an export; `ragmem backup --list` names the backups",
+            )
+    if manifest is not None and not manifest.has_database:
+        return Source(desk, manifest.counts, manifest.schemas, config)
+    schemas, counts = figures(desk / DATABASE, called=path)
+    _check_pages(path, desk / DATABASE)
+    if manifest is not None and dict(manifest.counts) != counts:
+        raise StoreDamagedError(
+            f'"{path}" holds other counts than its manifest says', hint="ragmem backup --list"
+        )
+    usable(desk / "data")
+    return Source(desk, counts, schemas, config)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE))
+    except FileNotFoundError:
+        raise NotFoundError(
+            f'there is no file "{path}"', hint="`ragmem backup --list` names the backups"
+        ) from None
+    except OSError as error:
+        raise SourceError(f'cannot read "{path}": {(error.strerror or "").lower()}') from error
+
+
+def _config_in(folder: Path) -> Config:
+    return {name: (folder / name).read_bytes() for name in CONFIG_FILES if (folder / name).is_file()}
+
+
+def _check_pages(path: Path, database: Path) -> None:
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            problems = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
+    except sqlite3.Error as error:
+        problems = [str(error)]
+    if problems != ["ok"]:
+        raise StoreDamagedError(
+            f'the database in "{path}" is damaged: {" ".join(problems[0].split())}',
+            hint="`ragmem backup --list` names the others; nothing was changed",
+        )

@@ -1,0 +1,1 @@
+"""Search for near vectors."""

@@ -1,0 +1,156 @@
+"""What `connect` has put where: the record by which `disconnect` takes out exactly that."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ragmem.assistants.json_wiring import Insertion, Wiring
+from ragmem.errors import ConfigError, StorageError
+from ragmem.services.processes.atomic_write import new_file
+
+FILE, FOLDER = "connections.json", "connections"
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file that was changed: what was put in, whether it and which folders were made for it."""
+
+    path: Path
+    form: str
+    wiring: Wiring
+    created: bool
+    folders: tuple[Path, ...]
+    digest: str
+    """Hash of the file as we left it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """An assistant that is connected, for the person or in a project (`root`)."""
+
+    assistant: str
+    scope: str
+    root: str
+    at: str
+    version: str
+    files: tuple[FileRecord, ...]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What there is one connection for."""
+        return self.assistant, self.scope, self.root
+
+
+@dataclass(slots=True)
+class Record:
+    """All connections of one home; kept where the state is, because they belong to this machine."""
+
+    folder: Path
+    connections: list[Connection] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, folder: Path) -> "Record":
+        """Return what is recorded in this folder of state; raises ConfigError for a file that is not ours."""
+        path = folder / FILE
+        try:
+            document = json.loads(path.read_bytes())
+            return cls(folder, [_connection(one) for one in document["connections"]])
+        except FileNotFoundError:
+            return cls(folder)
+        except OSError as error:
+            raise ConfigError(f'cannot read "{path}": {(error.strerror or str(error)).lower()}') from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(
+                f'"{path}" cannot be read as the record of connections',
+                hint="move it away: what is connected is then found by its commands",
+            ) from error
+
+    def find(self, assistant: str, scope: str, root: str) -> Connection | None:
+        """Return the connection of this assistant in this scope."""
+        return next((one for one in self.connections if one.key == (assistant, scope, root)), None)
+
+    def put(self, connection: Connection) -> None:
+        """Take a connection in, in the place of what was recorded of it."""
+        self.drop(connection.key)
+        self.connections.append(connection)
+
+    def drop(self, key: tuple[str, str, str]) -> None:
+        """Forget a connection."""
+        self.connections = [one for one in self.connections if one.key != key]
+
+    def write(self) -> None:
+        """Put the record in its place, durably; raises StorageError where it cannot be written."""
+        if not self.connections:
+            (self.folder / FILE).unlink(missing_ok=True)
+            return
+        document = {"schema": SCHEMA, "connections": [_plain(one) for one in self.connections]}
+        with new_file(self.folder / FILE, force=True) as file:
+            file.write(json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
+
+    def keep(self, path: Path, text: str) -> Path:
+        """Keep a file as it was before it was first changed; returns where."""
+        place = self._kept(path)
+        try:
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f'cannot write in "{self.folder}": {str(error.strerror).lower()}') from error
+        with new_file(place, force=True) as file:
+            file.write(text.encode())
+        return place
+
+    def kept(self, path: Path) -> Path | None:
+        """Return where a file is kept as it was before."""
+        place = self._kept(path)
+        return place if place.is_file() else None
+
+    def forget(self, paths: Sequence[Path]) -> None:
+        """Remove what was kept of these files."""
+        for path in paths:
+            self._kept(path).unlink(missing_ok=True)
+        with suppress(OSError):  # others are kept there still, or none ever was
+            (self.folder / FOLDER).rmdir()
+
+    def _kept(self, path: Path) -> Path:
+        return self.folder / FOLDER / f"{digest(str(path))[:12]}-{path.name}"
+
+
+def digest(text: str) -> str:
+    """Return a text's hash."""
+    return sha256(text.encode()).hexdigest()
+
+
+def _plain(connection: Connection) -> dict[str, Any]:
+    return asdict(connection) | {
+        "files": [
+            {
+                "path": str(one.path),
+                "form": one.form,
+                "created": one.created,
+                "folders": [str(folder) for folder in one.folders],
+                "digest": one.digest,
+                "made": sorted(one.wiring.made),
+                "insertions": [[put.left, put.text] for put in one.wiring.insertions],
+            }
+            for one in connection.files
+        ]
+    }
+
+
+def _connection(value: dict[str, Any]) -> Connection:
+    files = tuple(
+        FileRecord(
+            Path(one["path"]),
+            one["form"],
+            Wiring(tuple(Insertion(*put) for put in one["insertions"]), frozenset(one["made"])),
+            bool(one["created"]),
+            tuple(Path(folder) for folder in one["folders"]),
+            one["digest"],
+        )
+        for one in value["files"]
+    )
+    return Connection(value["assistant"], value["scope"], value["root"], value["at"], value["version"], files)

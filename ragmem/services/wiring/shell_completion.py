@@ -1,0 +1,248 @@
+"""Tab in bash, zsh and fish: where each shell looks for completions by itself, and what is put there."""
+
+import importlib.metadata
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import ragmem
+from ragmem.config.places import shipped
+from ragmem.errors import ConfigError, StorageError, UsageError
+
+ShellName = Literal["bash", "zsh", "fish"]
+Change = Literal["written", "unchanged", "removed", "absent"]
+StartUpChange = Literal["", "needed", "written", "there", "removed", "left"]
+
+SCRIPTS: dict[ShellName, tuple[str, str]] = {
+    "bash": ("completions/ragmem.bash", "share/bash-completion/completions/ragmem"),
+    "zsh": ("completions/_ragmem", "share/zsh/site-functions/_ragmem"),
+    "fish": ("completions/ragmem.fish", "share/fish/vendor_completions.d/ragmem.fish"),
+}
+"""Per shell: the script in a checkout, and where a wheel has it below the prefix of its environment."""
+
+OURS = b"Completion of ragmem in "
+"""Stands in the second line of each script, by which an older one is known."""
+
+BEGIN, END = "# >>> completion of ragmem >>>", "# <<< completion of ragmem <<<"
+
+BASH_COMPLETION = (
+    "usr/share/bash-completion/bash_completion",
+    "usr/local/share/bash-completion/bash_completion",
+    "usr/local/etc/profile.d/bash_completion.sh",
+    "opt/homebrew/etc/profile.d/bash_completion.sh",
+    "opt/local/etc/profile.d/bash_completion.sh",
+    "etc/bash_completion",
+)
+"""Where the package lies that loads completions of bash when they are first needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What is, or would be, done for one shell; nothing is done before `carry_out`.
+
+    `start_up` is the file in which `lines` must stand for the shell to find `file`; without lines it finds it
+    by itself. `start_up_change` is empty where there are none, "needed" where a person has to add them,
+    "left" where a person has to take them out.
+    """
+
+    shell: ShellName
+    file: Path
+    change: Change
+    start_up: Path
+    lines: tuple[str, ...] = ()
+    start_up_change: StartUpChange = ""
+    text: bytes = b""
+
+
+def script_of(shell: ShellName) -> bytes:
+    """Return the completion script of a shell; raises ConfigError where the installation lacks it."""
+    name, installed = SCRIPTS[shell]
+    try:
+        return shipped(name).read_bytes()
+    except ConfigError:
+        # The wheel puts it where shells look that share its prefix, outside of the package.
+        recorded = [
+            Path(str(file.locate()))
+            for file in importlib.metadata.files("ragmem") or ()
+            if file.as_posix().endswith(installed)
+        ]
+        # `pip install --target` moves it after having written down where it is.
+        for place in (*recorded, Path(ragmem.__file__).parents[1] / installed):
+            if place.is_file():
+                return place.read_bytes()
+        raise
+
+
+def shell_in_use(parent: str, environ: Mapping[str, str]) -> ShellName:
+    """Return the shell that has started ragmem, the process `parent`, else the person's login shell.
+
+    Raises UsageError where neither is one of the three.
+    """
+    for one in (parent.removeprefix("-"), environ.get("SHELL", "")):
+        for known in SCRIPTS:
+            if Path(one).name == known:
+                return known
+    raise UsageError(
+        "your shell is none of bash, zsh and fish", hint="name one: ragmem completions install bash"
+    )
+
+
+def place_of(shell: ShellName, environ: Mapping[str, str], *, home: Path) -> Path:
+    """Return where a shell looks for a person's completions; a relative XDG variable is ignored."""
+    if shell == "fish":
+        return _folder(environ, "XDG_CONFIG_HOME", home / ".config") / "fish" / "completions" / "ragmem.fish"
+    data = _folder(environ, "XDG_DATA_HOME", home / ".local" / "share")
+    if shell == "zsh":
+        return data / "zsh" / "site-functions" / "_ragmem"
+    # Newer versions of bash-completion take several folders.
+    own = environ.get("BASH_COMPLETION_USER_DIR", "").split(":")[0]
+    return (Path(own) if own.startswith("/") else data / "bash-completion") / "completions" / "ragmem"
+
+
+def _folder(environ: Mapping[str, str], variable: str, default: Path) -> Path:
+    value = environ.get(variable, "")
+    return Path(value) if value.startswith("/") else default
+
+
+def installation(
+    shell: ShellName,
+    environ: Mapping[str, str],
+    *,
+    home: Path,
+    edit: bool = False,
+    root: Path = Path("/"),
+) -> Installation:
+    """Return what installing the completion of a shell does; `edit` puts the lines into the start-up file.
+
+    Raises UsageError where a file lies there that is not ours.
+    """
+    file, text = place_of(shell, environ, home=home), script_of(shell)
+    change: Change = "unchanged" if _present(file) == text else "written"
+    start_up, lines = _start_up(shell, file, environ, home=home, root=root)
+    if not lines:
+        return Installation(shell, file, change, start_up, text=text)
+    there: StartUpChange = (
+        "there" if _is_named(file, start_up, home=home) else "written" if edit else "needed"
+    )
+    return Installation(shell, file, change, start_up, lines, there, text)
+
+
+def removal(shell: ShellName, environ: Mapping[str, str], *, home: Path, edit: bool = False) -> Installation:
+    """Return what taking the completion of a shell away does; `edit` takes our lines from the start-up file.
+
+    Raises UsageError where a file lies there that is not ours, and where nothing tells where our lines end.
+    """
+    file = place_of(shell, environ, home=home)
+    change: Change = "absent" if _present(file) is None else "removed"
+    start_up, lines = _start_up(shell, file, environ, home=home, root=Path("/"))
+    marked = BEGIN in _read(start_up)
+    left: StartUpChange = "" if not marked else "removed" if edit else "left"
+    if left == "removed":
+        _without_block(start_up)
+    return Installation(shell, file, change, start_up, lines if marked else (), left)
+
+
+def carry_out(plan: Installation) -> None:
+    """Do it; raises StorageError where a file cannot be written."""
+    from ragmem.services.processes.atomic_write import new_file  # noqa: PLC0415 - only what writes needs it
+
+    try:
+        if plan.change == "written":
+            plan.file.parent.mkdir(parents=True, exist_ok=True)
+            with new_file(plan.file, force=True) as draft:
+                draft.write(plan.text)
+        elif plan.change == "removed":
+            plan.file.unlink(missing_ok=True)
+        if plan.start_up_change == "written":
+            text = _read(plan.start_up)
+            block = "\n".join((BEGIN, *plan.lines, END))
+            _rewrite(plan.start_up, text + ("" if not text or text.endswith("\n") else "\n") + block + "\n")
+        elif plan.start_up_change == "removed":
+            _rewrite(plan.start_up, _without_block(plan.start_up))
+    except OSError as error:
+        raise StorageError(
+            f'cannot write "{error.filename or plan.file}": {(error.strerror or str(error)).lower()}',
+            hint="check its permissions, or take the script yourself: ragmem completions show",
+        ) from error
+
+
+def _present(file: Path) -> bytes | None:
+    """Return the script that lies there, or None; raises UsageError where it is somebody else's file."""
+    if file.is_dir():
+        raise UsageError(f'"{file}" is a folder', hint="move it away")
+    if not file.exists():
+        return None
+    text = file.read_bytes()
+    if OURS not in text[:200]:
+        raise UsageError(f'"{file}" is not ours', hint="move it away, or keep it: ragmem completions show")
+    return text
+
+
+def _start_up(
+    shell: ShellName, file: Path, environ: Mapping[str, str], *, home: Path, root: Path
+) -> tuple[Path, tuple[str, ...]]:
+    """Return the start-up file of a shell, and the lines without which it does not find the completion."""
+    quoted = "'" + str(file).replace("'", "'\\''") + "'"
+    if shell == "fish":
+        return _folder(environ, "XDG_CONFIG_HOME", home / ".config") / "fish" / "config.fish", ()
+    if shell == "zsh":
+        folder = "'" + str(file.parent).replace("'", "'\\''") + "'"
+        lines = (
+            f"fpath=({folder} $fpath)",
+            "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }",
+            "autoload -Uz _ragmem && compdef _ragmem ragmem",
+        )
+        return _folder(environ, "ZDOTDIR", home) / ".zshrc", lines
+    start_up = home / ".bashrc"
+    if any((root / place).exists() for place in BASH_COMPLETION):
+        return start_up, ()
+    return start_up, (f". {quoted}",)
+
+
+def _is_named(file: Path, start_up: Path, *, home: Path) -> bool:
+    """Tell whether a person's start-up file names the completion or its folder, in whatever words."""
+    shown = [str(file.parent)]
+    if file.is_relative_to(home):
+        below = file.parent.relative_to(home)
+        shown += [f"~/{below}", f"$HOME/{below}", f"${{HOME}}/{below}"]
+    lines = (line for line in _read(start_up).splitlines() if not line.lstrip().startswith("#"))
+    return any(place in line for line in lines for place in shown)
+
+
+def _read(path: Path) -> str:
+    # As bytes, because a text would lose the ends of lines of other systems.
+    return path.read_bytes().decode("utf-8", "surrogateescape") if path.is_file() else ""
+
+
+def _rewrite(path: Path, text: str) -> None:
+    """Replace a person's file in one step, durably, with its permissions, where a link leads."""
+    place = path.resolve()
+    descriptor, draft = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+            file.flush()
+            os.fsync(descriptor)
+        if place.exists():
+            shutil.copymode(place, draft)
+        Path(draft).replace(place)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _without_block(path: Path) -> str:
+    """Return the text of a file without our lines; raises UsageError where their end is missing."""
+    kept: list[str] = []
+    within = False
+    for line in _read(path).splitlines(keepends=True):
+        within = within or line.strip() == BEGIN
+        if not within:
+            kept.append(line)
+        within = within and line.strip() != END
+    if within:
+        raise UsageError(f'"{path}" has no line "{END}"', hint=f'take out by hand what follows "{BEGIN}"')
+    return "".join(kept)

@@ -1,0 +1,1 @@
+"""Log, sessions, transcripts, usage, injections."""

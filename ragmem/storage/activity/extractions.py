@@ -1,0 +1,207 @@
+"""What language models found in texts: each answer is kept by its text, so that it is paid for once."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import orjson
+
+from ragmem.domain.model import Entity, Relation, State, digest
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.rows import to_stamp
+
+if TYPE_CHECKING:
+    from ragmem.domain.entities.extraction_answer import Answer
+
+By = Literal["rules", "llm", "both"]
+
+_CHOICE = "extraction"
+_FINISHED = "extraction_finished"
+"""Keys in `meta`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who finds entities and relations: by rules, or with the answers of a model (its name and prompt)."""
+
+    by: By = "rules"
+    model: str = ""
+
+
+RULES = Choice()
+
+
+class Extractions:
+    """The answers, and whose of them the store has.
+
+    The choice stands in the database, and not in the settings of whoever writes, so that every command makes
+    the same record of the same memory.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def choice(self) -> Choice:
+        """Return whose extractions records are made of; by rules where nobody has chosen."""
+        value = self._meta(_CHOICE)
+        return _read_choice(value) if value else RULES
+
+    def choose(self, choice: Choice, *, again: Iterable[str]) -> None:
+        """Change whose extractions records are made of; the memories of `again` wait to be put once more."""
+        value = orjson.dumps({"by": choice.by, "model": choice.model}).decode()
+        with self._database.write() as connection:
+            _write_meta(connection, _CHOICE, value)
+            _let_wait(connection, again)
+
+    def standing(self, model: str) -> str:
+        """Return what stands for a model and the chunks of all indexed memories as they are now.
+
+        It costs a fraction of looking at the texts. What has the same standing has the same texts, but for
+        headings above them.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT c.id FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = ? ORDER BY c.id",
+                (State.INDEXED.value,),
+            )
+            return digest(model, *(key for (key,) in rows))
+
+    def finished(self) -> str:
+        """Return the standing at which a model had been asked about every text; "" where none ever had."""
+        return self._meta(_FINISHED)
+
+    def finish(self, standing: str) -> None:
+        """Remember that every text of a standing was asked about."""
+        with self._database.write() as connection:
+            _write_meta(connection, _FINISHED, standing)
+
+    def _meta(self, key: str) -> str:
+        with self._database.read() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def keep(
+        self, model: str, answers: "Mapping[str, Answer]", *, again: Iterable[str], now: datetime
+    ) -> None:
+        """Write the answers of a model by the keys of their texts; the memories of `again` wait to be put.
+
+        Both in one transaction, so that a killed run asks nothing twice and forgets no memory.
+        """
+        with self._database.write() as connection:
+            connection.executemany(
+                "INSERT INTO extractions (text_hash, model, valid, data, made_at) VALUES (?,?,?,?,?)"
+                " ON CONFLICT (text_hash, model) DO UPDATE SET valid = excluded.valid, data = excluded.data,"
+                " made_at = excluded.made_at",
+                [
+                    (key, model, int(answer.valid), _dump(answer), to_stamp(now))
+                    for key, answer in answers.items()
+                ],
+            )
+            _let_wait(connection, again)
+
+    def let_wait(self, memory_ids: Iterable[str]) -> None:
+        """Let memories wait to be put once more, those of them that are indexed."""
+        with self._database.write() as connection:
+            _let_wait(connection, memory_ids)
+
+    def answers(self, model: str, keys: Iterable[str]) -> "dict[str, Answer]":
+        """Return the answers of a model to those texts that it was asked about."""
+        found: dict[str, Answer] = {}
+        with self._database.read() as connection:
+            for batch in batches(keys):
+                for key, data in connection.execute(
+                    f"SELECT text_hash, data FROM extractions WHERE model = ? AND text_hash IN"
+                    f" ({marks(batch)})",
+                    (model, *batch),
+                ):
+                    found[key] = _load(data)
+        return found
+
+    def asked(self, model: str) -> dict[str, bool]:
+        """Return the keys of all texts that a model was asked about, and whether its answer can be used."""
+        with self._database.read() as connection:
+            if not table_exists(self._database, connection, "extractions"):
+                return {}
+            rows = connection.execute("SELECT text_hash, valid FROM extractions WHERE model = ?", (model,))
+            return {key: bool(valid) for key, valid in rows}
+
+    def texts(self) -> set[str]:
+        """Return the keys of all texts that any model was asked about."""
+        with self._database.read() as connection:
+            return {key for (key,) in connection.execute("SELECT DISTINCT text_hash FROM extractions")}
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Remove all that models found in these texts."""
+        with self._database.write() as connection:
+            connection.executemany("DELETE FROM extractions WHERE text_hash = ?", [(key,) for key in keys])
+            # A text that comes back must be asked about again.
+            _write_meta(connection, _FINISHED, "")
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield all answers as they stand in the table, for `write_rows` of another catalog."""
+        with self._database.read() as connection:
+            if not table_exists(self._database, connection, "extractions"):
+                return
+            yield from connection.execute(
+                "SELECT text_hash, model, valid, data, made_at FROM extractions ORDER BY text_hash, model"
+            )
+
+    def write_rows(self, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Write answers of another catalog and return how many were new; what is here already stays."""
+        with self._database.write() as connection:
+            written = connection.executemany(
+                "INSERT INTO extractions (text_hash, model, valid, data, made_at) VALUES (?,?,?,?,?)"
+                " ON CONFLICT DO NOTHING",
+                rows,
+            )
+            return written.rowcount
+
+
+def _write_meta(connection: Connection, key: str, value: str) -> None:
+    connection.execute(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        (key, value),
+    )
+
+
+def _let_wait(connection: Connection, memory_ids: Iterable[str]) -> None:
+    # Not those in the buffer, nor any that has left meanwhile.
+    connection.executemany(
+        "UPDATE memories SET state = ? WHERE id = ? AND state = ?",
+        [(State.PENDING.value, key, State.INDEXED.value) for key in memory_ids],
+    )
+
+
+def _read_choice(value: str) -> Choice:
+    read = orjson.loads(value)
+    by = read.get("by")
+    return Choice(by, str(read.get("model", ""))) if by in get_args(By) else RULES
+
+
+def _dump(answer: "Answer") -> str:
+    document: dict[str, Any] = {"invented": answer.invented} if answer.invented else {}
+    if answer.problem:
+        document |= {"problem": answer.problem, "excerpt": answer.excerpt}
+    else:
+        document["entities"] = [[one.name, one.type, one.description] for one in answer.entities]
+        document["relations"] = [
+            [one.source, one.target, one.keywords, one.description] for one in answer.relations
+        ]
+    return orjson.dumps(document).decode()
+
+
+def _load(data: str) -> "Answer":
+    # Every command opens the catalog, and few read answers.
+    from ragmem.domain.entities.extraction_answer import Answer  # noqa: PLC0415 - tens of milliseconds
+
+    read = orjson.loads(data)
+    return Answer(
+        tuple(Entity(*row) for row in read.get("entities", ())),
+        tuple(Relation(*row) for row in read.get("relations", ())),
+        read.get("invented", 0),
+        read.get("problem", ""),
+        read.get("excerpt", ""),
+    )

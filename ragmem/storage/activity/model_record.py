@@ -1,0 +1,76 @@
+"""What the database remembers of embedding models: whose vectors answer, and whose are being made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.migrations import table_exists
+
+ACTIVE = "active_model"
+"""The key of the model whose vectors answer questions."""
+
+NEXT = "next_model"
+"""The key of the model whose vectors are being made beside them; there is none while nothing changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """A model; `recipe` is the [models] table that opens it, free of secrets, empty where it is unknown."""
+
+    model: str
+    dimensions: int = 0
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ModelRecords:
+    """The records of one database, in the catalog's table `meta`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._there = False
+
+    def read(self, key: str) -> ModelRecord | None:
+        """Return a record, None where nothing was ever written; creates nothing."""
+        if not self._there and not self._database.exists():
+            return None
+        with self._database.read() as connection:
+            if not self._there:
+                self._there = table_exists(self._database, connection, "meta")
+                if not self._there:
+                    return None
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return _record_in(row[0]) if row else None
+
+    def replace(self, key: str, before: ModelRecord | None, record: ModelRecord) -> None:
+        """Replace a record, unless another process did so since `before` was read."""
+        with self._database.write():
+            if self.read(key) == before:
+                self.write(key, record)
+
+    def write(self, key: str, record: ModelRecord | None) -> None:
+        """Replace a record, or remove it, within the caller's transaction if there is one."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+            if record is not None:
+                content = {
+                    "model": record.model,
+                    "dimensions": record.dimensions,
+                    "recipe": dict(record.recipe),
+                }
+                connection.execute(
+                    "INSERT INTO meta (key, value) VALUES (?, ?)", (key, orjson.dumps(content).decode())
+                )
+
+
+def _record_in(text: str) -> ModelRecord | None:
+    """Return a record; None for what no release has written: the vectors tell whose they are."""
+    try:
+        content = orjson.loads(text)
+        return ModelRecord(
+            str(content["model"]), int(content.get("dimensions", 0)), dict(content.get("recipe", {}))
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None

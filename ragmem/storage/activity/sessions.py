@@ -1,0 +1,144 @@
+"""The running sessions of assistants: what each is about, what it asked, which memories it was given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.rows import from_stamp, to_stamp
+
+KEEP = timedelta(days=14)
+"""A session that was not seen for so long has ended, and is forgotten."""
+
+MOST_SESSIONS = 500
+MOST_SHOWN = 300
+"""Ids that are kept of a session, the latest; who was given more has long lost the first from sight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is kept of a session; `topic` is JSON, None before anything was said.
+
+    `asked` are hashes of the questions that it researched, `unwanted` the memories that were no use to it.
+    """
+
+    id: str
+    project: str
+    topic: Any
+    shown: tuple[str, ...]
+    seen_at: datetime
+    asked: tuple[str, ...] = ()
+    unwanted: tuple[str, ...] = ()
+
+
+class Sessions:
+    """The sessions of the last days; small, however many there are and however long they run."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, identifier: str) -> Session | None:
+        """Return what is kept of a session; None for one that was never seen, or not for long."""
+        with self._database.read() as connection:
+            return _read(connection, identifier)
+
+    def keep(
+        self,
+        identifier: str,
+        *,
+        project: str,
+        topic: Any,
+        shown: Sequence[str],
+        now: datetime,
+        patience: float | None = None,
+        asked: str = "",
+        anew: bool = False,
+    ) -> frozenset[str]:
+        """Keep a session's topic and add what it is given; return nothing, or why nothing was kept.
+
+        That is those of `shown` that another call has given it already: what a session is given it is given
+        once, whoever comes first. The question `asked` (a hash) is given once as well, and leaves the topic
+        as it is. With `anew` what was given and asked before is forgotten first. Raises StoreBusyError after
+        `patience` seconds, StorageError where nothing can be written.
+        """
+        with self._database.write(patience=patience) as connection:
+            known = _read(connection, identifier)
+            before, questions = (known.shown, known.asked) if known and not anew else ((), ())
+            if asked and asked in questions:
+                return frozenset({asked})
+            if given := frozenset(shown).intersection(before):
+                return given
+            _write(
+                connection,
+                Session(
+                    identifier,
+                    project,
+                    known.topic if asked and known else topic,
+                    tuple(dict.fromkeys((*before, *shown)))[-MOST_SHOWN:],
+                    now,
+                    (*questions, *([asked] if asked else ()))[-MOST_SHOWN:],
+                    known.unwanted if known else (),
+                ),
+            )
+            _forget(connection, now)
+        return frozenset()
+
+    def refuse(self, identifier: str, memory: str) -> None:
+        """Keep that a memory was no use to a session, where the session is known; twice is once."""
+        with self._database.write() as connection:
+            known = _read(connection, identifier)
+            if known and memory not in known.unwanted:
+                unwanted = (*known.unwanted, memory)[-MOST_SHOWN:]
+                _write(connection, replace(known, unwanted=unwanted))
+
+
+def _write(connection: Connection, session: Session) -> None:
+    ids = {"shown": session.shown, "asked": session.asked, "unwanted": session.unwanted}
+    connection.execute("DELETE FROM sessions WHERE id = ?", (session.id,))
+    connection.execute(
+        "INSERT INTO sessions (id, project, topic, shown, seen_at) VALUES (?,?,?,?,?)",
+        (
+            session.id,
+            session.project,
+            orjson.dumps(session.topic).decode(),
+            orjson.dumps(ids).decode(),
+            to_stamp(session.seen_at),
+        ),
+    )
+
+
+def _read(connection: Connection, identifier: str) -> Session | None:
+    row = connection.execute(
+        "SELECT project, topic, shown, seen_at FROM sessions WHERE id = ?", (identifier,)
+    ).fetchone()
+    if row is None:
+        return None
+    project, topic, shown, seen_at = row
+    ids = _loaded(shown)
+    # Former releases kept a list of what was shown.
+    held = ids if isinstance(ids, dict) else {"shown": ids}
+    given, asked, unwanted = (_listed(held.get(name)) for name in ("shown", "asked", "unwanted"))
+    return Session(identifier, project, _loaded(topic), given, from_stamp(seen_at), asked, unwanted)
+
+
+def _listed(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+def _loaded(text: str) -> Any:
+    """Return the JSON; None for what is none: a session that begins anew is better than an error."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _forget(connection: Connection, now: datetime) -> None:
+    connection.execute("DELETE FROM sessions WHERE seen_at < ?", (to_stamp(now - KEEP),))
+    connection.execute(
+        "DELETE FROM sessions WHERE id NOT IN (SELECT id FROM sessions ORDER BY seen_at DESC, id LIMIT ?)",
+        (MOST_SESSIONS,),
+    )

@@ -1,0 +1,131 @@
+"""Where an assistant broke a rule of the person it works for, and whether its session was told of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.rows import from_stamp, to_stamp
+
+KEEP = timedelta(days=30)
+MOST = 2_000
+"""Violations that are kept: the latest."""
+
+JUDGED = "checks_judged"
+"""In the catalog's table `meta`: the day (UTC), and how many texts a language model has judged on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A violation with its session; `told_at` is None until the session was told."""
+
+    number: int
+    found_at: datetime
+    session: str
+    agent: str
+    assistant: str
+    project: str
+    rule: str
+    statement: str
+    excerpt: str
+    told_at: datetime | None = None
+
+
+class Violations:
+    """The violations of the last weeks; none where the catalog is older than this table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(
+        self,
+        found: Sequence[tuple[str, str, str]],
+        *,
+        session: str,
+        agent: str = "",
+        assistant: str = "",
+        project: str = "",
+        now: datetime,
+    ) -> int:
+        """Keep (rule, statement, excerpt) of a session; return how many were new to it."""
+        rows = [(to_stamp(now), session, agent, assistant, project, *one) for one in found]
+        with self._database.write() as connection:
+            before = _count(connection.execute("SELECT count(*) FROM violations").fetchone())
+            connection.executemany(
+                "INSERT INTO violations"
+                " (found_at, session, agent, assistant, project, rule, statement, excerpt)"
+                " VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (session, rule, excerpt) DO NOTHING",
+                rows,
+            )
+            new = _count(connection.execute("SELECT count(*) FROM violations").fetchone()) - before
+            connection.execute("DELETE FROM violations WHERE found_at < ?", (to_stamp(now - KEEP),))
+            connection.execute(
+                "DELETE FROM violations WHERE n NOT IN"
+                " (SELECT n FROM violations ORDER BY found_at DESC, n DESC LIMIT ?)",
+                (MOST,),
+            )
+        return new
+
+    def untold(self, session: str, *, limit: int) -> list[Broken]:
+        """Return what a session was not told of yet, latest first."""
+        return self._some("WHERE session = ? AND told_at IS NULL", (session,), limit)
+
+    def tell(self, session: str, *, limit: int, now: datetime, patience: float | None = None) -> list[Broken]:
+        """Return the latest that a session was not told of, and keep that it was told of all.
+
+        Each is returned to one caller only. Raises StoreBusyError after `patience` seconds.
+        """
+        with self._database.write(patience=patience) as connection:
+            found = self.untold(session, limit=limit)
+            connection.execute(
+                "UPDATE violations SET told_at = ? WHERE session = ? AND told_at IS NULL",
+                (to_stamp(now), session),
+            )
+        return found
+
+    def latest(self, *, session: str = "", limit: int = 20) -> list[Broken]:
+        """Return the latest, of one session or of all."""
+        return self._some("WHERE session = ?", (session,), limit) if session else self._some("", (), limit)
+
+    def spend(self, most: int, *, now: datetime) -> bool:
+        """Count one text that a language model is to judge; False where so many were judged today."""
+        day = f"{now:%Y-%m-%d}"
+        with self._database.write() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (JUDGED,)).fetchone()
+            known, _, count = (row[0] if row else "").partition(" ")
+            used = int(count) if known == day and count.isdecimal() else 0
+            if used >= most:
+                return False
+            connection.execute("DELETE FROM meta WHERE key = ?", (JUDGED,))
+            connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (JUDGED, f"{day} {used + 1}"))
+        return True
+
+    def _some(self, where: str, parameters: tuple[str, ...], limit: int) -> list[Broken]:
+        statement = (
+            "SELECT n, found_at, session, agent, assistant, project, rule, statement, excerpt, told_at"
+            f" FROM violations {where} ORDER BY found_at DESC, n DESC LIMIT ?"
+        )
+        with self._database.read() as connection:
+            if not table_exists(self._database, connection, "violations"):
+                return []
+            rows = connection.execute(statement, (*parameters, limit)).fetchall()
+        return [
+            Broken(
+                n,
+                from_stamp(found),
+                session,
+                agent,
+                assistant,
+                project,
+                rule,
+                statement,
+                excerpt,
+                None if told is None else from_stamp(told),
+            )
+            for n, found, session, agent, assistant, project, rule, statement, excerpt, told in rows
+        ]
+
+
+def _count(row: Sequence[int] | None) -> int:
+    return int(row[0]) if row else 0

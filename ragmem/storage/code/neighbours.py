@@ -1,0 +1,139 @@
+"""Which files of a project's code refer to which: what a change has to be linked together with."""
+
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ragmem.domain.code.code import EdgeKind
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Database
+
+_REFERRED = (
+    "SELECT DISTINCT s.file FROM code_edges e"
+    " JOIN code_symbols s ON s.root = e.root AND s.qualified = e.target WHERE e.internal = 1 AND e.file IN"
+)
+_REFERRING = (
+    "SELECT DISTINCT e.file FROM code_symbols s"
+    " JOIN code_edges e ON e.root = s.root AND e.target = s.qualified WHERE s.file IN"
+)
+
+
+class Neighbours:
+    """The files of one project, by the number of its root, and how they refer to each other."""
+
+    def __init__(self, database: Database, root: int) -> None:
+        self._database = database
+        self._root = root
+
+    def definitions(self, paths: Iterable[str]) -> set[tuple[str, str]]:
+        """Return qualified name and kind of all that files define."""
+        return {
+            (name, kind)
+            for batch in batches(paths)
+            for name, kind in self._rows(
+                "SELECT s.qualified, s.kind FROM code_files f JOIN code_symbols s ON s.file = f.n"
+                f" WHERE f.root = ? AND f.path IN ({marks(batch)})",
+                self._root,
+                *batch,
+            )
+        }
+
+    def bases(self, paths: Iterable[str]) -> set[tuple[str, str]]:
+        """Return which class of these files inherits which."""
+        return {
+            (source, target)
+            for batch in batches(paths)
+            for source, target in self._rows(
+                "SELECT e.source, e.target FROM code_files f JOIN code_edges e ON e.file = f.n"
+                f" WHERE f.root = ? AND e.kind = ? AND f.path IN ({marks(batch)})",
+                self._root,
+                EdgeKind.INHERITS.value,
+                *batch,
+            )
+        }
+
+    def tests(self) -> dict[str, bool]:
+        """Return all qualified names, and whether each is that of a test."""
+        rows = self._rows("SELECT qualified, is_test FROM code_symbols WHERE root = ?", self._root)
+        return {name: bool(is_test) for name, is_test in rows}
+
+    def referring(self, names: Iterable[str]) -> set[str]:
+        """Return the files that refer to any of these names, whether or not anything defines it."""
+        return {
+            path
+            for batch in batches(names)
+            for (path,) in self._rows(
+                "SELECT DISTINCT f.path FROM code_edges e JOIN code_files f ON f.n = e.file"
+                f" WHERE e.root = ? AND e.target IN ({marks(batch)})",
+                self._root,
+                *batch,
+            )
+        }
+
+    def naming(self, paths: Iterable[str], words: Iterable[str]) -> set[str]:
+        """Return those of the files whose facts have any of these words, by itself or behind a dot."""
+        wanted = b"|".join(re.escape(word.encode()) for word in words)
+        told = re.compile(b'[".](?:' + wanted + b')"')
+        return {
+            path
+            for batch in batches(paths if wanted else ())
+            for path, data in self._rows(
+                "SELECT f.path, d.data FROM code_files f JOIN code_facts d ON d.file = f.n"
+                f" WHERE f.root = ? AND f.path IN ({marks(batch)})",
+                self._root,
+                *batch,
+            )
+            if told.search(zlib.decompress(data))
+        }
+
+    def defining(self, names: Iterable[str]) -> set[str]:
+        """Return the files that define any of these names."""
+        return {
+            path
+            for batch in batches(names)
+            for (path,) in self._rows(
+                "SELECT DISTINCT f.path FROM code_symbols s JOIN code_files f ON f.n = s.file"
+                f" WHERE s.root = ? AND s.qualified IN ({marks(batch)})",
+                self._root,
+                *batch,
+            )
+        }
+
+    def around(self, paths: Sequence[str], *, most: int) -> list[str]:
+        """Return files and, up to so many, those that they refer to, that refer to them, and on from there.
+
+        From the second step on only what is referred to: who uses it matters little to those who do too.
+        """
+        numbers = dict.fromkeys(self._numbers(paths))
+        edge = list(numbers)
+        statements: tuple[str, ...] = (_REFERRED, _REFERRING)
+        while edge and len(numbers) < most:
+            found: dict[int, None] = {}
+            for batch in batches(edge):
+                for statement in statements:
+                    rows = self._rows(f"{statement} ({marks(batch)})", *batch)
+                    found.update(dict.fromkeys(sorted(number for (number,) in rows)))
+            edge = [number for number in found if number not in numbers][: most - len(numbers)]
+            numbers.update(dict.fromkeys(edge))
+            statements = (_REFERRED,)
+        return [
+            path
+            for batch in batches(numbers)
+            for (path,) in self._rows(f"SELECT path FROM code_files WHERE n IN ({marks(batch)})", *batch)
+        ]
+
+    def _numbers(self, paths: Iterable[str]) -> list[int]:
+        return [
+            number
+            for batch in batches(paths)
+            for (number,) in self._rows(
+                f"SELECT n FROM code_files WHERE root = ? AND path IN ({marks(batch)}) ORDER BY n",
+                self._root,
+                *batch,
+            )
+        ]
+
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        with self._database.read() as connection:
+            return connection.execute(sql, values).fetchall()

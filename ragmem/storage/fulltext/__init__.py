@@ -1,0 +1,1 @@
+"""Full-text search: terms, segments, BM25."""

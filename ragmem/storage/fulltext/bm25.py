@@ -1,0 +1,210 @@
+"""BM25 over the postings of a question's words: of chunks, and of memories taken as one text."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ragmem.domain.model import Hit
+from ragmem.domain.text.words import is_pair
+from ragmem.storage.fulltext.corpus import Corpus, Found, corpus_of, count_in_largest, places_of, postings
+from ragmem.storage.fulltext.phrases import Wanted
+from ragmem.storage.fulltext.segments import Array, damaged
+from ragmem.storage.fulltext.terms import MAX_TERMS, LexicalHits, terms_of
+from ragmem.storage.sql.batches import PARAMETERS, batches
+from ragmem.storage.sql.database import Connection, Database
+
+K1 = 1.2
+B = 0.75
+"""As Robertson and Zaragoza (2009) advise, and FTS5 has them."""
+
+CANDIDATES = 4
+"""Words that are counted, in multiples of MAX_TERMS, to find the rarest: the longest of a very long query."""
+
+
+def found(
+    database: Database,
+    query: str,
+    *,
+    limit: int,
+    memories: int | None,
+    projects: Sequence[str] | None,
+    also: Mapping[str, str],
+    phrases: Sequence[str],
+    excluded: Sequence[str],
+) -> LexicalHits:
+    """Carry out `fulltext.search`."""
+    terms = terms_of(query)
+    if not terms:
+        return LexicalHits()
+    with database.read() as connection:
+        corpus = corpus_of(database, connection)
+        if len(terms) > MAX_TERMS:
+            terms = _rarest(connection, corpus, terms)
+        searched = corpus.searched(projects)
+        chosen = None if searched.all() else searched[corpus.memory_of]
+        total = len(corpus.lengths) if chosen is None else int(chosen.sum())
+        if not total:
+            return LexicalHits()
+        matching = postings(connection, corpus, list(terms.values()))
+        # A pair that nobody wrote is no unknown word: it may be the seam between two.
+        kept = [n for n, word in enumerate(terms) if len(matching[n][0]) or not is_pair(word)]
+        terms = {word: terms[word] for word in (list(terms)[n] for n in kept)}
+        matching = [matching[n] for n in kept]
+        if chosen is not None:
+            matching = [
+                (chunks[kept], often[kept]) for chunks, often in matching for kept in (chosen[chunks],)
+            ]
+        frequencies = np.array([len(chunks) for chunks, _ in matching])
+        # Robertson and Sparck Jones' idf, kept positive. A word that occurs nowhere keeps its (high) idf: a
+        # query about something unknown must not look covered.
+        idf = np.log(1 + (total - frequencies + 0.5) / (frequencies + 0.5))
+        words = float(corpus.words[-1] if chosen is None else corpus.lengths[chosen].sum(dtype=np.float64))
+        scores = _of_chunks(corpus, matching, idf, max(1.0, words / total))
+        wanted = Wanted.among(connection, corpus, phrases, excluded) if phrases or excluded else None
+        best = _of_so_many(corpus, _best(corpus, scores, limit, wanted), memories).tolist()
+        names = _names(connection, corpus, best)
+        known = {names[place][0]: (place, names[place][1]) for place in best}
+        others = places_of(connection, corpus, [chunk for chunk in also if chunk not in known])
+        known |= {chunk: (place, also[chunk]) for chunk, place in others.items()}
+    places = np.array([place for place, _ in known.values()], dtype=np.intp)
+    owners = corpus.memory_of[places]
+    ids = dict(zip(owners.tolist(), (identifier for _, identifier in known.values()), strict=True))
+    coverage, wholes = _spoken_for(
+        corpus,
+        places,
+        list(ids),
+        matching=matching,
+        idf=idf,
+        average=max(1.0, words / int(searched.sum())),
+    )
+    opens = (corpus.firsts[owners] == places).tolist()
+    return LexicalHits(
+        [Hit(*names[place], rank, float(scores[place])) for rank, place in enumerate(best, start=1)],
+        coverage=dict(zip(known, coverage, strict=True)),
+        scores=dict(zip(known, scores[places].tolist(), strict=True)),
+        memories=dict(zip(ids.values(), wholes, strict=True)),
+        openings={
+            identifier: chunk
+            for (chunk, (_, identifier)), first in zip(known.items(), opens, strict=True)
+            if first
+        },
+        best_possible=float(idf.sum() * (K1 + 1)),
+        frequencies=dict(zip(terms, (frequencies / total).tolist(), strict=True)),
+    )
+
+
+def _rarest(connection: Connection, corpus: Corpus, terms: dict[str, int]) -> dict[str, int]:
+    """Return the rarest of many words, and as many unknown ones as is their share: they tell coverage."""
+    longest = sorted(terms, key=len, reverse=True)[: CANDIDATES * MAX_TERMS]
+    counts = count_in_largest(connection, corpus, [terms[word] for word in longest])
+    unknown = [word for word in longest if terms[word] not in counts and not is_pair(word)]
+    known = sorted((word for word in longest if terms[word] in counts), key=lambda word: counts[terms[word]])
+    share = round(MAX_TERMS * len(known) / len(longest))
+    kept = {*known[: max(share, MAX_TERMS - len(unknown))], *unknown[: MAX_TERMS - share]}
+    return {word: term for word, term in terms.items() if word in kept}
+
+
+def _of_chunks(corpus: Corpus, matching: Sequence[Found], idf: Array, average: float) -> Array:
+    """Return the score of every chunk."""
+    damping = np.float32(K1 * B / average) * corpus.lengths + np.float32(K1 * (1 - B))
+    scores = np.zeros(len(corpus.lengths), np.float32)
+    # Word by word: these arrays fit into the processor's cache.
+    for weight, (chunks, often) in zip((idf * (K1 + 1)).astype(np.float32), matching, strict=True):
+        gained = damping.take(chunks)
+        gained += often
+        np.divide(often, gained, out=gained)
+        gained *= weight
+        np.add.at(scores, chunks, gained)
+    return scores
+
+
+def _often(places: Array, found: Found) -> Array:
+    """Return how often a term is in the chunks at some ascending places."""
+    chunks, often = found
+    there = np.zeros(len(places))
+    # The fewer are sought among the more: a common word is in most chunks, a long memory has many.
+    if len(chunks) < len(places):
+        nearest = np.minimum(np.searchsorted(places, chunks), len(places) - 1)
+        same = places[nearest] == chunks
+        there[nearest[same]] = often[same]
+    elif len(chunks):
+        nearest = np.minimum(np.searchsorted(chunks, places), len(chunks) - 1)
+        same = chunks[nearest] == places
+        there[same] = often[nearest[same]]
+    return there
+
+
+def _best(corpus: Corpus, scores: Array, limit: int, wanted: Wanted | None) -> Array:
+    """Return the places of the best chunks, equal ones in the order of memory ids and of the text."""
+    places = np.flatnonzero(scores > 0)
+    if wanted is not None:
+        places = places[wanted.possible[corpus.memory_of[places]]]
+    elif len(places) > limit > 0:
+        reached = scores[places]
+        places = places[reached >= np.partition(reached, len(reached) - limit)[len(reached) - limit]]
+    places = places[np.lexsort((places, corpus.order[corpus.memory_of[places]], -scores[places]))]
+    return places[:limit] if wanted is None else wanted.first(places, limit)
+
+
+def _of_so_many(corpus: Corpus, places: Array, memories: int | None) -> Array:
+    """Return the beginning of a list of chunks that has so many memories; all of it for None."""
+    if memories is None:
+        return places
+    beginnings = np.sort(np.unique(corpus.memory_of[places], return_index=True)[1])
+    return places if len(beginnings) <= memories else places[: beginnings[memories]]
+
+
+def _names(connection: Connection, corpus: Corpus, places: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """Return place -> (chunk id, memory id)."""
+    found: dict[tuple[int, int], tuple[str, str]] = {}
+    memories = corpus.memory_of[places]
+    positions = (np.asarray(places, dtype=np.int64) - corpus.firsts[memories]).tolist()
+    keys = list(zip(corpus.numbers[memories].tolist(), positions, strict=True))
+    for batch in batches(keys, PARAMETERS // 2):
+        given = ",".join(["(?,?)"] * len(batch))
+        for memory, position, chunk, identifier in connection.execute(
+            f"WITH given (memory, position) AS (VALUES {given})"
+            " SELECT c.memory, c.position, c.id, m.id FROM given JOIN chunks c"
+            " ON c.memory = given.memory AND c.position = given.position JOIN memories m ON m.n = c.memory",
+            [value for key in batch for value in key],
+        ).fetchall():
+            found[memory, position] = (chunk, identifier)
+    if len(found) < len(set(keys)):
+        raise damaged("it has chunks that are not there")
+    return {place: found[key] for place, key in zip(places, keys, strict=True)}
+
+
+def _spoken_for(
+    corpus: Corpus,
+    chunks: Array,
+    memories: Sequence[int],
+    *,
+    matching: Sequence[Found],
+    idf: Array,
+    average: float,
+) -> tuple[list[float], list[tuple[float, float]]]:
+    """Return the coverage of some chunks, and score and coverage of their memories, each taken as one text.
+
+    `memories` are the places of the memories of all these chunks, each once.
+    """
+    if not memories:
+        return [], []
+    order = np.argsort(memories)
+    sizes = corpus.counts[memories][order].astype(np.intp)
+    starts = np.cumsum(sizes) - sizes
+    places = np.repeat(corpus.firsts[memories][order] - starts, sizes) + np.arange(sizes.sum())
+    shares = idf / idf.sum()
+    sought = np.searchsorted(places, chunks)
+    covered = np.zeros(len(chunks))
+    often = np.zeros((len(idf), len(memories)))
+    for row, (share, found) in enumerate(zip(shares, matching, strict=True)):
+        here = _often(places, found)
+        covered += share * (here[sought] > 0)
+        often[row, order] = np.add.reduceat(here, starts)
+    firsts = corpus.firsts[memories]
+    lengths = corpus.words[firsts + corpus.counts[memories]] - corpus.words[firsts]
+    damping = K1 * (1 - B + B * lengths / average)
+    # Not a product of matrices, whose last digits depend on how many memories there are.
+    scores = ((idf * (K1 + 1))[:, np.newaxis] * often / (often + damping)).sum(axis=0)
+    coverage = (shares[:, np.newaxis] * (often > 0)).sum(axis=0)
+    return covered.tolist(), list(zip(scores.tolist(), coverage.tolist(), strict=True))

@@ -1,0 +1,248 @@
+"""All that is searched at one moment: the segments' memories in one row, and the postings of terms there."""
+
+import itertools
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragmem.storage.fulltext.lexicon import buried
+from ragmem.storage.fulltext.segments import Array, Header, damaged, header_of, read_block
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Connection, Database
+
+MOST_KEPT = 4_000_000
+"""Postings of former questions that are kept: 48 MB."""
+
+_NOTHING = (np.empty(0, np.intp), np.empty(0, np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A segment in the row: its first chunk is `base`, its first block of postings `block`."""
+
+    header: Header
+    base: int
+    block: int
+
+
+Found = tuple[Array, Array]
+"""The chunks that have a term, ascending, and its weighted frequency in each."""
+
+
+class Memo:
+    """The postings that were read for former questions, and of how many of the first segments they are.
+
+    Most words of a question are asked again, and the common ones are the ones that cost.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[int, Found]] = {}
+        self._postings = 0
+        self._guard = threading.Lock()
+
+    def get(self, term: int) -> tuple[int, Found]:
+        """Return the postings in so many of the first segments."""
+        return self._found.get(term, (0, _NOTHING))
+
+    def put(self, term: int, parts: int, found: Found) -> None:
+        """Keep the postings in the first segments; the oldest make room for them."""
+        with self._guard:
+            self._postings += len(found[0]) - len(self.get(term)[1][0])
+            self._found[term] = (parts, found)
+            while self._postings > MOST_KEPT and len(self._found) > 1:
+                _, (chunks, _) = self._found.pop(next(iter(self._found)))
+                self._postings -= len(chunks)
+
+    def until(self, parts: int, base: int) -> "Memo":
+        """Return what holds of the first segments, which end before the chunk `base`."""
+        kept = Memo()
+        for term, (covered, (chunks, frequencies)) in list(self._found.items()):
+            if covered > parts:
+                end = int(np.searchsorted(chunks, base))
+                kept.put(term, parts, (chunks[:end], frequencies[:end]))
+            else:
+                kept.put(term, covered, (chunks, frequencies))
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The memories and chunks of a database by their places in the order of the versions.
+
+    Of each memory: version, ascending, number, order among equals, project, first chunk, chunks, whether it
+    is there; of each chunk its memory and its words; `words` sums these up, from 0.
+    """
+
+    parts: tuple[Part, ...]
+    memo: "Memo"
+    versions: Array
+    numbers: Array
+    order: Array
+    projects: Array
+    names: tuple[str, ...]
+    firsts: Array
+    counts: Array
+    alive: Array
+    memory_of: Array
+    lengths: Array
+    words: Array
+
+    def searched(self, projects: Sequence[str] | None) -> Array:
+        """Return which memories are searched for these projects (None: all)."""
+        if projects is None:
+            return self.alive
+        wanted = np.array([name in projects for name in self.names] or [False])
+        searched: Array = self.alive & wanted[self.projects]
+        return searched
+
+
+_held: "weakref.WeakKeyDictionary[Database, tuple[object, Corpus]]" = weakref.WeakKeyDictionary()
+
+
+def corpus_of(database: Database, connection: Connection) -> Corpus:
+    """Return what can be searched in the connection's snapshot; raises StoreDamagedError.
+
+    What was read for the question before is used again as far as it still holds: a segment never changes,
+    and its token is that of no other.
+    """
+    rows = connection.execute(
+        "SELECT token, dead, chunks, block, blocks FROM lexicon_segments ORDER BY last"
+    ).fetchall()
+    state = tuple((token, bytes(dead)) for token, dead, *_ in rows)
+    held = _held.get(database)
+    if held is not None and held[0] == state:
+        return held[1]
+    known = {part.header.token: part.header for part in held[1].parts} if held is not None else {}
+    blocks = _read(connection, [block for token, _, _, block, _ in rows if token not in known])
+    parts, base = [], 0
+    for token, _, chunks, block, count in rows:
+        header = known.get(token) or header_of(blocks.get(block, b""), token)
+        if len(header.first_terms) != count - 1 or len(header.documents.lengths) != chunks:
+            raise damaged("a header does not fit its segment")
+        parts.append(Part(header, base, block + 1))
+        base += chunks
+    same = 0
+    if held is not None:
+        tokens = [part.header.token for part in held[1].parts]
+        same = next((n for n, row in enumerate(rows[: len(tokens)]) if row[0] != tokens[n]), len(rows))
+        same = min(same, len(tokens))
+    memo = held[1].memo.until(same, parts[same].base if same < len(parts) else base) if held else Memo()
+    corpus = _joined(parts, [dead for _, dead in state], memo)
+    _held[database] = (state, corpus)
+    return corpus
+
+
+def _read(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
+    for batch in batches(numbers):
+        found.update(
+            connection.execute(
+                f"SELECT n, data FROM lexicon_blocks WHERE n IN ({marks(batch)})", batch
+            ).fetchall()
+        )
+    return found
+
+
+def _joined(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Corpus:
+    documents = [part.header.documents for part in parts]
+    names = tuple(dict.fromkeys(name for part in documents for name in part.names))
+    code = {name: place for place, name in enumerate(names)}
+    empty = np.empty(0, dtype=np.int64)
+    counts = np.concatenate([empty, *(part.counts for part in documents)])
+    projects = [
+        np.array([code[name] for name in part.names], dtype=np.int64)[part.projects] for part in documents
+    ]
+    gone = [buried(bits, len(part.numbers)) for bits, part in zip(dead, documents, strict=True)]
+    lengths = np.concatenate([empty, *(part.lengths for part in documents)])
+    return Corpus(
+        tuple(parts),
+        memo,
+        versions=np.concatenate([empty, *(part.versions for part in documents)]),
+        numbers=np.concatenate([empty, *(part.numbers for part in documents)]),
+        order=np.concatenate([empty.astype("u8"), *(part.order for part in documents)]),
+        projects=np.concatenate([empty, *projects]),
+        names=names,
+        firsts=np.cumsum(counts) - counts,
+        counts=counts,
+        alive=~np.concatenate([empty.astype(bool), *gone]),
+        memory_of=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+        lengths=lengths.astype(np.float32),
+        words=np.concatenate([[0], np.cumsum(lengths)]),
+    )
+
+
+def places_of(connection: Connection, corpus: Corpus, chunks: Sequence[str]) -> dict[str, int]:
+    """Return chunk id -> place of those that are there."""
+    rows: list[tuple[str, int, int]] = []
+    for batch in batches(chunks):
+        rows += connection.execute(
+            "SELECT c.id, c.position, l.version FROM chunks c"
+            f" JOIN lexicon_memories l ON l.memory = c.memory WHERE c.id IN ({marks(batch)})",
+            batch,
+        ).fetchall()
+    memories = np.searchsorted(corpus.versions, [version for _, _, version in rows]).tolist()
+    return {
+        chunk: int(corpus.firsts[memory]) + position
+        for (chunk, position, version), memory in zip(rows, memories, strict=True)
+        if memory < len(corpus.versions)
+        and corpus.versions[memory] == version
+        and position < corpus.counts[memory]
+    }
+
+
+def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> list[Found]:
+    """Return the postings of distinct terms in their order; raises StoreDamagedError."""
+    known = {term: corpus.memo.get(term) for term in terms}
+    pieces: dict[int, list[Found]] = {term: [found] for term, (_, found) in known.items()}
+    for covered in sorted({covered for covered, _ in known.values()}):
+        new = corpus.parts[covered:]
+        asked = [term for term, (parts, _) in known.items() if parts == covered]
+        for place, term, chunks, frequencies in _found(connection, new, asked):
+            # As numpy indexes, which would convert them at each use.
+            pieces[term].append((chunks + np.intp(new[place].base), frequencies.astype(np.float32)))
+    found = []
+    for term in terms:
+        chunks, frequencies = pieces[term][0]
+        if len(pieces[term]) > 1:
+            chunks = np.concatenate([chunks for chunks, _ in pieces[term]])
+            frequencies = np.concatenate([frequencies for _, frequencies in pieces[term]])
+        if len(chunks) and int(chunks[-1]) >= len(corpus.lengths):
+            raise damaged("a posting names a chunk that is not there")
+        if known[term][0] < len(corpus.parts):
+            corpus.memo.put(term, len(corpus.parts), (chunks, frequencies))
+        found.append((chunks, frequencies))
+    return found
+
+
+def count_in_largest(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> dict[int, int]:
+    """Return how many chunks of the largest segment have each of the terms that are there."""
+    if not corpus.parts:
+        return {}
+    largest = max(corpus.parts, key=lambda part: len(part.header.documents.lengths))
+    return {term: len(chunks) for _, term, chunks, _ in _found(connection, [largest], terms)}
+
+
+def _found(
+    connection: Connection, parts: Sequence[Part], terms: Sequence[int]
+) -> Iterator[tuple[int, int, Array, Array]]:
+    """Yield (place of the part, term, chunks within the part, frequencies)."""
+    sought = np.sort(np.array(terms, dtype="<u8"))
+    wanted: list[tuple[int, int, Array]] = []
+    for place, part in enumerate(parts):
+        blocks = np.searchsorted(part.header.first_terms, sought, side="right") - 1
+        edges = np.flatnonzero(np.diff(blocks, prepend=-2)).tolist()
+        for start, end in itertools.pairwise([*edges, len(sought)]):
+            if blocks[start] >= 0:
+                wanted.append((place, part.block + int(blocks[start]), sought[start:end]))
+    data = _read(connection, [block for _, block, _ in wanted])
+    for place, block, here in wanted:
+        if block not in data:
+            raise damaged("a segment lacks blocks")
+        known, ends, chunks, frequencies = read_block(data[block], parts[place].header)
+        for term, position in zip(here, np.searchsorted(known, here).tolist(), strict=True):
+            if position < len(known) and known[position] == term:
+                piece = slice(int(ends[position - 1]) if position else 0, int(ends[position]))
+                yield place, int(term), chunks[piece], frequencies[piece]

@@ -1,0 +1,51 @@
+"""Full text search over the chunks: BM25 over the postings of the lexicon, the same in every database."""
+
+from collections.abc import Mapping, Sequence
+
+from ragmem.storage.fulltext.terms import LexicalHits
+from ragmem.storage.sql.database import Database
+
+
+def search(
+    database: Database,
+    query: str,
+    *,
+    limit: int,
+    memories: int | None = None,
+    projects: Sequence[str] | None = None,
+    also: Mapping[str, str] | None = None,
+    phrases: Sequence[str] = (),
+    excluded: Sequence[str] = (),
+) -> LexicalHits:
+    """Return the best chunks by BM25 that contain any word of the query, of these projects (None: all).
+
+    At most `limit` chunks, and those before the first one of a memory too many where `memories` is given.
+    `also` are chunks that are scored beside the hits, chunk id -> memory id, 0 where they share no word;
+    those that are not there are left out. Only memories are found in which all `phrases` occur and none of
+    `excluded`, words or phrases. No word, no hits. Raises StoreDamagedError where the index is damaged.
+    """
+    from ragmem.storage.fulltext.bm25 import found  # noqa: PLC0415 - numpy, which a start-up must not load
+
+    return found(
+        database,
+        query,
+        limit=limit,
+        memories=memories,
+        projects=projects,
+        also=also or {},
+        phrases=phrases,
+        excluded=excluded,
+    )
+
+
+def allowed(
+    database: Database, phrases: Sequence[str], excluded: Sequence[str], chunk_ids: Sequence[str]
+) -> set[str]:
+    """Return those chunks in whose memories all phrases occur and no excluded word or phrase does.
+
+    The words of a phrase follow each other in a chunk's text, title or heading as they were written, save
+    for case, accents and what stands between them. An excluded word goes in all its forms.
+    """
+    from ragmem.storage.fulltext.phrases import allowed_chunks  # noqa: PLC0415 - numpy
+
+    return allowed_chunks(database, phrases, excluded, chunk_ids)

@@ -1,0 +1,75 @@
+"""The memories that may name something: those whose texts have all the words of a name."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragmem.domain.text.words import folded
+from ragmem.storage.fulltext.corpus import corpus_of, postings
+from ragmem.storage.fulltext.terms import term_of
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A memory with the text that is searched; `event_at` is in microseconds since 1970."""
+
+    id: str
+    project: str
+    source: str
+    title: str
+    kind: str
+    category: str
+    event_at: int
+    text: str
+
+
+_TOLD = (
+    "id, project, source, title, kind, category, event_at, CASE WHEN summary <> '' THEN summary ELSE text END"
+)
+
+
+def naming(
+    database: Database, names: Iterable[str], *, projects: Sequence[str] | None, most: int
+) -> list[tuple[Told, list[str]]]:
+    """Return memories of these projects (None: all) and which names each has all words of, in one chunk.
+
+    Whether they name it only their texts tell: words go in all their forms, and stand anywhere. For a name
+    whose words more than `most` memories have, those of them that were stored last are read. Raises
+    StoreDamagedError where the index is damaged.
+    """
+    wanted = {name: terms for name in names if (terms := frozenset(map(term_of, folded(name))))}
+    possible: dict[int, list[str]] = {}
+    with database.read() as connection:
+        corpus = corpus_of(database, connection)
+        distinct = list({term: None for terms in wanted.values() for term in terms})
+        found = dict(zip(distinct, postings(connection, corpus, distinct), strict=True))
+        searched = corpus.searched(projects)
+        for name, terms in wanted.items():
+            rarest, *others = sorted((found[term][0] for term in terms), key=len)
+            for chunks in others:
+                rarest = np.intersect1d(rarest, chunks, assume_unique=True)
+            memories = np.unique(corpus.memory_of[rarest])
+            for number in np.sort(corpus.numbers[memories[searched[memories]]])[-most:].tolist():
+                possible.setdefault(number, []).append(name)
+        return [
+            (Told(*row), possible[number])
+            for batch in batches(possible)
+            for number, *row in connection.execute(
+                f"SELECT n, {_TOLD} FROM memories WHERE n IN ({marks(batch)})", batch
+            ).fetchall()
+        ]
+
+
+def told(database: Database, ids: Iterable[str]) -> list[Told]:
+    """Return those of the memories that exist."""
+    with database.read() as connection:
+        return [
+            Told(*row)
+            for batch in batches(dict.fromkeys(ids))
+            for row in connection.execute(
+                f"SELECT {_TOLD} FROM memories WHERE id IN ({marks(batch)})", batch
+            ).fetchall()
+        ]

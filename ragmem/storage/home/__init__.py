@@ -1,0 +1,1 @@
+"""The catalog and its schema on SQLite and PostgreSQL."""

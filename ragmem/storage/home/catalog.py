@@ -1,0 +1,81 @@
+"""The catalog of one home: its parts around one database."""
+
+from pathlib import Path
+from typing import Self
+
+from ragmem.domain.secrets.redaction import DEFAULT, Redactor
+from ragmem.storage.activity.extractions import Extractions
+from ragmem.storage.activity.injections import Injections
+from ragmem.storage.activity.log import Log
+from ragmem.storage.activity.model_record import ModelRecords
+from ragmem.storage.activity.sessions import Sessions
+from ragmem.storage.activity.storing_runs import StoringRuns
+from ragmem.storage.activity.transcripts import Transcripts
+from ragmem.storage.activity.usage import Usage
+from ragmem.storage.activity.violations import Violations
+from ragmem.storage.code.code import Code
+from ragmem.storage.home.schema import prepare
+from ragmem.storage.lifecycle.archive import Archive
+from ragmem.storage.lifecycle.connections import Connections
+from ragmem.storage.lifecycle.gc_runs import GcRuns
+from ragmem.storage.lifecycle.lifecycle_state import Lives
+from ragmem.storage.lifecycle.supersessions import Supersessions
+from ragmem.storage.memories.files import Files
+from ragmem.storage.memories.memories import Memories
+from ragmem.storage.memories.overview import Overview
+from ragmem.storage.memories.projects import Projects
+from ragmem.storage.names.names import EntityNames
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.migrations import Announce, silent
+from ragmem.storage.sql.sqlite import BUSY_TIMEOUT, SQLiteDatabase
+
+
+class Catalog:
+    """The parts of one home's catalog around one database; nothing is opened before its first use.
+
+    `redactor` has the home's rules for secrets, for whatever is written to the catalog or shown of it.
+
+    `announce` is told when `prepare` begins something that takes long; nobody is, unless it is set.
+    """
+
+    def __init__(self, database: Database, redactor: Redactor = DEFAULT) -> None:
+        self.database = database
+        self.redactor = redactor
+        self.announce: Announce = silent
+        self.memories = Memories(self.database)
+        self.overview = Overview(self.database)
+        self.files = Files(self.database)
+        self.projects = Projects(self.database)
+        self.archive = Archive(self.database)
+        self.gc_runs = GcRuns(self.database)
+        self.log = Log(self.database)
+        self.extractions = Extractions(self.database)
+        self.names = EntityNames(self.database)
+        self.usage = Usage(self.database)
+        self.models = ModelRecords(self.database)
+        self.code = Code(self.database)
+        self.lives = Lives(self.database)
+        self.supersessions = Supersessions(self.database)
+        self.sessions = Sessions(self.database)
+        self.violations = Violations(self.database)
+        self.injections = Injections(self.database)
+        self.transcripts = Transcripts(self.database)
+        self.connections = Connections(self.database)
+        self.storing_runs = StoringRuns(self.database)
+
+    @classmethod
+    def at(cls, home: Path, redactor: Redactor = DEFAULT, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:
+        """Return the catalog in the SQLite file of a home."""
+        return cls(SQLiteDatabase(home, busy_timeout=busy_timeout), redactor)
+
+    def exists(self) -> bool:
+        """Tell whether anything was ever stored here."""
+        return self.database.exists()
+
+    def prepare(self) -> None:
+        """Create the tables where they are missing; raises StoreDamagedError on a newer schema."""
+        prepare(self.database, self.announce)
+
+    def close(self) -> None:
+        """Close the database; closing twice is fine."""
+        self.database.close()

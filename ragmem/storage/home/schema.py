@@ -1,0 +1,546 @@
+"""The tables of the catalog in SQLite, as steps from version to version."""
+
+from ragmem.errors import StoreDamagedError
+from ragmem.storage.fulltext.lexicon import build
+from ragmem.storage.home import postgres_schema
+from ragmem.storage.memories import edits
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.migrations import Announce, Migration, Schema, settle, silent, statements_of
+
+APPLICATION_ID = 0x7261676D
+"""Marks the file as ours in its header, for `file` and for whoever finds it: "ragm" in ASCII."""
+
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE memories (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  source TEXT NOT NULL,
+  uri TEXT NOT NULL,
+  project TEXT NOT NULL,
+  spec TEXT NOT NULL DEFAULT '',
+  title TEXT NOT NULL,
+  text TEXT NOT NULL,
+  summary TEXT NOT NULL DEFAULT '',
+  kind TEXT NOT NULL,
+  category TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  state TEXT NOT NULL,
+  protected INTEGER NOT NULL DEFAULT 0,
+  tags TEXT NOT NULL DEFAULT '[]',
+  metadata TEXT NOT NULL DEFAULT '{}',
+  content_hash TEXT NOT NULL,
+  recalls INTEGER NOT NULL DEFAULT 0,
+  event_at INTEGER NOT NULL,   -- microseconds since 1970, UTC
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+);
+CREATE INDEX memories_by_source ON memories (source, uri);
+CREATE INDEX memories_by_project ON memories (project, event_at);
+CREATE INDEX memories_by_hash ON memories (content_hash);
+CREATE INDEX memories_by_state ON memories (state);
+
+CREATE TABLE chunks (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  heading TEXT NOT NULL,
+  begin_at INTEGER NOT NULL,   -- characters into the indexed text
+  end_at INTEGER NOT NULL
+);
+CREATE INDEX chunks_by_memory ON chunks (memory, position);
+
+-- rowid = chunks.n; the text is kept here once more, because FTS5 needs it to delete a row.
+CREATE VIRTUAL TABLE chunks_text USING fts5 (
+  title, heading, text, tags, tokenize = "porter unicode61 remove_diacritics 2"
+);
+
+-- What seed saw of each file, so that an unchanged one is not even opened again.
+CREATE TABLE files (
+  source TEXT NOT NULL,
+  path TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  modified_ns INTEGER NOT NULL,
+  rules TEXT NOT NULL,         -- hash of the source's settings and of the classifier's version
+  tally TEXT NOT NULL,         -- JSON: memories of each tier
+  PRIMARY KEY (source, path)
+) WITHOUT ROWID;
+
+CREATE TABLE projects (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  root TEXT NOT NULL,
+  root_commit TEXT NOT NULL DEFAULT '',
+  remote TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE INDEX projects_by_commit ON projects (root_commit) WHERE root_commit <> '';
+CREATE TABLE project_paths (path TEXT PRIMARY KEY, project TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE trash (
+  run TEXT NOT NULL,
+  id TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  memory TEXT NOT NULL,        -- JSON of the whole row
+  trashed_at INTEGER NOT NULL,
+  PRIMARY KEY (run, id)
+) WITHOUT ROWID;
+
+CREATE TABLE log (
+  n INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  operation TEXT NOT NULL,
+  detail TEXT NOT NULL         -- JSON
+);
+"""
+
+# What the models did. Everything here but `usage` can be made again.
+_MODELS = """
+-- Requests to providers by day (UTC, 2026-11-22); cost in the currency of the configured prices.
+CREATE TABLE IF NOT EXISTS usage (
+  day TEXT NOT NULL,
+  backend TEXT NOT NULL,
+  model TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  calls INTEGER NOT NULL DEFAULT 0,
+  failures INTEGER NOT NULL DEFAULT 0,
+  invalid INTEGER NOT NULL DEFAULT 0,
+  tokens_in INTEGER NOT NULL DEFAULT 0,
+  tokens_out INTEGER NOT NULL DEFAULT 0,
+  milliseconds INTEGER NOT NULL DEFAULT 0,
+  cost FLOAT NOT NULL DEFAULT 0,
+  PRIMARY KEY (day, backend, model, purpose)
+) WITHOUT ROWID;
+
+-- Files of counted requests that are in `usage` already: a kill between commit and removal counts none twice.
+CREATE TABLE IF NOT EXISTS usage_files (name TEXT PRIMARY KEY, absorbed_at INTEGER NOT NULL) WITHOUT ROWID;
+
+-- What a language model found in a text: paid for once. An invalid answer is kept as such, with the reason.
+CREATE TABLE IF NOT EXISTS extractions (
+  text_hash TEXT NOT NULL,     -- of what the model was shown
+  model TEXT NOT NULL,         -- with the version of the prompt
+  valid INTEGER NOT NULL,
+  data TEXT NOT NULL,          -- JSON
+  made_at INTEGER NOT NULL,
+  PRIMARY KEY (text_hash, model)
+) WITHOUT ROWID;
+"""
+
+# The index of full text, which takes the place of FTS5's.
+_LEXICON = """
+-- Some memories with their postings: those whose versions follow the segment before, up to `last`.
+CREATE TABLE lexicon_segments (
+  last INTEGER PRIMARY KEY,
+  token INTEGER NOT NULL,      -- random; stands in the segment's blocks too
+  chunks INTEGER NOT NULL,
+  dead_chunks INTEGER NOT NULL,
+  block INTEGER NOT NULL,      -- its header; the blocks with its postings follow
+  blocks INTEGER NOT NULL,
+  dead BLOB NOT NULL           -- a bit for each memory; empty: none is gone
+);
+CREATE TABLE lexicon_blocks (n INTEGER PRIMARY KEY, data BLOB NOT NULL);
+
+-- Which version of a memory is in the index, and how many chunks of it.
+CREATE TABLE lexicon_memories (
+  memory INTEGER PRIMARY KEY,  -- memories.n
+  version INTEGER NOT NULL,
+  chunks INTEGER NOT NULL
+);
+DROP TABLE IF EXISTS chunks_text;
+"""
+
+_EDITS = """
+-- Which files a memory tells of having edited: what `files` in its metadata says.
+CREATE TABLE edited_files (
+  name TEXT NOT NULL,          -- without the folders
+  path TEXT NOT NULL,
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  edits INTEGER NOT NULL,
+  PRIMARY KEY (name, path, memory)
+) WITHOUT ROWID;
+CREATE INDEX edited_files_by_memory ON edited_files (memory);
+"""
+
+# Code as a graph. All of it can be made again from the files on disk.
+_CODE = """
+CREATE TABLE IF NOT EXISTS code_roots (
+  n INTEGER PRIMARY KEY,
+  project TEXT NOT NULL UNIQUE,
+  root TEXT NOT NULL,          -- the folder that was read last
+  head TEXT NOT NULL,          -- the commit up to which renames are known; empty without git
+  rules TEXT NOT NULL,         -- version of the parsers and of the linking
+  run TEXT NOT NULL,           -- random; who wrote last
+  complete INTEGER NOT NULL    -- 0 while a run writes, and after one that was killed
+);
+CREATE TABLE IF NOT EXISTS code_files (
+  n INTEGER PRIMARY KEY,
+  root INTEGER NOT NULL REFERENCES code_roots (n) ON DELETE CASCADE,
+  path TEXT NOT NULL,          -- relative to the root
+  name TEXT NOT NULL,          -- without the folders
+  language TEXT NOT NULL,
+  module TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  problem TEXT NOT NULL,
+  content_hash TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  modified_ns INTEGER NOT NULL,
+  links TEXT NOT NULL,         -- hash of the file's edges
+  UNIQUE (root, path)
+);
+CREATE INDEX IF NOT EXISTS code_files_by_name ON code_files (root, name);
+-- Beside the files, so that a list of these reads none of it.
+CREATE TABLE IF NOT EXISTS code_facts (
+  file INTEGER PRIMARY KEY REFERENCES code_files (n) ON DELETE CASCADE,
+  data BLOB NOT NULL           -- JSON, deflated
+);
+CREATE TABLE IF NOT EXISTS code_symbols (
+  n INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL REFERENCES code_files (n) ON DELETE CASCADE,
+  root INTEGER NOT NULL,
+  qualified TEXT NOT NULL,
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  line INTEGER NOT NULL,
+  end_line INTEGER NOT NULL,
+  doc TEXT NOT NULL,
+  is_test INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS code_symbols_by_file ON code_symbols (file);
+CREATE INDEX IF NOT EXISTS code_symbols_by_qualified ON code_symbols (root, qualified);
+CREATE INDEX IF NOT EXISTS code_symbols_by_name ON code_symbols (root, name, qualified);
+CREATE TABLE IF NOT EXISTS code_edges (
+  n INTEGER PRIMARY KEY,
+  file INTEGER NOT NULL REFERENCES code_files (n) ON DELETE CASCADE,
+  root INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  target TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  line INTEGER NOT NULL,
+  internal INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS code_edges_by_file ON code_edges (file);
+CREATE INDEX IF NOT EXISTS code_edges_by_source ON code_edges (root, source);
+CREATE INDEX IF NOT EXISTS code_edges_by_target ON code_edges (root, target);
+-- From what git tells, or two files of one content; kept when the files have gone.
+CREATE TABLE IF NOT EXISTS code_renames (
+  root INTEGER NOT NULL REFERENCES code_roots (n) ON DELETE CASCADE,
+  old TEXT NOT NULL,
+  new TEXT NOT NULL,
+  revision TEXT NOT NULL,      -- the commit; empty for a rename that git does not know
+  renamed_at INTEGER NOT NULL,
+  PRIMARY KEY (root, old, new)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS code_renames_by_new ON code_renames (root, new);
+"""
+
+# Which names mean one thing. What people set apart is kept; the rest can be learnt again.
+_NAMES = """
+-- A name in a project, and the name of its node. late: memories up to this one are in the store under it.
+CREATE TABLE IF NOT EXISTS entity_names (
+  n INTEGER PRIMARY KEY,
+  project TEXT NOT NULL,
+  name TEXT NOT NULL,
+  types TEXT NOT NULL,         -- all that it was seen with, sorted
+  form TEXT NOT NULL,          -- what its spellings share; empty: it has only one
+  head TEXT NOT NULL,          -- the spelling that stands for it
+  canonical TEXT NOT NULL,
+  rule TEXT NOT NULL,          -- why it is not its own node; empty: it is
+  made_at INTEGER NOT NULL,
+  late INTEGER,
+  UNIQUE (project, name)
+);
+CREATE INDEX IF NOT EXISTS entity_names_by_form ON entity_names (project, form);
+CREATE INDEX IF NOT EXISTS entity_names_by_node ON entity_names (project, canonical) WHERE canonical <> name;
+CREATE INDEX IF NOT EXISTS entity_names_late ON entity_names (n) WHERE late IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS entity_mentions (
+  name INTEGER NOT NULL REFERENCES entity_names (n) ON DELETE CASCADE,
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  PRIMARY KEY (name, memory)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entity_mentions_by_memory ON entity_mentions (memory);
+
+-- Which memories state that two names are one.
+CREATE TABLE IF NOT EXISTS entity_aliases (
+  memory INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  project TEXT NOT NULL,
+  short TEXT NOT NULL,
+  long TEXT NOT NULL,
+  short_form TEXT NOT NULL,
+  long_form TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  PRIMARY KEY (memory, short, long)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entity_aliases_by_short ON entity_aliases (project, short_form, long_form, rule);
+CREATE INDEX IF NOT EXISTS entity_aliases_by_long ON entity_aliases (project, long_form, short_form, rule);
+
+-- Names that are not another's by this rule, because somebody said so.
+CREATE TABLE IF NOT EXISTS entity_apart (
+  project TEXT NOT NULL,
+  name TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  made_at INTEGER NOT NULL,
+  PRIMARY KEY (project, name, rule)
+) WITHOUT ROWID;
+"""
+
+# What the lifecycle knows. By id where it outlasts a memory's time in the archive, by number where it can be
+# made again.
+_LIFECYCLE = """
+ALTER TABLE trash RENAME TO archive;
+ALTER TABLE archive RENAME COLUMN trashed_at TO archived_at;
+-- Why it is there in words, and the id of the memory that took its place, if one did.
+ALTER TABLE archive ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE archive ADD COLUMN successor TEXT NOT NULL DEFAULT '';
+CREATE INDEX archive_by_id ON archive (id);
+
+CREATE TABLE IF NOT EXISTS lives (
+  id TEXT PRIMARY KEY,         -- of a memory
+  life TEXT NOT NULL DEFAULT '',
+  pinned INTEGER NOT NULL DEFAULT 0,
+  reprieves INTEGER NOT NULL DEFAULT 0,
+  checked_age INTEGER NOT NULL DEFAULT 0,  -- newer memories there were at the last reprieve
+  feedback INTEGER NOT NULL DEFAULT 0,     -- good less bad
+  reason TEXT NOT NULL DEFAULT '',
+  changed_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- In which sessions a memory was recalled above the floor.
+CREATE TABLE IF NOT EXISTS recalled_in (
+  id TEXT NOT NULL,            -- of a memory
+  session TEXT NOT NULL,
+  recalled_at INTEGER NOT NULL,
+  PRIMARY KEY (id, session)
+) WITHOUT ROWID;
+
+-- Links between memories of one project; low < high.
+CREATE TABLE IF NOT EXISTS connections (
+  low INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  high INTEGER NOT NULL REFERENCES memories (n) ON DELETE CASCADE,
+  cosine FLOAT NOT NULL,
+  shared FLOAT NOT NULL,       -- 0 to 1: names and rare words that both have
+  strength FLOAT NOT NULL,
+  PRIMARY KEY (low, high)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS connections_by_high ON connections (high);
+
+-- Which memories were compared with all others of their project, and by which model's vectors.
+CREATE TABLE IF NOT EXISTS compared (
+  memory INTEGER PRIMARY KEY REFERENCES memories (n) ON DELETE CASCADE,
+  content_hash TEXT NOT NULL,
+  model TEXT NOT NULL
+);
+
+-- What a newer memory has made untrue.
+CREATE TABLE IF NOT EXISTS supersessions (
+  older TEXT PRIMARY KEY,      -- ids of memories
+  newer TEXT NOT NULL,
+  older_at INTEGER NOT NULL,
+  newer_at INTEGER NOT NULL,
+  rule TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  made_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS supersessions_by_newer ON supersessions (newer);
+
+-- From which memories a merged one was made.
+CREATE TABLE IF NOT EXISTS merged_from (
+  merged TEXT NOT NULL,        -- ids of memories
+  original TEXT NOT NULL,
+  run TEXT NOT NULL,
+  PRIMARY KEY (merged, original)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS merged_from_by_original ON merged_from (original);
+
+-- What each run of gc did.
+CREATE TABLE IF NOT EXISTS gc_runs (
+  run TEXT PRIMARY KEY,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,            -- empty while it runs, and after a kill
+  undone_at INTEGER,
+  caller TEXT NOT NULL,       -- who wanted it: gc, idle, forget
+  archived INTEGER NOT NULL DEFAULT 0,  -- memories of it that lie in the archive
+  counts TEXT NOT NULL         -- JSON: action and rule -> memories
+) WITHOUT ROWID;
+
+-- What a run of gc changed beside the archive, so that it can be taken back: lives, supersessions.
+CREATE TABLE IF NOT EXISTS gc_changes (
+  run TEXT NOT NULL,
+  what TEXT NOT NULL,         -- life, superseded, made
+  id TEXT NOT NULL,           -- of a memory
+  before TEXT NOT NULL,       -- JSON; empty: there was nothing
+  after TEXT NOT NULL,        -- JSON
+  PRIMARY KEY (run, what, id)
+) WITHOUT ROWID;
+
+-- What is known of a running session of an assistant.
+CREATE TABLE IF NOT EXISTS sessions (
+  id TEXT PRIMARY KEY,
+  project TEXT NOT NULL,
+  topic TEXT NOT NULL,         -- JSON
+  shown TEXT NOT NULL,         -- JSON: ids of the memories that it was given
+  seen_at INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
+# What sessions of assistants leave, and what they are given.
+_CONTINUITY = """
+-- How far each transcript was read.
+CREATE TABLE IF NOT EXISTS transcripts (
+  path TEXT PRIMARY KEY,
+  assistant TEXT NOT NULL,     -- claude, codex, gemini, cursor
+  session TEXT NOT NULL,
+  project TEXT NOT NULL,
+  head TEXT NOT NULL,          -- hash of how the file begins: another one of this name is read anew
+  size INTEGER NOT NULL,
+  modified_ns INTEGER NOT NULL,
+  position INTEGER NOT NULL,   -- bytes that were read, up to the end of a line
+  exchanges INTEGER NOT NULL,
+  carried TEXT NOT NULL,       -- JSON: what the reader needs to go on from there
+  rules TEXT NOT NULL,         -- hash of what decides how it is read
+  read_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS transcripts_by_session ON transcripts (session);
+
+-- What was injected into which session, when and why.
+CREATE TABLE IF NOT EXISTS injections (
+  n INTEGER PRIMARY KEY,
+  injected_at INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  agent TEXT NOT NULL,         -- within the session; empty: the session itself
+  assistant TEXT NOT NULL,
+  event TEXT NOT NULL,         -- start, prompt, research
+  project TEXT NOT NULL,
+  memory TEXT NOT NULL,        -- id
+  score FLOAT,                 -- of the ranking; empty: it was not searched for
+  tokens INTEGER NOT NULL,
+  question TEXT NOT NULL,      -- its beginning, without secrets
+  reason TEXT NOT NULL,
+  detail TEXT NOT NULL         -- JSON: place, terms, floor, what else was found
+);
+CREATE INDEX IF NOT EXISTS injections_by_time ON injections (injected_at);
+CREATE INDEX IF NOT EXISTS injections_by_session ON injections (session, injected_at);
+CREATE INDEX IF NOT EXISTS injections_by_memory ON injections (memory, injected_at);
+
+-- Where an assistant broke a rule, until its session was told of it and some time after.
+CREATE TABLE IF NOT EXISTS violations (
+  n INTEGER PRIMARY KEY,
+  found_at INTEGER NOT NULL,
+  session TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  assistant TEXT NOT NULL,
+  project TEXT NOT NULL,
+  rule TEXT NOT NULL,          -- its name
+  statement TEXT NOT NULL,     -- what it demands
+  excerpt TEXT NOT NULL,       -- what broke it, without secrets
+  told_at INTEGER,
+  UNIQUE (session, rule, excerpt)
+);
+CREATE INDEX IF NOT EXISTS violations_untold ON violations (session) WHERE told_at IS NULL;
+"""
+
+# By what a project is known: its first commits, the remotes and folders that were seen, its former ids.
+_PROJECTS = """
+ALTER TABLE projects ADD COLUMN named INTEGER NOT NULL DEFAULT 0;  -- 1: a person gave it
+-- What was seen at a path: its first commit, its remote, and a stamp that tells when to look again.
+ALTER TABLE project_paths ADD COLUMN root_commit TEXT NOT NULL DEFAULT '';
+ALTER TABLE project_paths ADD COLUMN remote TEXT NOT NULL DEFAULT '';
+ALTER TABLE project_paths ADD COLUMN stamp TEXT NOT NULL DEFAULT '';
+UPDATE project_paths SET
+  root_commit = coalesce((SELECT p.root_commit FROM projects p WHERE p.id = project_paths.project), ''),
+  remote = coalesce((SELECT p.remote FROM projects p WHERE p.id = project_paths.project), '');
+
+-- Whose first commit it is; of several projects that have it, the one that was founded first.
+CREATE TABLE IF NOT EXISTS project_commits (
+  root_commit TEXT PRIMARY KEY,
+  project TEXT NOT NULL
+) WITHOUT ROWID;
+INSERT INTO project_commits (root_commit, project)
+  SELECT p.root_commit, p.id FROM projects p WHERE p.root_commit <> ''
+  ORDER BY coalesce((SELECT min(m.created_at) FROM memories m WHERE m.project = p.id), 9000000000000000000),
+    p.id
+  ON CONFLICT (root_commit) DO NOTHING;
+
+-- All remotes that a project was seen with. pinned: a person gave this one to the project.
+CREATE TABLE IF NOT EXISTS project_remotes (
+  remote TEXT NOT NULL,
+  project TEXT NOT NULL,
+  pinned INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (remote, project)
+) WITHOUT ROWID;
+INSERT INTO project_remotes (remote, project) SELECT p.remote, p.id FROM projects p WHERE p.remote <> ''
+  ON CONFLICT (remote, project) DO NOTHING;
+
+-- What a project was called before it was joined with another.
+CREATE TABLE IF NOT EXISTS project_aliases (
+  alias TEXT PRIMARY KEY,
+  project TEXT NOT NULL,
+  name TEXT NOT NULL,
+  detail TEXT NOT NULL  -- JSON: what led to it, so that it can be split off again
+) WITHOUT ROWID;
+
+-- Memories that were moved: the id that a text of the same place would get by itself now, the id that the
+-- memory has, and its project before.
+CREATE TABLE IF NOT EXISTS project_moves (
+  place TEXT PRIMARY KEY,
+  memory TEXT NOT NULL,
+  former TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS project_moves_by_memory ON project_moves (memory);
+"""
+
+_OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "log"})
+"""Tables that a home without an application id must have to be known as one; they were never renamed."""
+
+_OF_OTHER_COMPONENTS = ("sqlite_", "store_", "storage_", "fake_", "migrations")
+"""Beginnings of the names of tables that may be there before the catalog's."""
+
+
+def _stamped(database: Database, connection: Connection) -> int:
+    """Return the file's version; raises StoreDamagedError when it is another program's."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application == APPLICATION_ID:
+        return int(version)
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    ours = tables >= _OF_FIRST_RELEASE
+    strangers = sorted(name for name in tables if not name.startswith(_OF_OTHER_COMPONENTS))
+    if application or (not ours and (version or strangers)):
+        named = ", ".join(strangers[:3]) or "none of ours"
+        raise StoreDamagedError(
+            f'the database "{database.place}" is not a memory of ragmem; its tables: {named}',
+            hint="move the file away, or point RAGMEM_HOME at the home you mean",
+        )
+    return int(version)
+
+
+def _stamp(connection: Connection, version: int) -> None:
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version}")
+
+
+CATALOG = Schema(
+    "catalog",
+    (
+        Migration(1, "tables", statements_of(_TABLES)),
+        Migration(2, "mark the file", (f"PRAGMA application_id = {APPLICATION_ID}",), reads_without=True),
+        Migration(3, "models", statements_of(_MODELS), reads_without=True),
+        Migration(4, "lexicon", statements_of(_LEXICON), build),
+        Migration(5, "edits", statements_of(_EDITS), edits.build),
+        Migration(6, "code", statements_of(_CODE), reads_without=True),
+        Migration(7, "names", statements_of(_NAMES), reads_without=True),
+        Migration(8, "lifecycle", statements_of(_LIFECYCLE)),
+        Migration(9, "continuity", statements_of(_CONTINUITY), reads_without=True),
+        Migration(10, "projects", statements_of(_PROJECTS)),
+    ),
+    stamped=_stamped,
+    stamp=_stamp,
+)
+"""The catalog in SQLite; PRAGMA user_version is its version."""
+
+
+def prepare(database: Database, announce: Announce = silent) -> None:
+    """Create the tables in a new database, bring an older one up to date; see `settle` for what it raises."""
+    schema = postgres_schema.CATALOG if database.dialect == "postgres" else CATALOG
+    settle(database, schema, announce=announce)

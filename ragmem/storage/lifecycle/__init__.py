@@ -1,0 +1,1 @@
+"""Archive, gc runs, connections, supersessions."""

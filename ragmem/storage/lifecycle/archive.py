@@ -1,0 +1,266 @@
+"""The archive: memories that gc or a person took out, whole, until somebody purges them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+
+from ragmem.domain.model import Memory
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.rows import MEMORY_COLUMNS, from_stamp, memory_from, memory_values, to_stamp
+
+RECENT = 100
+"""Entries of the log that tell whether the clock went backwards. Not all of them: a clock that once was years
+ahead is forgotten after so many, and the archive grows old again."""
+
+PAGE = 100
+"""Memories that are read at a time; whoever reads them all must not hold them all."""
+
+_DAY = 86_400_000_000
+"""Microseconds."""
+
+COLUMNS = "run, id, rule, reason, successor, archived_at, memory"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveRun:
+    """One run that took memories out, and can be undone."""
+
+    run: str
+    at: datetime
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A memory that goes: by which rule, why in words, and the id of what takes its place, if anything."""
+
+    memory: Memory
+    rule: str
+    reason: str = ""
+    successor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A memory in the archive: the run and the rule that brought it there, when, and why."""
+
+    run: str
+    rule: str
+    at: datetime
+    memory: Memory
+    reason: str = ""
+    successor: str = ""
+
+
+class Archive:
+    """Archived memories, by the run that took them out."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, run: str, items: Iterable[Removal], *, now: datetime) -> None:
+        """Keep memories with the rule that took them out.
+
+        Where the clock stands before what was done last, they count as taken out just after that: else they
+        would be old at once when the clock is right again, and the latest run would not be the last one.
+        """
+        with self._database.write() as connection:
+            stamp = _not_before(connection, run, to_stamp(now))
+            connection.executemany(
+                f"INSERT INTO archive ({COLUMNS}) VALUES (?,?,?,?,?,?,?)"
+                " ON CONFLICT (run, id) DO UPDATE SET rule = excluded.rule, reason = excluded.reason,"
+                " successor = excluded.successor, memory = excluded.memory,"
+                " archived_at = excluded.archived_at",
+                [
+                    (run, one.memory.id, one.rule, one.reason, one.successor, stamp, _text(one.memory))
+                    for one in items
+                ],
+            )
+
+    def count(self) -> int:
+        """Return how many memories lie in the archive."""
+        with self._database.read() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM archive").fetchone()
+        return int(count)
+
+    def runs(self) -> list[ArchiveRun]:
+        """Return the runs that took something out which is still here, latest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT run, max(archived_at), count(*) FROM archive GROUP BY run ORDER BY 2 DESC, 1 DESC"
+            ).fetchall()
+        return [ArchiveRun(run, from_stamp(at), count) for run, at, count in rows]
+
+    def memories(self, run: str) -> list[Memory]:
+        """Return the memories that a run took out."""
+        return [item.memory for item in self.of(run)]
+
+    def of(self, run: str) -> list[Archived]:
+        """Return what a run took out, in the order of the ids."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {COLUMNS} FROM archive WHERE run = ? ORDER BY id", (run,)
+            ).fetchall()
+        return [archived_from(row) for row in rows]
+
+    def each(self) -> Iterator[Archived]:
+        """Yield all in the order of run and id, a page at a time."""
+        last = ("", "")
+        while True:
+            with self._database.read() as connection:
+                rows = connection.execute(
+                    f"SELECT {COLUMNS} FROM archive WHERE (run, id) > (?, ?) ORDER BY run, id LIMIT {PAGE}",
+                    last,
+                ).fetchall()
+            if not rows:
+                return
+            yield from map(archived_from, rows)
+            last = (rows[-1][0], rows[-1][1])
+
+    def latest(self, ids: Iterable[str]) -> dict[str, Archived]:
+        """Return what was archived last under each of these ids, as far as anything was."""
+        found: dict[str, Archived] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for row in connection.execute(
+                    f"SELECT {COLUMNS} FROM archive WHERE id IN ({marks(batch)}) ORDER BY archived_at, run",
+                    batch,
+                ):
+                    found[row[1]] = archived_from(row)
+        return found
+
+    def runs_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
+        """Return run -> which of these ids it took out, as far as they lie here."""
+        found: dict[str, list[str]] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for run, identifier in connection.execute(
+                    f"SELECT run, id FROM archive WHERE id IN ({marks(batch)}) ORDER BY run, id", batch
+                ):
+                    found.setdefault(run, []).append(identifier)
+        return found
+
+    def ids(self) -> set[str]:
+        """Return the ids of all that lies here."""
+        with self._database.read() as connection:
+            return {identifier for (identifier,) in connection.execute("SELECT DISTINCT id FROM archive")}
+
+    def successors(self, rule: str) -> set[str]:
+        """Return the ids of what took the place of something that went by this rule."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT successor FROM archive WHERE rule = ?", (rule,))
+            return {identifier for (identifier,) in rows if identifier}
+
+    def hashes(self, *, before: datetime | None = None, since: datetime | None = None) -> set[str]:
+        """Return the content hashes of what was taken out in a time."""
+        conditions, values = ["1 = 1"], list[int]()
+        for sign, moment in (("<", before), (">=", since)):
+            if moment is not None:
+                conditions.append(f"archived_at {sign} ?")
+                values.append(to_stamp(moment))
+        with self._database.read() as connection:
+            rows = connection.execute(f"SELECT memory FROM archive WHERE {' AND '.join(conditions)}", values)
+            return {orjson.loads(text)["content_hash"] for (text,) in rows}
+
+    def sources(self) -> set[str]:
+        """Return the sources of all that lies here."""
+        with self._database.read() as connection:
+            return {
+                orjson.loads(text)["source"] for (text,) in connection.execute("SELECT memory FROM archive")
+            }
+
+    def beginning(self, prefix: str) -> list[str]:
+        """Return two at most of the ids in the archive that start so."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT id FROM archive WHERE id >= ? AND id < ? ORDER BY id LIMIT 2",
+                (prefix, prefix + "\x7f"),
+            ).fetchall()
+        return [identifier for (identifier,) in rows]
+
+    def write(self, items: Sequence[Archived]) -> int:
+        """Add what another catalog's archive holds; what lies here already stays. Return how many came."""
+        with self._database.write() as connection:
+            before = self.count()
+            connection.executemany(
+                f"INSERT INTO archive ({COLUMNS}) VALUES (?,?,?,?,?,?,?) ON CONFLICT (run, id) DO NOTHING",
+                [
+                    (
+                        one.run,
+                        one.memory.id,
+                        one.rule,
+                        one.reason,
+                        one.successor,
+                        to_stamp(one.at),
+                        _text(one.memory),
+                    )
+                    for one in items
+                ],
+            )
+            return self.count() - before
+
+    def rewrite(self, run: str, memory: Memory) -> None:
+        """Let a memory that a run took out be another from now on; when and why it was taken out stays."""
+        with self._database.write() as connection:
+            connection.execute(
+                "UPDATE archive SET memory = ? WHERE run = ? AND id = ?", (_text(memory), run, memory.id)
+            )
+
+    def drop(self, run: str, ids: Iterable[str] | None = None) -> None:
+        """Forget what a run took out: all of it, or these ids."""
+        with self._database.write() as connection:
+            if ids is None:
+                connection.execute("DELETE FROM archive WHERE run = ?", (run,))
+            else:
+                connection.executemany(
+                    "DELETE FROM archive WHERE run = ? AND id = ?", [(run, identifier) for identifier in ids]
+                )
+
+    def expired(self, *, now: datetime, keep: timedelta) -> int:
+        """Return how many memories lie in the archive for longer than `keep`."""
+        with self._database.read() as connection:
+            (count,) = connection.execute(
+                "SELECT count(*) FROM archive WHERE archived_at < ?", (to_stamp(now - keep),)
+            ).fetchone()
+        return int(count)
+
+    def purge(self, *, now: datetime, keep: timedelta) -> dict[str, int]:
+        """Remove for good what lies here for longer than `keep`; return run -> how many."""
+        with self._database.write() as connection:
+            stamp = to_stamp(now - keep)
+            gone = connection.execute(
+                "SELECT run, count(*) FROM archive WHERE archived_at < ? GROUP BY run ORDER BY run", (stamp,)
+            ).fetchall()
+            connection.execute("DELETE FROM archive WHERE archived_at < ?", (stamp,))
+        return dict(gone)
+
+
+def _text(memory: Memory) -> str:
+    return orjson.dumps(dict(zip(MEMORY_COLUMNS, memory_values(memory), strict=True))).decode()
+
+
+def archived_from(row: Sequence[Any]) -> Archived:
+    """Return what a row in the order of COLUMNS holds."""
+    run, _, rule, reason, successor, at, text = row
+    value = orjson.loads(text)
+    memory = memory_from(tuple(value[column] for column in MEMORY_COLUMNS))
+    return Archived(run, rule, from_stamp(at), memory, reason, successor)
+
+
+def _not_before(connection: Connection, run: str, stamp: int) -> int:
+    (done,) = connection.execute(
+        "SELECT max(at) FROM (SELECT at FROM log ORDER BY n DESC LIMIT ?) AS recent", (RECENT,)
+    ).fetchone()
+    stamp = max(stamp, (done or 0) + 1)
+    # What one run takes out in many steps is of one moment, however many there are.
+    (archived,) = connection.execute(
+        # Two ranges of the primary key: `run <> ?` would read all that the steps before put here.
+        "SELECT max(at) FROM (SELECT archived_at AS at FROM archive WHERE run < ?1 UNION ALL"
+        " SELECT archived_at AS at FROM archive WHERE run > ?1) AS others WHERE at < ?2",
+        (run, stamp + _DAY),
+    ).fetchone()
+    return max(stamp, (archived or 0) + 1)

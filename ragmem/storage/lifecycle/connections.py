@@ -1,0 +1,443 @@
+"""Links between memories of one project, which memories were compared with which model, and by what scale."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+from ragmem.domain.lifecycle.connections import RARE, Scale
+from ragmem.domain.model import UNASSIGNED, State
+from ragmem.domain.model.lifecycle import Connection
+from ragmem.storage.sql import database as databases
+from ragmem.storage.sql.batches import PARAMETERS, batches, marks
+from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.rows import from_stamp, to_stamp
+
+_SCALE = "connections/"
+"""Before the id of the model, in the catalog's table `meta`."""
+
+_ENDS = (
+    "SELECT a.id, b.id, c.cosine, c.shared, c.strength FROM connections c"
+    " JOIN memories a ON a.n = c.low JOIN memories b ON b.n = c.high"
+)
+
+_INSERT = (
+    "INSERT INTO connections (low, high, cosine, shared, strength) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (low, high) DO UPDATE SET"
+    " cosine = excluded.cosine, shared = excluded.shared, strength = excluded.strength"
+)
+_COMPARED = (
+    "INSERT INTO compared (memory, content_hash, model) SELECT n, content_hash, ?3 FROM memories"
+    " WHERE n = ?1 AND content_hash = ?2"
+    " ON CONFLICT (memory) DO UPDATE SET content_hash = excluded.content_hash, model = excluded.model"
+)
+
+
+_MENTIONED = "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
+
+
+# Not `=`, or an index would be chosen by which nearly all memories, or all of a project, are gone through.
+_OF_PROJECT = "m.project = ? AND NOT m.state <> ?"
+_AMONG = "NOT m.project <> ? AND NOT m.state <> ?"
+
+
+class Member(NamedTuple):
+    """A memory of a project as it is compared; `compared`: with all others, by its text and model of now.
+
+    `before`: it was compared, though perhaps with another text or model.
+    """
+
+    number: int
+    id: str
+    spec: str
+    content_hash: str
+    compared: bool
+    before: bool
+
+
+EdgeRow = tuple[int, int, float, float, float]
+"""The columns of an edge: a million of them are written at once."""
+
+
+Text = tuple[int, str, str, str]
+"""The number of a memory, its title, text and summary."""
+
+
+class Edge(NamedTuple):
+    """A connection by the numbers of its memories, low < high."""
+
+    low: int
+    high: int
+    cosine: float
+    shared: float
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScale:
+    """A scale with the day it was measured."""
+
+    scale: Scale
+    measured_at: datetime
+
+
+class Connections:
+    """The connections of one database."""
+
+    def __init__(self, database: databases.Database) -> None:
+        self._database = database
+
+    def of(self, projects: Sequence[str] | None = None) -> list[Connection]:
+        """Return all connections of these projects (None: of all), by their ids."""
+        where = "" if projects is None else f" WHERE a.project IN ({marks(projects)})"
+        with self._database.read() as connection:
+            # Each id and number once in memory: a large store has a million connections, and few numbers.
+            same: dict[Any, Any] = {}
+            rows = (
+                [same.setdefault(value, value) for value in row]
+                for row in connection.execute(f"{_ENDS}{where}", list(projects or ()))
+            )
+            return sorted(map(_connection, rows), key=lambda one: (one.first, one.second))
+
+    def neighbours(self, identifier: str) -> list[Connection]:
+        """Return the connections of one memory, strongest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"{_ENDS} WHERE a.id = ?1 UNION ALL {_ENDS} WHERE b.id = ?1", (identifier,)
+            )
+            return sorted(map(_connection, rows), key=lambda one: (-one.strength, one.first, one.second))
+
+    def degree(
+        self, ids: Iterable[str] | None = None, *, projects: Sequence[str] | None = None
+    ) -> dict[str, int]:
+        """Return how many connections each memory has; those without any are absent.
+
+        Of these ids, else of those of these projects (None: of all).
+        """
+        found: dict[str, int] = {}
+        with self._database.read() as connection:
+            parts: Iterator[tuple[str, list[str]]]
+            if ids is not None:
+                parts = ((f"WHERE m.id IN ({marks(part)}) ", part) for part in batches(ids))
+            elif projects is not None:
+                parts = iter([(f"WHERE m.project IN ({marks(projects)}) ", list(projects))])
+            else:
+                parts = iter([("", [])])
+            for where, part in parts:
+                for end in ("low", "high"):
+                    for key, count in connection.execute(
+                        f"SELECT m.id, count(*) FROM memories m JOIN connections c ON c.{end} = m.n"
+                        f" {where}GROUP BY m.id",
+                        part,
+                    ):
+                        found[key] = found.get(key, 0) + count
+        return found
+
+    def count(self) -> int:
+        """Return how many connections there are."""
+        with self._database.read() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM connections").fetchone()
+        return int(count)
+
+    def drop(self, ids: Iterable[str] | None = None) -> None:
+        """Forget the connections of some memories, or all; they count as not compared then."""
+        with self._database.write() as connection:
+            if ids is None:
+                for table in ("connections", "compared"):
+                    connection.execute(f"DELETE FROM {table}")
+                return
+            for part in batches(ids):
+                numbers = [
+                    number
+                    for (number,) in connection.execute(
+                        f"SELECT n FROM memories WHERE id IN ({marks(part)})", part
+                    )
+                ]
+                where = f"({marks(numbers)})"
+                for column in ("low", "high"):
+                    connection.execute(f"DELETE FROM connections WHERE {column} IN {where}", numbers)
+                connection.execute(f"DELETE FROM compared WHERE memory IN {where}", numbers)
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many memories each project has that have vectors."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT project, count(*) FROM memories WHERE state = ?"
+                    " GROUP BY project ORDER BY project",
+                    (State.INDEXED.value,),
+                ).fetchall()
+            )
+
+    def sample(self, project: str, most: int) -> list[str]:
+        """Return ids of a project's memories that have vectors, always the same: ids are hashes."""
+        return [key for key, _ in self._sample(project, most)]
+
+    def sampled_numbers(self, project: str, most: int) -> list[int]:
+        """Return the numbers of the same memories."""
+        return [number for _, number in self._sample(project, most)]
+
+    def _sample(self, project: str, most: int) -> list[tuple[str, int]]:
+        with self._database.read() as connection:
+            return connection.execute(
+                f"SELECT m.id, m.n FROM memories m WHERE {_OF_PROJECT} ORDER BY m.id LIMIT ?",
+                (project, State.INDEXED.value, most),
+            ).fetchall()
+
+    def texts(self, numbers: Iterable[int]) -> Iterator[Text]:
+        """Yield what those memories say that are there, some hundred at a time, these by their numbers."""
+        for part in batches(numbers):
+            with self._database.read() as connection:
+                rows = connection.execute(
+                    f"SELECT n, title, text, summary FROM memories WHERE n IN ({marks(part)}) ORDER BY n",
+                    part,
+                ).fetchall()
+            yield from rows
+
+    def waiting(self, model: str) -> dict[str, int]:
+        """Return project -> how many of its memories were not compared with this text by this model.
+
+        What is assigned to no project is never compared: it may be of many.
+        """
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT m.project, count(*) FROM memories m LEFT JOIN compared c ON c.memory = m.n"
+                    " WHERE m.state = ? AND (c.memory IS NULL OR c.content_hash <> m.content_hash"
+                    " OR c.model <> ?) AND m.project <> ? GROUP BY m.project ORDER BY m.project",
+                    (State.INDEXED.value, model, UNASSIGNED),
+                ).fetchall()
+            )
+
+    def members(self, project: str, model: str, *, ids: Iterable[str] | None = None) -> list[Member]:
+        """Return the memories of a project that have vectors, as they came in, or those of them."""
+        if ids is None:
+            return self._members(project, model, _OF_PROJECT)
+        return sorted(
+            (
+                one
+                for part in batches(ids)
+                for one in self._members(project, model, f"{_AMONG} AND m.id IN ({marks(part)})", part)
+            ),
+            key=lambda one: one.number,
+        )
+
+    def waiting_members(self, project: str, model: str) -> list[Member]:
+        """Return those that were not compared with this text by this model."""
+        where = f"{_OF_PROJECT} AND (c.memory IS NULL OR c.content_hash <> m.content_hash OR c.model <> ?)"
+        return self._members(project, model, where, [model])
+
+    def _members(self, project: str, model: str, where: str, parameters: Sequence[str] = ()) -> list[Member]:
+        with self._database.read() as connection:
+            return [
+                Member(number, key, spec, digest, known == digest and compared_by == model, known is not None)
+                for number, key, spec, digest, known, compared_by in connection.execute(
+                    "SELECT m.n, m.id, m.spec, m.content_hash, c.content_hash, c.model FROM memories m"
+                    f" LEFT JOIN compared c ON c.memory = m.n WHERE {where} ORDER BY m.n",
+                    (project, State.INDEXED.value, *parameters),
+                )
+            ]
+
+    def names(self, project: str, numbers: Iterable[int] | None = None) -> dict[int, frozenset[str]]:
+        """Return memory -> the entities that it names, of all of a project's memories or some."""
+        found: dict[int, set[str]] = {}
+        # Each name once in memory, however many mention it.
+        same: dict[str, str] = {}
+        with self._database.read() as connection:
+            if numbers is None:
+                parts: Iterator[tuple[str, list[Any]]] = iter([(" WHERE e.project = ?", [project])])
+            else:
+                # Without the project, of which all names would be gone through.
+                parts = ((f" WHERE x.memory IN ({marks(part)})", part) for part in batches(numbers))
+            for where, part in parts:
+                for memory, name in connection.execute(_MENTIONED + where, part):
+                    found.setdefault(memory, set()).add(same.setdefault(name, name))
+        return {memory: frozenset(names) for memory, names in found.items()}
+
+    def sharing(self, project: str, ids: Iterable[str]) -> list[str]:
+        """Return the memories that mention a rare name that one of these mentions, these included."""
+        found: dict[str, None] = {}
+        with self._database.read() as connection:
+            names = [
+                name
+                for part in batches(ids)
+                for (name,) in connection.execute(
+                    "SELECT DISTINCT e.canonical FROM memories m JOIN entity_mentions x ON x.memory = m.n"
+                    f" JOIN entity_names e ON e.n = x.name WHERE m.id IN ({marks(part)})",
+                    part,
+                )
+            ]
+            for name in dict.fromkeys(names):
+                # One more than is rare, so that a hub costs no more than that.
+                rows = connection.execute(
+                    "SELECT DISTINCT m.id FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
+                    " JOIN memories m ON m.n = x.memory WHERE e.project = ?1 AND e.n IN ("
+                    " SELECT n FROM entity_names WHERE project = ?1 AND name = ?2 UNION ALL"
+                    " SELECT n FROM entity_names WHERE project = ?1 AND canonical = ?2 AND canonical <> name"
+                    f") LIMIT {RARE + 1}",
+                    (project, name),
+                ).fetchall()
+                if len(rows) <= RARE:
+                    found.update(dict.fromkeys(key for (key,) in rows))
+        return list(found)
+
+    def edges(self, numbers: Iterable[int]) -> list[Edge]:
+        """Return the connections of these memories, each once."""
+        found: dict[tuple[int, int], Edge] = {}
+        with self._database.read() as connection:
+            for part in batches(numbers):
+                for column in ("low", "high"):
+                    for row in connection.execute(
+                        "SELECT low, high, cosine, shared, strength FROM connections"
+                        f" WHERE {column} IN ({marks(part)})",
+                        part,
+                    ):
+                        found[row[0], row[1]] = Edge(*row)
+        return list(found.values())
+
+    def write(
+        self,
+        edges: Iterable[EdgeRow],
+        *,
+        project: str,
+        compared: Mapping[int, str],
+        model: str,
+        without: Iterable[tuple[int, int]] = (),
+    ) -> int:
+        """Write connections and which memories (number -> hash of the text) were compared, at once.
+
+        `without` are pairs that are no longer connected. What has left the project since, or has another
+        text by now, is left out. Returns how many connections were written.
+        """
+        # One after the other as they lie in the table.
+        wanted = sorted(edges)
+        ends = {one[0] for one in wanted} | {one[1] for one in wanted}
+        with self._database.write() as connection:
+            there = _in_project(connection, project, ends)
+            rows = wanted if len(there) == len(ends) else [one for one in wanted if there.issuperset(one[:2])]
+            connection.executemany("DELETE FROM connections WHERE low = ? AND high = ?", list(without))
+            connection.executemany(_INSERT, rows)
+            connection.executemany(
+                _COMPARED, [(number, digest, model) for number, digest in sorted(compared.items())]
+            )
+        return len(rows)
+
+    def standing(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return id -> its connections and by which model it was compared, as JSON for `put_back`.
+
+        Memories that were never compared are absent.
+        """
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                compared = {
+                    key: [digest, model]
+                    for key, digest, model in connection.execute(
+                        "SELECT m.id, c.content_hash, c.model FROM memories m JOIN compared c"
+                        f" ON c.memory = m.n WHERE m.id IN ({marks(batch)})",
+                        batch,
+                    )
+                }
+                links: dict[str, list[list[Any]]] = {key: [] for key in compared}
+                for this, other in (("a", "b"), ("b", "a")):
+                    for key, *rest in connection.execute(
+                        f"SELECT {this}.id, {other}.id, c.cosine, c.shared, c.strength FROM connections c"
+                        " JOIN memories a ON a.n = c.low JOIN memories b ON b.n = c.high"
+                        f" WHERE {this}.id IN ({marks(batch)})",
+                        batch,
+                    ):
+                        links.get(key, []).append(rest)
+                found |= {
+                    key: orjson.dumps({"compared": compared[key], "links": sorted(links[key])}).decode()
+                    for key in compared
+                }
+        return found
+
+    def put_back(self, standing: Mapping[str, str]) -> None:
+        """Connect memories that came back as they were, with those of the others that are still there."""
+        known = {key: orjson.loads(text) for key, text in standing.items()}
+        ends = {*known, *(link[0] for one in known.values() for link in one["links"])}
+        with self._database.write() as connection:
+            there: dict[str, tuple[int, str]] = {}
+            for batch in batches(ends):
+                for key, number, project in connection.execute(
+                    f"SELECT id, n, project FROM memories WHERE id IN ({marks(batch)})", batch
+                ):
+                    there[key] = (number, project)
+            for key, one in known.items():
+                if key not in there:
+                    continue
+                number, project = there[key]
+                others = (
+                    (there[other], rest)
+                    for other, *rest in one["links"]
+                    if there.get(other, ("",))[-1] == project
+                )
+                connection.executemany(
+                    _INSERT, [(*sorted((number, other)), *rest) for (other, _), rest in others]
+                )
+                connection.execute(_COMPARED, (number, *one["compared"]))
+
+    def scale(self, model: str) -> KeptScale | None:
+        """Return the scale of a model's cosines, None where none was measured."""
+        if not self._database.exists():
+            return None
+        with self._database.read() as connection:
+            if not table_exists(self._database, connection, "meta"):
+                return None
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_SCALE + model,)).fetchone()
+        return _scale_in(row[0]) if row else None
+
+    def keep_scale(self, model: str, scale: Scale, *, now: datetime, anew: bool) -> None:
+        """Keep a scale; `anew`: nothing counts as compared any longer, for it was judged by another."""
+        content = orjson.dumps({**asdict(scale), "measured_at": to_stamp(now)}).decode()
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (_SCALE + model,))
+            connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_SCALE + model, content))
+            if anew:
+                connection.execute("UPDATE compared SET model = '' WHERE model = ?", (model,))
+
+
+def _in_project(connection: databases.Connection, project: str, numbers: Collection[int]) -> set[int]:
+    """Return those of the memories that are in a project."""
+    if len(numbers) > PARAMETERS:
+        # An index has all of the project's side by side; one by one, each is looked up in a large table.
+        rows = connection.execute("SELECT n FROM memories WHERE project = ?", (project,))
+        return {number for (number,) in rows}.intersection(numbers)
+    rows = connection.execute(
+        f"SELECT n FROM memories WHERE n IN ({marks(list(numbers))}) AND project = ?", (*numbers, project)
+    )
+    return {number for (number,) in rows}
+
+
+def compare_again(connection: databases.Connection, number: int, project: str) -> None:
+    """Let a memory that was written anew be compared anew, and part it from those of other projects."""
+    for this, other in (("low", "high"), ("high", "low")):
+        connection.execute(
+            f"DELETE FROM connections WHERE {this} = ?1 AND EXISTS"
+            f" (SELECT 1 FROM memories m WHERE m.n = {other} AND m.project <> ?2)",
+            (number, project),
+        )
+    connection.execute("UPDATE compared SET model = '' WHERE memory = ?", (number,))
+
+
+def _connection(row: Sequence[Any]) -> Connection:
+    one, other = sorted(row[:2])
+    return Connection(one, other, *row[2:])
+
+
+def _scale_in(text: str) -> KeptScale | None:
+    """Return a scale; None for what this release cannot read, so that it is measured anew."""
+    try:
+        content = orjson.loads(text)
+        scale = Scale(
+            float(content["unrelated"]),
+            float(content["related"]),
+            int(content["memories"]),
+            int(content["pairs"]),
+        )
+        return KeptScale(scale, from_stamp(int(content["measured_at"])))
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -1,0 +1,101 @@
+"""Texts that a person forgot: a seed and a hook leave them out until somebody stores them again.
+
+A text is known by its hash within its project, so that a note which was renamed stays forgotten too, and so
+that nothing of a purged text is kept. One row for each lies in the catalog's table `meta`.
+"""
+
+from collections.abc import Iterable
+
+from ragmem.domain.model import UNASSIGNED, USER, Memory, Scope, digest, memory_id
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Connection
+
+_KEY = "forgotten/"
+_PURGE = "purge_unfinished"
+
+
+def _key(memory: Memory, project: str = "") -> str:
+    return _KEY + digest("forgotten", project or memory.scope.project, memory.content_hash)
+
+
+def _keys(memory: Memory) -> list[str]:
+    """Return the keys under which a text may be known as forgotten.
+
+    A text that names its project had been the user's, or nobody's, until that project was known.
+    """
+    if memory.id != memory_id(memory.source, Scope(USER), memory.uri):
+        return [_key(memory)]
+    return list(dict.fromkeys((_key(memory), _key(memory, USER), _key(memory, UNASSIGNED))))
+
+
+def remember_forgotten(connection: Connection, memories: Iterable[Memory], run: str) -> None:
+    """Keep that these texts were forgotten by a run."""
+    connection.executemany(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [(key, run) for key in dict.fromkeys(map(_key, memories))],
+    )
+
+
+def are_forgotten(connection: Connection, memories: Iterable[Memory]) -> set[str]:
+    """Return the ids of those whose text was forgotten in their project."""
+    keys: dict[str, list[str]] = {}
+    for memory in memories:
+        for key in _keys(memory):
+            keys.setdefault(key, []).append(memory.id)
+    found: set[str] = set()
+    if not keys or not _any(connection):
+        return found
+    for batch in batches(keys):
+        for (key,) in connection.execute(f"SELECT key FROM meta WHERE key IN ({marks(batch)})", batch):
+            found.update(keys[key])
+    return found
+
+
+def want_again(connection: Connection, memories: Iterable[Memory]) -> None:
+    """Take back that these texts were forgotten: they are stored again."""
+    if _any(connection):
+        keys = [(key,) for memory in memories for key in _keys(memory)]
+        connection.executemany("DELETE FROM meta WHERE key = ?", keys)
+
+
+def forgotten_texts(connection: Connection) -> list[tuple[str, str]]:
+    """Return hash and run of all texts that were forgotten, in the order of the hashes."""
+    rows = connection.execute(
+        "SELECT key, value FROM meta WHERE key >= ? AND key < ?", (_KEY, _KEY + "\x7f")
+    ).fetchall()
+    return sorted((key.removeprefix(_KEY), run) for key, run in rows)
+
+
+def keep_forgotten(connection: Connection, hashed: str, run: str) -> None:
+    """Keep that a text of this hash was forgotten by a run, unless that is known."""
+    connection.execute(
+        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING", (_KEY + hashed, run)
+    )
+
+
+def want_all_again(connection: Connection) -> None:
+    """Forget which texts were forgotten."""
+    connection.execute("DELETE FROM meta WHERE key >= ? AND key < ?", (_KEY, _KEY + "\x7f"))
+
+
+def _any(connection: Connection) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM meta WHERE key >= ? AND key < ? LIMIT 1", (_KEY, _KEY + "\x7f")
+    ).fetchone()
+    return row is not None
+
+
+def mark_purge(connection: Connection) -> None:
+    """Keep that rows were deleted whose bytes may still lie in the files."""
+    connection.execute("DELETE FROM meta WHERE key = ?", (_PURGE,))
+    connection.execute("INSERT INTO meta (key, value) VALUES (?, '')", (_PURGE,))
+
+
+def purge_is_unfinished(connection: Connection) -> bool:
+    """Tell whether a purge was ended between the deletion of rows and that of their bytes."""
+    return connection.execute("SELECT 1 FROM meta WHERE key = ?", (_PURGE,)).fetchone() is not None
+
+
+def end_purge(connection: Connection) -> None:
+    """Keep that nothing of what was purged lies in the files any more."""
+    connection.execute("DELETE FROM meta WHERE key = ?", (_PURGE,))

@@ -1,0 +1,200 @@
+"""What each run of gc did, and what it changed beside the archive, so that it can be taken back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import orjson
+
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.rows import from_stamp, to_stamp
+
+What = Literal["life", "superseded", "made", "connected"]
+
+_COLUMNS = "run, started_at, ended_at, undone_at, caller, archived, counts"
+
+
+@dataclass(frozen=True, slots=True)
+class GcRun:
+    """One run: `ended` is None while it runs and after it was stopped, `undone` where nobody took it back.
+
+    `counts` is "action/rule" -> memories; `archived` is how many of its memories lie in the archive now.
+    """
+
+    run: str
+    started: datetime
+    ended: datetime | None
+    undone: datetime | None
+    caller: str
+    archived: int
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GcChange:
+    """A value of a memory as it was before a run and as the run left it, as JSON; empty: there was none."""
+
+    id: str
+    before: str
+    after: str
+
+
+class GcRuns:
+    """The runs of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def begin(self, run: str, *, caller: str, now: datetime) -> None:
+        """Write down that a run starts; one that is known goes on."""
+        with self._database.write() as connection:
+            connection.execute(
+                f"INSERT INTO gc_runs ({_COLUMNS}) VALUES (?,?,NULL,NULL,?,0,'{{}}')"
+                " ON CONFLICT (run) DO NOTHING",
+                (run, to_stamp(now), caller),
+            )
+
+    def add(self, run: str, counts: Mapping[str, int], *, archived: int = 0) -> None:
+        """Count what a step of a run did, in the transaction that did it."""
+        with self._database.write() as connection:
+            row = connection.execute("SELECT counts FROM gc_runs WHERE run = ?", (run,)).fetchone()
+            if row is None:
+                return
+            known = orjson.loads(row[0])
+            for name, count in counts.items():
+                known[name] = known.get(name, 0) + count
+            connection.execute(
+                "UPDATE gc_runs SET counts = ?, archived = archived + ? WHERE run = ?",
+                (orjson.dumps(known, option=orjson.OPT_SORT_KEYS).decode(), archived, run),
+            )
+
+    def end(self, run: str, *, now: datetime) -> None:
+        """Write down that a run came to its end."""
+        self._stamp(run, "ended_at", now)
+
+    def undo(self, run: str, *, now: datetime) -> None:
+        """Write down that a run was taken back."""
+        self._stamp(run, "undone_at", now)
+
+    def _stamp(self, run: str, column: str, now: datetime) -> None:
+        with self._database.write() as connection:
+            connection.execute(f"UPDATE gc_runs SET {column} = ? WHERE run = ?", (to_stamp(now), run))
+
+    def of(self, run: str) -> GcRun | None:
+        """Return one run; None where nothing is known of it."""
+        with self._database.read() as connection:
+            row = connection.execute(f"SELECT {_COLUMNS} FROM gc_runs WHERE run = ?", (run,)).fetchone()
+        return None if row is None else _run(row)
+
+    def latest(self, limit: int | None = None) -> list[GcRun]:
+        """Return the runs, latest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM gc_runs ORDER BY started_at DESC, run DESC"
+                + ("" if limit is None else f" LIMIT {limit}")
+            ).fetchall()
+        return [_run(row) for row in rows]
+
+    def note(self, run: str, what: What, changes: Iterable[GcChange]) -> None:
+        """Keep what a run changes; of a value that it changes twice, the first one counts as before."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "INSERT INTO gc_changes (run, what, id, before, after) VALUES (?,?,?,?,?)"
+                " ON CONFLICT (run, what, id) DO UPDATE SET after = excluded.after",
+                [(run, what, change.id, change.before, change.after) for change in changes],
+            )
+
+    def changes(self, run: str, what: What) -> list[GcChange]:
+        """Return what a run changed, by id."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT id, before, after FROM gc_changes WHERE run = ? AND what = ? ORDER BY id", (run, what)
+            ).fetchall()
+        return [GcChange(*row) for row in rows]
+
+    def forget_changes(self, run: str) -> None:
+        """Forget what a run changed, once it was taken back."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM gc_changes WHERE run = ?", (run,))
+
+    def forget_memories(self, ids: Iterable[str]) -> None:
+        """Forget what runs changed of memories that are gone for good, and from what those were merged."""
+        wanted = list(ids)
+        with self._database.write() as connection:
+            for batch in batches(wanted):
+                connection.execute(f"DELETE FROM gc_changes WHERE id IN ({marks(batch)})", batch)
+        self.unlink(wanted)
+
+    def merged(self, run: str) -> dict[str, list[str]]:
+        """Return the merged memories that a run made, each with the ids of its originals."""
+        found: dict[str, list[str]] = {}
+        with self._database.read() as connection:
+            for merged, original in connection.execute(
+                "SELECT merged, original FROM merged_from WHERE run = ? ORDER BY merged, original", (run,)
+            ):
+                found.setdefault(merged, []).append(original)
+        return found
+
+    def originals(self, merged: Iterable[str]) -> dict[str, list[str]]:
+        """Return merged memory -> the ids of its originals, of those that are merged ones."""
+        found: dict[str, list[str]] = {}
+        with self._database.read() as connection:
+            for batch in batches(merged):
+                for identifier, original in connection.execute(
+                    f"SELECT merged, original FROM merged_from WHERE merged IN ({marks(batch)})"
+                    " ORDER BY merged, original",
+                    batch,
+                ):
+                    found.setdefault(identifier, []).append(original)
+        return found
+
+    def mergers(self) -> list[str]:
+        """Return the ids of all that were ever merged from others."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT merged FROM merged_from ORDER BY merged")
+            return [identifier for (identifier,) in rows]
+
+    def unfinished(self) -> dict[str, str]:
+        """Return merged memory -> one of its originals, where a run was killed before any original went."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT f.merged, min(f.original) FROM merged_from f JOIN gc_runs r ON r.run = f.run"
+                    " JOIN memories k ON k.id = f.merged WHERE r.ended_at IS NULL AND r.undone_at IS NULL"
+                    " AND NOT EXISTS (SELECT 1 FROM merged_from o LEFT JOIN memories m ON m.id = o.original"
+                    " LEFT JOIN supersessions s ON s.older = o.original AND s.newer = o.merged"
+                    " WHERE o.merged = f.merged AND (m.id IS NULL OR s.older IS NOT NULL))"
+                    " GROUP BY f.merged"
+                ).fetchall()
+            )
+
+    def link(self, run: str, merged: Mapping[str, Sequence[str]]) -> None:
+        """Write down from which originals merged memories are made; the latest run that says so counts."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "INSERT INTO merged_from (merged, original, run) VALUES (?,?,?)"
+                " ON CONFLICT (merged, original) DO UPDATE SET run = excluded.run",
+                [(identifier, one, run) for identifier, originals in merged.items() for one in originals],
+            )
+
+    def unlink(self, merged: Iterable[str]) -> None:
+        """Forget from which originals memories were merged that are no more."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "DELETE FROM merged_from WHERE merged = ?", [(identifier,) for identifier in merged]
+            )
+
+
+def _run(row: Sequence[Any]) -> GcRun:
+    run, started, ended, undone, caller, archived, counts = row
+    return GcRun(
+        run,
+        from_stamp(started),
+        None if ended is None else from_stamp(ended),
+        None if undone is None else from_stamp(undone),
+        caller,
+        archived,
+        orjson.loads(counts),
+    )

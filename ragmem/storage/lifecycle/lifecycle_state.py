@@ -1,0 +1,291 @@
+"""The lives of memories: what the lifecycle's rules see of each, and what they and people made of it.
+
+A memory without a row is as it came in. Rows are by id, because they outlast a memory's time in the archive.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ragmem.domain.model.lifecycle import Decision, Entry, Life, LifecyclePolicy
+from ragmem.domain.sessions.transcript import SOURCE
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp
+
+_COLUMNS = ("id", "life", "pinned", "reprieves", "checked_age", "feedback", "reason", "changed_at")
+_INSERT = (
+    f"INSERT INTO lives ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+    " ON CONFLICT (id) DO UPDATE SET"
+)
+_REPLACE = f"{_INSERT} {', '.join(f'{column} = excluded.{column}' for column in _COLUMNS[1:])}"
+_ENTRY = (
+    f"SELECT m.n, l.life, l.pinned, l.reprieves, l.checked_age, l.feedback, r.sessions, s.newer,"
+    f" {SELECT_MEMORY} FROM memories m LEFT JOIN lives l ON l.id = m.id"
+    " LEFT JOIN (SELECT id, count(*) AS sessions FROM recalled_in{recalled} GROUP BY id) r ON r.id = m.id"
+    " LEFT JOIN supersessions s ON s.older = m.id"
+)
+
+_SESSION = {
+    "sqlite": "json_extract({0}.metadata, '$.session')",
+    "postgres": "({0}.metadata::json ->> 'session')",
+}
+_COUNTED = {
+    dialect: f"CASE WHEN {{0}}.source = '{SOURCE}' AND {session} <> ''"
+    f" THEN 'session ' || {session} ELSE {{0}}.id END"
+    for dialect, session in _SESSION.items()
+}
+"""As `counted_as` has it."""
+
+_LIVES = {life.value: life for life in Life}
+"""What stands in the column; nothing and what a newer ragmem may have written are none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LifeRow:
+    """What is kept of one memory's life. `life` None: as its source has it."""
+
+    id: str
+    life: Life | None = None
+    pinned: bool = False
+    reprieves: int = 0
+    checked_age: int = 0
+    feedback: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """That a session recalled a memory."""
+
+    id: str
+    session: str
+    at: datetime
+
+
+class Lives:
+    """What is known of the lives of memories, in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def entries(self, projects: Sequence[str] | None = None, *, policy: LifecyclePolicy) -> list[Entry]:
+        """Return all memories of these projects (None: of all) as the rules see them, as they came in."""
+        statement = _ENTRY.format(recalled="")
+        where = "" if projects is None else f" WHERE m.project IN ({marks(projects)})"
+        with self._database.read() as connection:
+            rows = connection.execute(f"{statement}{where} ORDER BY m.n", list(projects or ()))
+            return [_entry(row, policy) for row in rows]
+
+    def entry(self, identifier: str, *, policy: LifecyclePolicy) -> Entry | None:
+        """Return one memory as the rules see it; None where there is no memory with this full id."""
+        statement = _ENTRY.format(recalled=" WHERE id = ?1")
+        with self._database.read() as connection:
+            row = connection.execute(f"{statement} WHERE m.id = ?1", (identifier,)).fetchone()
+        return None if row is None else _entry(row, policy)
+
+    def some(self, ids: Iterable[str], *, policy: LifecyclePolicy) -> dict[str, Entry]:
+        """Return those memories that are there as the rules see them, by id."""
+        statement = _ENTRY.format(recalled=" WHERE id IN ({0})")
+        found: dict[str, Entry] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                rows = connection.execute(
+                    f"{statement.format(marks(batch))} WHERE m.id IN ({marks(batch)})", [*batch, *batch]
+                )
+                found |= {entry.id: entry for entry in (_entry(row, policy) for row in rows)}
+        return found
+
+    def of(self, ids: Iterable[str]) -> dict[str, LifeRow]:
+        """Return what is kept of those ids of which something is, archived memories included."""
+        found: dict[str, LifeRow] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                found |= {
+                    row.id: row for row in life_rows(connection, f"WHERE id IN ({marks(batch)})", batch)
+                }
+        return found
+
+    def all(self) -> list[LifeRow]:
+        """Return all that is kept, by id."""
+        with self._database.read() as connection:
+            return life_rows(connection, "ORDER BY id")
+
+    def rated(self, at_most: int) -> list[str]:
+        """Return the ids of those whose feedback is so bad, or worse."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT id FROM lives WHERE feedback <= ? ORDER BY id", (at_most,))
+            return [identifier for (identifier,) in rows]
+
+    def put(self, rows: Iterable[LifeRow], *, now: datetime) -> None:
+        """Keep rows in place of what was kept of their ids; the memories need not be there."""
+        stamp = to_stamp(now)
+        with self._database.write() as connection:
+            connection.executemany(_REPLACE, [_values(row, stamp) for row in rows])
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Forget the lives of memories that are gone for good, and in which sessions they were recalled."""
+        with self._database.write() as connection:
+            for batch in batches(ids):
+                for table in ("lives", "recalled_in"):
+                    connection.execute(f"DELETE FROM {table} WHERE id IN ({marks(batch)})", batch)
+
+    def change(self, decisions: Iterable[Decision], *, now: datetime) -> None:
+        """Keep what was decided of lives: a reprieve is counted with its age, a new life takes its place.
+
+        What else a decision says (that a memory is merged or archived) is not done here.
+        """
+        made, stamp = list(decisions), to_stamp(now)
+        with self._database.write() as connection:
+            _change(
+                connection,
+                "reprieves = lives.reprieves + 1, checked_age = excluded.checked_age",
+                [
+                    LifeRow(one.id, reprieves=1, checked_age=one.age, reason=one.reason)
+                    for one in made
+                    if one.action == "reprieve"
+                ],
+                stamp,
+            )
+            _change(
+                connection,
+                "life = excluded.life",
+                [LifeRow(one.id, life=one.life, reason=one.reason) for one in made if one.life is not None],
+                stamp,
+            )
+
+    def respite(self, ids: Iterable[str], *, reason: str, now: datetime) -> None:
+        """Let memories be looked at only when as many newer ones have come as for a reprieve."""
+        stamp = to_stamp(now)
+        with self._database.write() as connection:
+            _change(
+                connection,
+                "reprieves = excluded.reprieves, checked_age = excluded.checked_age",
+                [
+                    LifeRow(identifier, reprieves=1, checked_age=self.newer(identifier), reason=reason)
+                    for identifier in ids
+                ],
+                stamp,
+            )
+
+    def pin(self, identifier: str, *, pinned: bool, now: datetime) -> None:
+        """Let a memory never expire, or no longer so; its life of before comes back with the latter."""
+        reason = "pinned" if pinned else "no longer pinned"
+        row = LifeRow(identifier, pinned=pinned, reason=reason)
+        with self._database.write() as connection:
+            _change(connection, "pinned = excluded.pinned", [row], to_stamp(now))
+
+    def recalled(self, recalls: Iterable[Recall], *, patience: float | None = None) -> int:
+        """Keep in which sessions memories were recalled, each session once; return how many were new.
+
+        Of memories that are not there nothing is kept. Raises StoreBusyError after `patience` seconds (None:
+        the configured ones).
+        """
+        fresh = 0
+        with self._database.write(patience=patience) as connection:
+            for one in recalls:
+                added = connection.execute(
+                    "INSERT INTO recalled_in (id, session, recalled_at)"
+                    " SELECT id, ?2, ?3 FROM memories WHERE id = ?1 ON CONFLICT (id, session) DO NOTHING",
+                    (one.id, one.session, to_stamp(one.at)),
+                )
+                if added.rowcount > 0:
+                    connection.execute("UPDATE memories SET recalls = recalls + 1 WHERE id = ?", (one.id,))
+                    fresh += 1
+        return fresh
+
+    def recalls(self, ids: Iterable[str] | None = None) -> list[Recall]:
+        """Return the recalls of these memories (None: of all), by id and session."""
+        statement = "SELECT id, session, recalled_at FROM recalled_in"
+        with self._database.read() as connection:
+            if ids is None:
+                found = connection.execute(f"{statement} ORDER BY id, session").fetchall()
+            else:
+                found = [
+                    row
+                    for batch in batches(sorted(set(ids)))
+                    for row in connection.execute(
+                        f"{statement} WHERE id IN ({marks(batch)}) ORDER BY id, session", batch
+                    )
+                ]
+        return [Recall(identifier, session, from_stamp(at)) for identifier, session, at in found]
+
+    def unrecall(self, identifier: str, session: str) -> None:
+        """Forget that a session recalled a memory, which was no use to it."""
+        with self._database.write() as connection:
+            gone = connection.execute(
+                "DELETE FROM recalled_in WHERE id = ? AND session = ?", (identifier, session)
+            )
+            if gone.rowcount > 0:
+                connection.execute(
+                    "UPDATE memories SET recalls = recalls - 1 WHERE id = ? AND recalls > 0", (identifier,)
+                )
+
+    def newer(self, identifier: str) -> int:
+        """Return how many newer memories of its project there are, by event time, ties by entry.
+
+        The exchanges of a session count as one, and for each other as none.
+        """
+        counted, own = (_COUNTED[self._database.dialect].format(one) for one in "om")
+        with self._database.read() as connection:
+            (count,) = connection.execute(
+                f"SELECT count(DISTINCT {counted}) FROM memories m JOIN memories o ON o.project = m.project"
+                " AND (o.event_at > m.event_at OR (o.event_at = m.event_at AND o.n > m.n))"
+                f" WHERE m.id = ? AND {counted} <> {own}",
+                (identifier,),
+            ).fetchone()
+        return int(count)
+
+    def rate(self, identifier: str, value: int, *, now: datetime) -> None:
+        """Add to the feedback on a memory: 1 for good, -1 for bad."""
+        row = LifeRow(identifier, feedback=value, reason="good" if value > 0 else "bad")
+        with self._database.write() as connection:
+            _change(connection, "feedback = lives.feedback + excluded.feedback", [row], to_stamp(now))
+
+
+def _change(connection: Connection, update: str, rows: Iterable[LifeRow], stamp: int) -> None:
+    """Write rows, or change only what `update` says of one that is there, its reason and its date."""
+    changed = f"{update}, reason = excluded.reason, changed_at = excluded.changed_at"
+    connection.executemany(f"{_INSERT} {changed}", [_values(row, stamp) for row in rows])
+
+
+def _values(row: LifeRow, stamp: int) -> tuple[Any, ...]:
+    return (
+        row.id,
+        row.life.value if row.life else "",
+        int(row.pinned),
+        row.reprieves,
+        row.checked_age,
+        row.feedback,
+        row.reason,
+        stamp,
+    )
+
+
+def life_rows(connection: Connection, where: str, parameters: Sequence[Any] = ()) -> list[LifeRow]:
+    """Return the rows that an SQL condition and order on `lives` names."""
+    rows = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM lives {where}", parameters)
+    return [
+        LifeRow(identifier, _LIVES.get(life), bool(pinned), reprieves, checked_age, feedback, reason)
+        for identifier, life, pinned, reprieves, checked_age, feedback, reason, _ in rows
+    ]
+
+
+def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
+    number, life, pinned, reprieves, checked_age, feedback, sessions, newer = row[:8]
+    memory = memory_from(row[8:])
+    curated = memory.source in policy.curated
+    lived = Life.PERMANENT if pinned else _LIVES.get(life) or (Life.PROVEN if curated else Life.BUFFER)
+    return Entry(
+        memory=memory,
+        number=number,
+        life=lived,
+        pinned=bool(pinned),
+        curated=curated,
+        reprieves=reprieves or 0,
+        checked_age=checked_age or 0,
+        sessions=sessions or 0,
+        feedback=feedback or 0,
+        superseded_by=newer or "",
+    )

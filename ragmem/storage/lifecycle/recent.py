@@ -1,0 +1,110 @@
+"""The latest memories of some sort, or of some time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from ragmem.domain.model import UNASSIGNED, Category, Kind, Memory
+from ragmem.storage.sql.batches import marks
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.rows import SELECT_MEMORY, memory_from, to_stamp
+
+# From one project to the next by the index, since a DISTINCT would read all of it.
+_PROJECTS = (
+    "WITH RECURSIVE listed(project) AS (SELECT min(project) FROM memories UNION ALL"
+    " SELECT (SELECT min(project) FROM memories m WHERE m.project > listed.project) FROM listed"
+    " WHERE listed.project IS NOT NULL) SELECT project FROM listed WHERE project IS NOT NULL"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Which memories are meant: of these sources and not of those, and of one of the kinds or categories.
+
+    What is empty asks for nothing; `protected` ones are as welcome as those of a kind or category.
+    """
+
+    sources: tuple[str, ...] = ()
+    other_than: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    categories: tuple[Category, ...] = ()
+    protected: bool = False
+
+
+def latest(
+    database: Database, sort: Sort, *, projects: Sequence[str] | None = None, limit: int
+) -> list[Memory]:
+    """Return the memories of a sort, latest event first, those of equal times by id.
+
+    What belongs to no project is among them only where that is named: nobody asked for the latest of it.
+    """
+    conditions, values = ["1 = 1"], list[str]()
+    if projects is None:
+        conditions.append("m.project <> ?")
+        values.append(UNASSIGNED)
+    # Not by the index of sources: that of projects and times has the latest first.
+    source = "m.source" if projects is None else "(m.source || '')"
+    if sort.sources:
+        conditions.append(f"{source} IN ({marks(sort.sources)})")
+        values += sort.sources
+    if sort.other_than:
+        conditions.append(f"{source} NOT IN ({marks(sort.other_than)})")
+        values += sort.other_than
+    welcome = ["m.protected = 1"] if sort.protected else []
+    for column, wanted in (("kind", sort.kinds), ("category", sort.categories)):
+        if wanted:
+            welcome.append(f"m.{column} IN ({marks(wanted)})")
+            values += [item.value for item in wanted]
+    if welcome:
+        conditions.append(f"({' OR '.join(welcome)})")
+    statement = (
+        f"SELECT -m.event_at, m.id FROM memories m WHERE {' AND '.join(conditions)}{{}}"
+        " ORDER BY m.event_at DESC, m.id LIMIT ?"
+    )
+    with database.read() as connection:
+        if projects is None:
+            found = connection.execute(statement.format(""), [*values, limit]).fetchall()
+        else:
+            found = sorted(
+                row
+                for project in dict.fromkeys(projects)
+                for row in connection.execute(
+                    statement.format(" AND m.project = ?"), [*values, project, limit]
+                )
+            )[:limit]
+        # Only now their texts.
+        rows = connection.execute(
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.id IN ({marks(found)})",
+            [identifier for _, identifier in found],
+        ).fetchall()
+    memories = {memory.id: memory for memory in map(memory_from, rows)}
+    return [memories[identifier] for _, identifier in found]
+
+
+def within(
+    database: Database,
+    spans: Sequence[tuple[datetime, datetime]],
+    *,
+    projects: Sequence[str] | None = None,
+    limit: int,
+) -> list[tuple[str, str]]:
+    """Return (memory id, id of its first chunk) of what happened within any of the spans, latest first.
+
+    Cheap enough for every question: only the index of the projects' times is searched.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    with database.read() as connection:
+        if projects is None:
+            projects = [project for (project,) in connection.execute(_PROJECTS)] if spans else []
+        for project in dict.fromkeys(projects):
+            for start, end in spans:
+                for memory_id, chunk_id, event_at in connection.execute(
+                    "SELECT m.id, c.id, m.event_at FROM memories m"
+                    " JOIN chunks c ON c.memory = m.n AND c.position = 0"
+                    " WHERE m.project = ? AND m.event_at >= ? AND m.event_at < ?"
+                    " ORDER BY m.event_at DESC, m.id LIMIT ?",
+                    (project, to_stamp(start), to_stamp(end), limit),
+                ):
+                    found[memory_id] = event_at, chunk_id
+    ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))[:limit]
+    return [(memory_id, chunk_id) for memory_id, (_, chunk_id) in ranked]

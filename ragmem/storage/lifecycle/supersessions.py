@@ -1,0 +1,175 @@
+"""Which memories were made untrue by newer ones, as rows that outlast both memories' time in the archive."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ragmem.domain.model import Memory, Supersession
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.rows import from_stamp, to_stamp
+
+__all__ = ["Supersession", "Supersessions"]
+
+_COLUMNS = ("older", "newer", "older_at", "newer_at", "rule", "reason", "made_at")
+_SELECT = ", ".join(f"s.{column}" for column in _COLUMNS)
+_UPSERT = (
+    f"INSERT INTO supersessions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+    f" ON CONFLICT (older) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
+)
+# A successor that was merged lives on in what it was merged into.
+_STEP = (
+    f"SELECT {_SELECT}, CASE WHEN m.id IS NULL THEN (SELECT o.merged FROM merged_from o"
+    " JOIN memories k ON k.id = o.merged WHERE o.original = s.newer LIMIT 1) ELSE m.id END"
+    " FROM supersessions s LEFT JOIN memories m ON m.id = s.newer WHERE s.older IN ({})"
+)
+
+_LONGEST = 100
+"""Steps of a chain that are followed; put() keeps circles out, a damaged file may hold one."""
+
+
+class Supersessions:
+    """What was superseded by what, in one database; at most one successor for each memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, items: Iterable[Supersession]) -> int:
+        """Write supersessions in place of those of the same older memories, in one transaction.
+
+        One that would close a circle is left out; returns how many were written.
+        """
+        written = 0
+        with self._database.write() as connection:
+            for item in items:
+                if _leads_to(connection, item.newer, item.older):
+                    continue
+                values = (
+                    item.older,
+                    item.newer,
+                    to_stamp(item.older_at),
+                    to_stamp(item.newer_at),
+                    item.rule,
+                    item.reason,
+                    to_stamp(item.made_at),
+                )
+                connection.execute(_UPSERT, values)
+                written += 1
+        return written
+
+    def all(self) -> list[Supersession]:
+        """Return every supersession, by the older memory's id, also those whose memories are gone."""
+        with self._database.read() as connection:
+            rows = connection.execute(f"SELECT {_SELECT} FROM supersessions s ORDER BY s.older")
+            return [_from(row) for row in rows]
+
+    def of(self, ids: Iterable[str]) -> list[Supersession]:
+        """Return those in which any of the memories is the older or the newer one, oldest first."""
+        found: dict[str, Supersession] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for column in ("older", "newer"):
+                    rows = connection.execute(
+                        f"SELECT {_SELECT} FROM supersessions s WHERE s.{column} IN ({marks(batch)})", batch
+                    )
+                    found |= {row[0]: _from(row) for row in rows}
+        return sorted(found.values(), key=lambda item: (item.older_at, item.older))
+
+    def replaced_by(self, ids: Sequence[str]) -> dict[str, list[Supersession]]:
+        """Return newer memory -> what it replaced itself, latest first, of those that replaced something."""
+        found: dict[str, list[Supersession]] = {}
+        with self._database.read() as connection:
+            for row in connection.execute(
+                f"SELECT {_SELECT} FROM supersessions s WHERE s.newer IN ({marks(ids)})"
+                " ORDER BY s.older_at DESC, s.older",
+                list(ids),
+            ):
+                item = _from(row)
+                found.setdefault(item.newer, []).append(item)
+        return found
+
+    def drop(self, older: Iterable[str]) -> int:
+        """Remove the supersessions of these older memories; return how many there were."""
+        dropped = 0
+        with self._database.write() as connection:
+            for batch in batches(older):
+                dropped += connection.execute(
+                    f"DELETE FROM supersessions WHERE older IN ({marks(batch)})", batch
+                ).rowcount
+        return dropped
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Forget memories that are gone for good; what they replaced is replaced by what replaced them."""
+        with self._database.write() as connection:
+            for identifier in ids:
+                row = connection.execute(
+                    "SELECT newer FROM supersessions WHERE older = ?", (identifier,)
+                ).fetchone()
+                if row is None:
+                    connection.execute("DELETE FROM supersessions WHERE newer = ?", (identifier,))
+                else:
+                    connection.execute(
+                        "UPDATE supersessions SET newer = ? WHERE newer = ?", (row[0], identifier)
+                    )
+                    connection.execute("DELETE FROM supersessions WHERE older = ?", (identifier,))
+
+    def in_force(self, ids: Iterable[str]) -> dict[str, Supersession]:
+        """Return id -> how it is superseded now, with the last memory of its chain as the newer one.
+
+        Memories that are in the archive, or gone, replace nothing: a chain goes on behind them, and where it
+        leads to no memory that is there the older one holds again. One that was merged is found in the
+        merged one.
+        """
+        found: dict[str, Supersession] = {}
+        at: dict[str, list[str]] = {identifier: [identifier] for identifier in ids}
+        with self._database.read() as connection:
+            for _ in range(_LONGEST):
+                further: dict[str, list[str]] = {}
+                for batch in batches(at):
+                    for *row, last in connection.execute(_STEP.format(marks(batch)), batch):
+                        step = _from(row)
+                        further.setdefault(step.newer, []).extend(at[step.older])
+                        for start in at[step.older]:
+                            if last and start != last:
+                                found[start] = _joined(found.get(start), step, start, last)
+                if not further:
+                    break
+                at = further
+        return found
+
+
+def forget_former_text(connection: Connection, memory: Memory) -> None:
+    """Drop the supersessions of a memory that has another text by now: they were of what it said before."""
+    connection.execute(
+        "DELETE FROM supersessions WHERE (older = ?1 OR newer = ?1)"
+        " AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND content_hash <> ?2)",
+        (memory.id, memory.content_hash),
+    )
+
+
+def _joined(before: Supersession | None, step: Supersession, start: str, last: str) -> Supersession:
+    """Return how the start of a chain is superseded by the newer memory of a further step of it."""
+    if before is None and last == step.newer:
+        return step
+    return replace(before or step, older=start, newer=last, newer_at=step.newer_at)
+
+
+def _leads_to(connection: Connection, start: str, end: str) -> bool:
+    """Tell whether the chain of successors from one memory on has the other one in it."""
+    seen: set[str] = set()
+    while start not in seen:
+        if start == end:
+            return True
+        seen.add(start)
+        row = connection.execute("SELECT newer FROM supersessions WHERE older = ?", (start,)).fetchone()
+        if row is None:
+            return False
+        start = row[0]
+    return False
+
+
+def _from(row: Sequence[Any]) -> Supersession:
+    older, newer, older_at, newer_at, rule, reason, made_at = row
+    return Supersession(
+        older, newer, from_stamp(older_at), from_stamp(newer_at), rule, reason, from_stamp(made_at)
+    )

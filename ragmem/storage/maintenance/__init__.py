@@ -1,0 +1,1 @@
+"""Invariants, repair, vacuum, export."""

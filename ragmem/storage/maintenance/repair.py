@@ -1,0 +1,60 @@
+"""Mending the catalog by what it knows itself: full text from the chunks, rows that belong to nothing."""
+
+from ragmem.domain.model import State, content_hash
+from ragmem.storage.fulltext.lexicon import build
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.invariants import CODE_RULES
+
+_STATES = ", ".join(f"'{state.value}'" for state in (State.PENDING, State.INDEXED, State.BUFFERED))
+
+
+def rebuild_full_text(catalog: Catalog) -> int:
+    """Make the index of all chunks anew in one transaction; return how many chunks."""
+    with catalog.database.write() as connection:
+        build(connection)
+        (count,) = connection.execute("SELECT coalesce(sum(chunks), 0) FROM lexicon_memories").fetchone()
+    return int(count)
+
+
+def hash_anew(catalog: Catalog) -> list[str]:
+    """Give the memories whose text is not what their hash says the hash of the text that they have.
+
+    Their source then counts as changed, so that a seed which reads it again puts the right text back. Returns
+    their ids.
+    """
+    altered = {
+        memory.id: content_hash(memory.text)
+        for memory in catalog.memories.each()
+        if memory.content_hash != content_hash(memory.text)
+    }
+    with catalog.database.write() as connection:
+        connection.executemany(
+            "UPDATE memories SET content_hash = ? WHERE id = ?",
+            [(fresh, identifier) for identifier, fresh in altered.items()],
+        )
+    return list(altered)
+
+
+def drop_strays(catalog: Catalog) -> int:
+    """Remove chunks of no memory, let memories in an impossible state be indexed again; return how many."""
+    with catalog.database.write() as connection:
+        strays = connection.execute(
+            "DELETE FROM chunks WHERE memory NOT IN (SELECT n FROM memories)"
+        ).rowcount
+        strays += connection.execute(
+            f"UPDATE memories SET state = '{State.PENDING.value}' WHERE state NOT IN ({_STATES})"
+        ).rowcount
+    return strays
+
+
+def forget_unsound_code(catalog: Catalog) -> int:
+    """Remove the graph of all code if it breaks a rule; return of how many projects, to be ingested again.
+
+    It is not mended row by row, because the files themselves say what is right.
+    """
+    with catalog.database.write() as connection:
+        if not any(connection.execute(query).fetchone() for _, query in CODE_RULES):
+            return 0
+        for table in ("edges", "symbols", "facts", "files", "renames"):
+            connection.execute(f"DELETE FROM code_{table}")
+        return connection.execute("DELETE FROM code_roots").rowcount

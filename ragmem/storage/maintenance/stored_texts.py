@@ -1,0 +1,187 @@
+"""Every text of a database, whatever table it stands in, to be looked at and changed where it lies."""
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragmem.storage.activity.model_record import ACTIVE, NEXT
+from ragmem.storage.sql.database import Connection, Database
+
+DEFLATED = frozenset({("code_facts", "data")})
+"""Columns of bytes that are a deflated text."""
+
+WORDS = ("lexicon_segments", "lexicon_blocks", "lexicon_memories")
+"""The index of full text: numbers only, made of the texts."""
+
+_OURS: dict[str, frozenset[str]] = {
+    table: frozenset(columns.split())
+    for table, columns in {
+        "migrations": "component name checksum applied_at version",
+        "memories": "id source project kind category tier state content_hash",
+        "chunks": "id",
+        "archive": "run id rule successor",
+        "lives": "id life",
+        "recalled_in": "id",
+        "supersessions": "older newer rule",
+        "merged_from": "merged original run",
+        "gc_runs": "run caller",
+        "gc_changes": "run what id",
+        "compared": "content_hash model",
+        "extractions": "text_hash model",
+        "files": "source rules",
+        "projects": "id",
+        "project_paths": "project root_commit stamp",
+        "project_commits": "root_commit project",
+        "project_remotes": "project",
+        "project_aliases": "alias project",
+        "project_moves": "place memory former",
+        "code_roots": "project rules run",
+        "code_files": "content_hash links language",
+        "code_symbols": "kind",
+        "code_edges": "kind",
+        "entity_names": "project rule",
+        "entity_aliases": "project rule",
+        "entity_apart": "project rule",
+        "sessions": "project",
+        "transcripts": "head rules project",
+        "injections": "memory project",
+        "violations": "project",
+        "log": "operation",
+        "messages": "sort",
+        "store_kv": "workspace namespace id",
+        "store_sources": "workspace namespace chunk_id",
+        "store_vectors": "workspace namespace id model",
+        "store_nodes": "workspace",
+        "store_edges": "workspace",
+        "store_documents": "workspace id status created_at updated_at",
+    }.items()
+}
+"""Columns with what ragmem makes up itself: ids, hashes, names of rules and models. No secret gets there."""
+
+_ROWS = {"meta": f"key NOT IN ('{ACTIVE}', '{NEXT}')"}
+"""Rows that are looked at, where not all are: what tells whose vectors these are is ragmem's own too."""
+
+_NAMES: dict[str, frozenset[str]] = {
+    "entity_names": frozenset({"name", "form", "head", "canonical"}),
+    "entity_aliases": frozenset({"short", "long", "short_form", "long_form"}),
+    "entity_apart": frozenset({"name"}),
+    "extractions": frozenset({"data"}),
+    "store_sources": frozenset({"key"}),
+    "store_vectors": frozenset({"subject", "object"}),
+    "store_nodes": frozenset({"id", "folded"}),
+    "store_edges": frozenset({"source", "target"}),
+    "agents": frozenset({"id"}),
+    "messages": frozenset({"agent"}),
+    "events": frozenset({"agent", "type"}),
+}
+"""Columns by which rows find each other, in tables that are made again: such a row goes as a whole.
+
+So does an agent's, with what waits for it: it checks in again by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with texts: the columns that tell a row from others, and those with texts."""
+
+    name: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of a table: in which row, by the values of the table's keys, and in which column."""
+
+    table: Table
+    row: tuple[Any, ...]
+    column: str
+    text: str
+
+
+def tables(database: Database, connection: Connection) -> list[Table]:
+    """Return the tables that hold texts, but for the index of words, in the order of their names."""
+    found = _of_postgres(connection) if database.dialect == "postgres" else _of_sqlite(connection)
+    return sorted(
+        (table for table in found if table.columns and table.name not in WORDS), key=lambda table: table.name
+    )
+
+
+def _of_sqlite(connection: Connection) -> Iterator[Table]:
+    names = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+    ).fetchall()
+    for name, statement in names:
+        columns = connection.execute(f'PRAGMA table_info("{name}")').fetchall()
+        whole = [column[1] for column in sorted(columns, key=lambda one: one[5]) if column[5]]
+        keys = whole if "WITHOUT ROWID" in statement.upper() else ["rowid"]
+        texts = [column[1] for column in columns if column[2].upper() in {"TEXT", ""}]
+        yield _table(name, keys, [*texts, *(column for table, column in DEFLATED if table == name)])
+
+
+def _of_postgres(connection: Connection) -> Iterator[Table]:
+    columns: dict[str, list[str]] = {}
+    for name, column, sort in connection.execute(
+        "SELECT c.table_name, c.column_name, c.data_type FROM information_schema.columns c"
+        " JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name"
+        " WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE'"
+        " ORDER BY c.table_name, c.ordinal_position"
+    ).fetchall():
+        if sort in {"text", "character varying"} or (name, column) in DEFLATED:
+            columns.setdefault(name, []).append(column)
+    for name, texts in columns.items():
+        yield _table(name, ["ctid"], texts)
+
+
+def _table(name: str, keys: Sequence[str], columns: Sequence[str]) -> Table:
+    ours = _OURS.get(name, frozenset())
+    return Table(name, tuple(keys), tuple(column for column in columns if column not in ours))
+
+
+def texts(connection: Connection, table: Table) -> Iterator[Text]:
+    """Yield every text of a table that is not empty; deflated ones as they were. Raises zlib.error."""
+    selected = ", ".join(map(_named, (*table.keys, *table.columns)))
+    width = len(table.keys)
+    condition = _ROWS.get(table.name, "1 = 1")
+    for row in connection.execute(f'SELECT {selected} FROM "{table.name}" WHERE {condition}'):
+        for column, value in zip(table.columns, row[width:], strict=True):
+            text = zlib.decompress(value).decode() if isinstance(value, bytes) else value
+            if isinstance(text, str) and text:
+                yield Text(table, tuple(row[:width]), column, text)
+
+
+def change(
+    database: Database, connection: Connection, found: Sequence[Text], cover: Callable[[str], str]
+) -> int:
+    """Write texts covered within the caller's transaction; return in how many rows.
+
+    Rows that are found by such a text, and can be made again, are removed instead; so is one that would then
+    be another one's double.
+    """
+    rows: dict[tuple[Table, tuple[Any, ...]], list[Text]] = {}
+    for text in found:
+        rows.setdefault((text.table, text.row), []).append(text)
+    for (table, row), changed in rows.items():
+        condition = " AND ".join(f"{_named(key)} = ?" for key in table.keys)
+        names = _NAMES.get(table.name, frozenset())
+        if any(text.column in names for text in changed):
+            connection.execute(f'DELETE FROM "{table.name}" WHERE {condition}', row)
+            continue
+        assigned = ", ".join(f'"{text.column}" = ?' for text in changed)
+        values = [_stored(text, cover(text.text)) for text in changed]
+        ignoring = "" if database.dialect == "postgres" else " OR IGNORE"
+        written = connection.execute(
+            f'UPDATE{ignoring} "{table.name}" SET {assigned} WHERE {condition}', (*values, *row)
+        ).rowcount
+        if not written:
+            connection.execute(f'DELETE FROM "{table.name}" WHERE {condition}', row)
+    return len(rows)
+
+
+def _named(key: str) -> str:
+    return key if key in {"rowid", "ctid"} else f'"{key}"'
+
+
+def _stored(text: Text, covered: str) -> str | bytes:
+    deflated = (text.table.name, text.column) in DEFLATED
+    return zlib.compress(covered.encode(), 1) if deflated else covered

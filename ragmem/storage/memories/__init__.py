@@ -1,0 +1,1 @@
+"""Memories, projects, files, listings."""

@@ -1,0 +1,108 @@
+"""Pages of all memories in an order, with how many chunks each has; no whole text is read."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.rows import from_stamp
+
+Order = Literal["created_at", "updated_at", "id", "uri"]
+
+BEGINNING = 240
+"""Characters of a text that are read."""
+
+_COLUMNS = (
+    f"m.id, m.source, m.uri, m.project, m.kind, m.state, m.title, substr(m.text, 1, {BEGINNING}),"
+    " length(m.text), m.created_at, m.updated_at, m.event_at, m.tags, m.protected,"
+    " (SELECT count(*) FROM chunks c WHERE c.memory = m.n)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A memory without its text, of which there is the beginning."""
+
+    id: str
+    source: str
+    uri: str
+    project: str
+    kind: str
+    state: str
+    title: str
+    beginning: str
+    characters: int
+    created: str
+    updated: str
+    happened: str
+    tags: tuple[str, ...]
+    protected: bool
+    chunks: int
+
+
+def page(
+    database: Database,
+    *,
+    states: Sequence[str] | None = None,
+    order: Order = "updated_at",
+    descending: bool = True,
+    limit: int,
+    offset: int = 0,
+) -> list[Document]:
+    """Return a page of the memories in these states (None: in any); equal ones are in the order of ids."""
+    direction = "DESC" if descending else "ASC"
+    where = "" if states is None else f"WHERE m.state IN ({marks(states)})"
+    if states is not None and not states:
+        return []
+    order_by = f"ORDER BY m.{order} {direction}, m.id {direction}"
+    # What is shown is read of this page's rows only: all of them have to be sorted.
+    chosen = f"SELECT m.n FROM memories m {where} {order_by} LIMIT ? OFFSET ?"
+    with database.read() as connection:
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM memories m WHERE m.n IN ({chosen}) {order_by}",
+            (*(states or ()), limit, offset),
+        ).fetchall()
+    return [_document(row) for row in rows]
+
+
+def counts(database: Database) -> dict[str, int]:
+    """Return how many memories there are in each state."""
+    with database.read() as connection:
+        return dict(connection.execute("SELECT state, count(*) FROM memories GROUP BY 1").fetchall())
+
+
+def documents(database: Database, ids: Iterable[str]) -> list[Document]:
+    """Return those of the memories that exist."""
+    with database.read() as connection:
+        return [
+            _document(row)
+            for batch in batches(dict.fromkeys(ids))
+            for row in connection.execute(
+                f"SELECT {_COLUMNS} FROM memories m WHERE m.id IN ({marks(batch)})", batch
+            ).fetchall()
+        ]
+
+
+def _document(row: Sequence[Any]) -> Document:
+    *told, created, updated, happened, tags, protected, chunks = row
+    identifier, source, uri, project, kind, state, title, beginning, characters = told
+    return Document(
+        id=identifier,
+        source=source,
+        uri=uri,
+        project=project,
+        kind=kind,
+        state=state,
+        title=title,
+        beginning=beginning,
+        characters=characters,
+        created=from_stamp(created).isoformat(),
+        updated=from_stamp(updated).isoformat(),
+        happened=from_stamp(happened).isoformat(),
+        tags=tuple(orjson.loads(tags)),
+        protected=bool(protected),
+        chunks=chunks,
+    )

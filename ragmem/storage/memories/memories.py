@@ -1,0 +1,379 @@
+"""The memories of the catalog: accept, look up, count, remove."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+
+from ragmem.domain.model import ID_LENGTH, Chunk, Memory, State, Tier
+from ragmem.errors import NotFoundError
+from ragmem.storage.fulltext import lexicon
+from ragmem.storage.fulltext.terms import Analysed, analyse
+from ragmem.storage.lifecycle.connections import compare_again
+from ragmem.storage.lifecycle.forgotten import are_forgotten, want_again
+from ragmem.storage.lifecycle.supersessions import forget_former_text
+from ragmem.storage.memories import edits
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.rows import (
+    MEMORY_COLUMNS,
+    SELECT_MEMORY,
+    SELECT_OUTLINE,
+    Outline,
+    chunk_from,
+    memory_from,
+    memory_values,
+    outline_from,
+    to_stamp,
+)
+
+MIN_PREFIX = 4
+"""Characters of an id that people must type at least."""
+
+_UPDATE = ", ".join(
+    f"{column} = excluded.{column}"
+    for column in MEMORY_COLUMNS
+    if column not in {"id", "recalls", "created_at"}
+)
+_UPSERT = (
+    f"INSERT INTO memories ({', '.join(MEMORY_COLUMNS)}) VALUES ({', '.join('?' * len(MEMORY_COLUMNS))}) "
+    f"ON CONFLICT (id) DO UPDATE SET {_UPDATE} RETURNING n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the catalog knows of an id, for deciding whether a draft is new, changed or unchanged."""
+
+    content_hash: str
+    state: State
+    fingerprint: str
+    event_time: datetime
+
+
+def fingerprint(memory: Memory) -> str:
+    """Return what must be equal, beside the text, for a memory to be unchanged."""
+    return orjson.dumps(
+        [
+            memory.title,
+            memory.kind.value,
+            memory.tier.value,
+            list(memory.tags),
+            memory.summary,
+            dict(memory.metadata),
+        ],
+        option=orjson.OPT_SORT_KEYS,
+    ).decode()
+
+
+class Memories:
+    """Memories, their chunks and their full text in one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def accept(
+        self,
+        items: Iterable[tuple[Memory, Sequence[Chunk]]],
+        *,
+        words: Mapping[str, Sequence[Analysed]] | None = None,
+    ) -> None:
+        """Write memories with their chunks and full text in one transaction: the acknowledgement.
+
+        A memory that exists is replaced, but keeps its creation date and recalls. What was
+        forgotten is so no more. `words` has the `words_of` memories by id, where they have been worked out.
+        """
+        # Cutting into words takes longer than writing, and needs no lock.
+        known = words or {}
+        prepared = [
+            (memory, chunks, known[memory.id] if memory.id in known else words_of(memory, chunks))
+            for memory, chunks in items
+        ]
+        with self._database.write() as connection:
+            want_again(connection, [memory for memory, _, _ in prepared])
+            searchable: dict[int, tuple[str, str, Sequence[Analysed]]] = {}
+            for memory, chunks, analysed in prepared:
+                forget_former_text(connection, memory)
+                (number,) = connection.execute(_UPSERT, memory_values(memory)).fetchone()
+                _drop_chunks(connection, [number])
+                edits.record(connection, number, memory.metadata)
+                compare_again(connection, number, memory.scope.project)
+                connection.executemany(
+                    "INSERT INTO chunks (id, memory, position, heading, begin_at, end_at)"
+                    " VALUES (?,?,?,?,?,?)",
+                    [
+                        (chunk.id, number, chunk.order, chunk.heading, chunk.start, chunk.end)
+                        for chunk in chunks
+                    ],
+                )
+                searchable[number] = (memory.id, memory.scope.project, analysed)
+            lexicon.drop(connection, list(searchable))
+            lexicon.add(connection, ((number, *rest) for number, rest in searchable.items()))
+
+    def mark(self, ids: Iterable[str], state: State) -> None:
+        """Set the state of memories."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "UPDATE memories SET state = ? WHERE id = ?",
+                [(state.value, identifier) for identifier in ids],
+            )
+
+    def redate(self, moments: Mapping[str, datetime]) -> None:
+        """Set the event times of memories whose text has not changed, which costs no new vectors."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "UPDATE memories SET event_at = ? WHERE id = ?",
+                [(to_stamp(moment), identifier) for identifier, moment in moments.items()],
+            )
+
+    def remove(self, ids: Iterable[str]) -> int:
+        """Remove memories with their chunks and full text for good; return how many there were."""
+        removed = 0
+        with self._database.write() as connection:
+            for batch in batches(ids):
+                numbers = [
+                    number
+                    for (number,) in connection.execute(
+                        f"SELECT n FROM memories WHERE id IN ({marks(batch)})", batch
+                    )
+                ]
+                _drop_chunks(connection, numbers)
+                lexicon.drop(connection, numbers)
+                lexicon.settle(connection)
+                connection.execute(f"DELETE FROM memories WHERE n IN ({marks(numbers)})", numbers)
+                removed += len(numbers)
+        return removed
+
+    def known(self, ids: Iterable[str]) -> dict[str, Known]:
+        """Return what is known of those ids that exist."""
+        found: dict[str, Known] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for row in connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({marks(batch)})", batch
+                ):
+                    memory = memory_from(row)
+                    found[memory.id] = Known(
+                        memory.content_hash, memory.state, fingerprint(memory), memory.event_time
+                    )
+        return found
+
+    def get(self, ids: Iterable[str]) -> dict[str, Memory]:
+        """Return the memories with these full ids that exist."""
+        found: dict[str, Memory] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for row in connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({marks(batch)})", batch
+                ):
+                    memory = memory_from(row)
+                    found[memory.id] = memory
+        return found
+
+    def forgotten(self, memories: Iterable[Memory]) -> set[str]:
+        """Return the ids of those whose text a person forgot in their project, and nobody stored since."""
+        with self._database.read() as connection:
+            return are_forgotten(connection, memories)
+
+    def alike(self, hashes: Iterable[str]) -> list[Memory]:
+        """Return the memories whose texts have one of these content hashes."""
+        found: list[Memory] = []
+        with self._database.read() as connection:
+            for batch in batches(hashes):
+                rows = connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE content_hash IN ({marks(batch)})", batch
+                )
+                found += [memory_from(row) for row in rows]
+        return found
+
+    def outlines(self, ids: Iterable[str]) -> dict[str, Outline]:
+        """Return the outlines of those ids that exist; no text is read."""
+        found: dict[str, Outline] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for row in connection.execute(
+                    f"SELECT {SELECT_OUTLINE} FROM memories m WHERE id IN ({marks(batch)})", batch
+                ):
+                    outline = outline_from(row)
+                    found[outline.id] = outline
+        return found
+
+    def held(self, hashes: Iterable[str]) -> set[str]:
+        """Return those content hashes that some memory has."""
+        found: set[str] = set()
+        with self._database.read() as connection:
+            for batch in batches(hashes):
+                rows = connection.execute(
+                    f"SELECT DISTINCT content_hash FROM memories WHERE content_hash IN ({marks(batch)})",
+                    batch,
+                )
+                found.update(value for (value,) in rows)
+        return found
+
+    def hashes(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return id -> content hash of those that exist, without reading their texts."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                found.update(
+                    connection.execute(
+                        f"SELECT id, content_hash FROM memories WHERE id IN ({marks(batch)})", batch
+                    )
+                )
+        return found
+
+    def select(
+        self, *, sources: Sequence[str] = (), projects: Sequence[str] = (), stored: datetime | None = None
+    ) -> list[str]:
+        """Return the ids of the memories of these sources and projects (none: of all), stored at a moment."""
+        conditions, values = ["1 = 1"], list[str | int]()
+        for column, wanted in (("source", sources), ("project", projects)):
+            if wanted:
+                conditions.append(f"{column} IN ({marks(wanted)})")
+                values += wanted
+        if stored is not None:
+            conditions.append("updated_at = ?")
+            values.append(to_stamp(stored))
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT id FROM memories WHERE {' AND '.join(conditions)} ORDER BY n", values
+            )
+            return [identifier for (identifier,) in rows]
+
+    def uris(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return id -> uri of those that exist, without reading their texts."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                found.update(
+                    connection.execute(f"SELECT id, uri FROM memories WHERE id IN ({marks(batch)})", batch)
+                )
+        return found
+
+    def resolve(self, prefix: str) -> Memory:
+        """Return the one memory whose id starts with the prefix.
+
+        Raises NotFoundError when there is none, when there are several, or when the prefix is too short.
+        """
+        wanted = prefix.strip().lower()
+        if not wanted.isalnum() or len(wanted) < MIN_PREFIX or len(wanted) > ID_LENGTH:
+            raise NotFoundError(
+                f'"{prefix}" is not a memory id',
+                hint="ids look like 3q7hn2zk5x4m; `ragmem query --ids` prints them",
+            )
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {SELECT_MEMORY} FROM memories m WHERE id >= ? AND id < ? LIMIT 2",
+                (wanted, wanted + "\x7f"),
+            ).fetchall()
+        if not rows:
+            raise NotFoundError(
+                f'no memory has the id "{prefix}"', hint="`ragmem query --ids TEXT` prints ids"
+            )
+        if len(rows) > 1:
+            raise NotFoundError(
+                f'several memories have ids that start with "{prefix}"', hint="give more characters"
+            )
+        return memory_from(rows[0])
+
+    def chunks(self, memory: Memory) -> tuple[Chunk, ...]:
+        """Return the chunks of a memory in order."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+                " JOIN memories m ON m.n = c.memory WHERE m.id = ? ORDER BY c.position",
+                (memory.id,),
+            ).fetchall()
+        return tuple(chunk_from(memory, row) for row in rows)
+
+    def chunks_by_id(self, ids: Iterable[str]) -> dict[str, tuple[str, tuple[str, int, str, int, int]]]:
+        """Return chunk id -> (memory id, row for `chunk_from`) of those that exist."""
+        found: dict[str, tuple[str, tuple[str, int, str, int, int]]] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                for memory_id, *row in connection.execute(
+                    "SELECT m.id, c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+                    f" JOIN memories m ON m.n = c.memory WHERE c.id IN ({marks(batch)})",
+                    batch,
+                ):
+                    found[row[0]] = (memory_id, (row[0], row[1], row[2], row[3], row[4]))
+        return found
+
+    def openings(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return memory id -> the id of its first chunk, of those that have one."""
+        found: dict[str, str] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                found.update(
+                    connection.execute(
+                        "SELECT m.id, c.id FROM memories m JOIN chunks c ON c.memory = m.n AND c.position = 0"
+                        f" WHERE m.id IN ({marks(batch)})",
+                        batch,
+                    )
+                )
+        return found
+
+    def each(self, *, states: Sequence[State] = (), source: str | None = None) -> Iterator[Memory]:
+        """Yield memories in the order of their ids, read in batches, so that writers may write meanwhile."""
+        last = ""
+        conditions = ["m.id > ?"]
+        fixed: list[str] = []
+        if states:
+            conditions.append(f"m.state IN ({marks(states)})")
+            fixed += [state.value for state in states]
+        if source is not None:
+            conditions.append("m.source = ?")
+            fixed.append(source)
+        while True:
+            with self._database.read() as connection:
+                rows = connection.execute(
+                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE {' AND '.join(conditions)}"
+                    " ORDER BY m.id LIMIT 200",
+                    [last, *fixed],
+                ).fetchall()
+            for row in rows:
+                yield memory_from(row)
+            if not rows:
+                return
+            last = rows[-1][0]
+
+    def waiting(self, *, most: int | None = None, without: Sequence[str] = ()) -> list[str]:
+        """Return the ids of pending memories, what is worth most first, of those the latest.
+
+        Those of the sources `without` are left out.
+        """
+        condition = f"AND source NOT IN ({marks(without)})" if without else ""
+        limit = "" if most is None else f"LIMIT {int(most)}"
+        with self._database.read() as connection:
+            return [
+                identifier
+                for (identifier,) in connection.execute(
+                    f"SELECT id FROM memories WHERE state = ? {condition}"
+                    f" ORDER BY CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
+                    [State.PENDING.value, *without, Tier.INGEST.value],
+                )
+            ]
+
+    def ids(self, *, states: Sequence[State] = ()) -> set[str]:
+        """Return the ids of all memories, or of those in these states."""
+        with self._database.read() as connection:
+            if states:
+                return {
+                    identifier
+                    for (identifier,) in connection.execute(
+                        f"SELECT id FROM memories WHERE state IN ({marks(states)})",
+                        [state.value for state in states],
+                    )
+                }
+            return {identifier for (identifier,) in connection.execute("SELECT id FROM memories")}
+
+
+def words_of(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:
+    """Return the words by which each of a memory's chunks is found."""
+    frame = (memory.title, " ".join(memory.tags), memory.uri)
+    return [analyse(chunk.text, chunk.heading, frame) for chunk in chunks]
+
+
+def _drop_chunks(connection: Connection, numbers: Sequence[int]) -> None:
+    connection.execute(f"DELETE FROM chunks WHERE memory IN ({marks(numbers)})", numbers)

@@ -1,0 +1,118 @@
+"""The memories of the catalog counted and listed: by state and source, by place, by equal text."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+
+from ragmem.domain.model import State
+from ragmem.storage.sql.batches import marks
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.rows import from_stamp
+
+Column = Literal["state", "source", "kind", "tier", "project"]
+"""What memories are counted by."""
+
+
+class Overview:
+    """Counts and lists over all memories."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def duplicates(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return groups of exact duplicates within a project: (key, [(id, uri), ...] oldest first)."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT m.project || '/' || m.spec || '/' || m.content_hash, m.id, m.uri FROM memories m"
+                " JOIN (SELECT project, spec, content_hash FROM memories"
+                " GROUP BY 1, 2, 3 HAVING count(*) > 1) d"
+                " ON d.project = m.project AND d.spec = m.spec AND d.content_hash = m.content_hash"
+                " ORDER BY 1, m.created_at, m.id"
+            ).fetchall()
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for key, identifier, uri in rows:
+            groups.setdefault(key, []).append((identifier, uri))
+        return list(groups.items())
+
+    def places(self, *, sources: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+        """Return (id, source, uri) of all memories, or of those of some sources."""
+        with self._database.read() as connection:
+            where = f"WHERE source IN ({marks(sources)})" if sources else ""
+            return connection.execute(
+                f"SELECT id, source, uri FROM memories {where} ORDER BY source, uri", list(sources)
+            ).fetchall()
+
+    def waiting(self, source: str) -> int:
+        """Return how many memories of a source have no vectors yet, and are to get some."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM memories WHERE state = ? AND source = ?", (State.PENDING.value, source)
+            ).fetchone()
+        return int(row[0])
+
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how many memories there are by state, source, kind, tier and project.
+
+        Reads the texts for their lengths, so it is nothing for each question: see `count_by`.
+        """
+        columns: tuple[Column, ...] = ("state", "source", "kind", "tier", "project")
+        result: dict[str, Mapping[str, int]] = {column: self.count_by(column) for column in columns}
+        with self._database.read() as connection:
+            (chunks,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+            (characters,) = connection.execute(
+                "SELECT coalesce(sum(length(text)), 0) FROM memories"
+            ).fetchone()
+        result["total"] = {
+            "memories": sum(result["state"].values()),
+            "chunks": int(chunks),
+            "characters": int(characters),
+        }
+        return result
+
+    def latest_by_project(self) -> dict[str, datetime]:
+        """Return project -> when one of its memories was last written."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT project, max(updated_at) FROM memories GROUP BY project"
+            ).fetchall()
+        return {project: from_stamp(at) for project, at in rows}
+
+    def ids_of_project(self, project: str) -> set[str]:
+        """Return the ids of the memories of a project."""
+        with self._database.read() as connection:
+            rows = connection.execute("SELECT id FROM memories WHERE project = ?", (project,)).fetchall()
+        return {identifier for (identifier,) in rows}
+
+    def count_by(self, column: Column) -> dict[str, int]:
+        """Return how many memories there are by one of these, most first; reads no text."""
+        with self._database.read() as connection:
+            return dict(
+                connection.execute(
+                    f"SELECT {column}, count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1"
+                ).fetchall()
+            )
+
+    def chunks(self) -> int:
+        """Return how many chunks there are."""
+        with self._database.read() as connection:
+            (count,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+        return int(count)
+
+    def source_rows(self) -> list[dict[str, object]]:
+        """Return per source: memories, characters, first and last event time."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT source, count(*), sum(length(text)), min(event_at), max(event_at), max(updated_at)"
+                " FROM memories GROUP BY source ORDER BY source"
+            ).fetchall()
+        return [
+            {
+                "source": source,
+                "memories": count,
+                "characters": characters,
+                "oldest": from_stamp(oldest),
+                "newest": from_stamp(newest),
+                "updated": from_stamp(updated),
+            }
+            for source, count, characters, oldest, newest, updated in rows
+        ]

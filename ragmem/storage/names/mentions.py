@@ -1,0 +1,45 @@
+"""Which entities memories mention, by the names of their nodes, and when these were spoken of."""
+
+from ragmem.storage.sql.database import Database
+
+
+class Mentions:
+    """What the memories of one database mention."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def names(self, identifier: str) -> list[str]:
+        """Return the names of the nodes that a memory mentions, in order."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT e.canonical FROM entity_mentions s JOIN entity_names e ON e.n = s.name"
+                " JOIN memories m ON m.n = s.memory WHERE m.id = ? ORDER BY 1",
+                (identifier,),
+            ).fetchall()
+        return [name for (name,) in rows]
+
+    def of(self, project: str) -> list[tuple[str, int]]:
+        """Return (node, stamp of the event) for each memory of a project and each node that it mentions."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT e.canonical, m.event_at, m.n FROM entity_names e"
+                " JOIN entity_mentions s ON s.name = e.n JOIN memories m ON m.n = s.memory"
+                " WHERE e.project = ?",
+                (project,),
+            ).fetchall()
+        return [(name, int(stamp)) for name, stamp, _ in rows]
+
+    def mark(self) -> str:
+        """Return what differs once names were learnt, merged or forgotten."""
+        with self._database.read() as connection:
+            (names,) = connection.execute(
+                "SELECT count(*) || '/' || coalesce(max(made_at), 0) FROM entity_names"
+            ).fetchone()
+            (nodes,) = connection.execute(
+                "SELECT count(*) FROM entity_names WHERE canonical <> name"
+            ).fetchone()
+            (indexed,) = connection.execute(
+                "SELECT count(*) FROM memories WHERE state = 'indexed'"
+            ).fetchone()
+        return f"{names}/{nodes}/{indexed}"

@@ -1,0 +1,1 @@
+"""Databases: connections, migrations, backups, errors."""

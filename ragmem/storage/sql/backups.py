@@ -1,0 +1,103 @@
+"""Copies of the database made before something could go wrong: whole, verified, a few of them kept."""
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from ragmem.errors import StorageError, StoreDamagedError
+from ragmem.storage.sql.sqlite_errors import translate
+
+FOLDER = "backups"
+"""Below the home's data folder."""
+
+KEPT = 3
+"""Copies of a sort that are left when another was made."""
+
+ALL, OF_MIGRATIONS, OF_REPAIRS = "before-*.db", "before-*-schema-*.db", "before-repair-*.db"
+"""The sorts, by the names of their files."""
+
+
+def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
+    """Write what is committed in a database, which may be in use, to a new file that only its owner can read.
+
+    The copy appears under its name when it is complete and (if `verified`) sound; an existing file is
+    replaced. Raises StorageError when it cannot be written, StoreDamagedError when it is not sound.
+    """
+    unfinished = target.with_name(f"{target.name}.part")
+    try:
+        unfinished.unlink(missing_ok=True)
+        os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        uri = f"{source.absolute().as_uri()}?mode=ro"
+        with (
+            closing(sqlite3.connect(uri, uri=True)) as read,
+            closing(sqlite3.connect(unfinished)) as written,
+        ):
+            read.backup(written)
+            # One file, without a -wal beside it, that can be carried away.
+            written.execute("PRAGMA journal_mode = DELETE")
+            problems = _problems(written) if verified else []
+        if problems:
+            raise StoreDamagedError(
+                f'the database "{source}" is damaged: {problems[0]}',
+                hint="ragmem doctor says what can be done",
+            )
+        _sync(unfinished)
+        unfinished.replace(target)
+        _sync(target.parent)
+    except (sqlite3.Error, OSError) as error:
+        if isinstance(error, sqlite3.Error):
+            meaning = translate(error, source)
+            if isinstance(meaning, StoreDamagedError):
+                raise meaning from error
+        problem = str(error if isinstance(error, sqlite3.Error) else error.strerror).lower()
+        raise StorageError(
+            f'cannot back up "{source}" to "{target.parent}": {problem}',
+            hint="check free space and permissions; nothing was changed",
+        ) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _problems(connection: sqlite3.Connection) -> list[str]:
+    lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+    # Full text is made from the rest; some SQLites look at it here, others do not.
+    return [line for line in lines if line != "ok" and "FTS5" not in line]
+
+
+def back_up(database: Path, label: str, *, sort: str = ALL, verified: bool = True) -> Path:
+    """Copy a database into the backups beside it as `<label>-<UTC time>.db`; keep three of the sort."""
+    folder = database.parent / FOLDER
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f'cannot make the folder "{folder}": {(error.strerror or "").lower()}',
+            hint="check its permissions",
+        ) from error
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    target = folder / f"{label}-{moment}.db"
+    count = 1
+    while target.exists():
+        count += 1
+        target = folder / f"{label}-{moment}-{count}.db"
+    copy_database(database, target, verified=verified)
+    for old in backups(database, sort)[KEPT:]:
+        if old != target:
+            old.unlink(missing_ok=True)
+    return target
+
+
+def backups(database: Path, sort: str = ALL) -> list[Path]:
+    """Return the copies that `back_up` made of a database, the latest first."""
+    found = (database.parent / FOLDER).glob(sort)
+    return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,55 @@
+"""Tell the machines apart that share one database: a path is that of a machine, a memory is everyone's."""
+
+import os
+import secrets
+from pathlib import Path
+
+from ragmem.errors import StorageError
+from ragmem.storage.sql.database import Database
+
+FILE_NAME = "machine-id"
+_SEPARATOR = ":"
+
+
+def machine_of(database: Database) -> str:
+    """Return this machine's id, made on first use; an empty text where the database is one machine's own.
+
+    The id lies in the home's data folder, and two homes on one computer are two machines. Raises StorageError
+    where it cannot be kept.
+    """
+    return "" if database.dialect == "sqlite" else _kept(database.home / FILE_NAME)
+
+
+def prefix_of(database: Database) -> str:
+    """Return what stands before the paths of this machine in the tables `files` and `project_paths`."""
+    machine = machine_of(database)
+    return machine and machine + _SEPARATOR
+
+
+def without_machine(path: str) -> str:
+    """Return a path of any machine as that machine knows it; only for databases that several share."""
+    return path.partition(_SEPARATOR)[2]
+
+
+def _kept(path: Path) -> str:
+    try:
+        for _ in range(2):
+            if path.is_file() and (known := path.read_text(encoding="ascii").strip()):
+                return known
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            made = path.with_name(f"{FILE_NAME}.{secrets.token_hex(4)}")
+            made.touch(mode=0o600)
+            made.write_text(secrets.token_hex(8) + "\n", encoding="ascii")
+            try:
+                # Of several processes one wins, and all of them read what it wrote.
+                os.link(made, path)
+            except FileExistsError:
+                pass
+            finally:
+                made.unlink()
+    except (OSError, ValueError) as error:
+        raise StorageError(
+            f'cannot keep this machine\'s id in "{path}": {error}',
+            hint="a shared memory needs a home that can be written, for what is local to this machine",
+        ) from error
+    raise StorageError(f'the machine\'s id in "{path}" is empty', hint="remove the file")

@@ -1,0 +1,250 @@
+"""One runner for all schemas: a new database gets every step, an older one those that it lacks, all or none.
+
+A schema is a list of steps, numbered from 1; the first makes the tables. To change a released schema:
+
+1. Append a `Migration` with the next number and statements that turn the tables of the step before into the
+   new ones. Never edit a step that was released: its checksum is stored in every home (a test pins them).
+2. Prefer statements that can be repeated (`IF NOT EXISTS`); what SQL cannot say is a `function`, which runs
+   after the statements, inside the same transaction.
+3. `reads_without=True` says that a read-only home may be read before the step was taken.
+4. `python scripts/make_home_fixture.py` stores a home of the release for the tests.
+
+Nothing else knows the number: the schema's version is that of its last step.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ragmem.errors import StorageError, StoreDamagedError
+from ragmem.storage.sql.backups import OF_MIGRATIONS, back_up
+from ragmem.storage.sql.database import Connection, Database
+
+Announce = Callable[[str], None]
+"""Is told, in one line, that something begins which lets people wait."""
+
+LARGE = 20_000_000
+"""Bytes of a database file above which its steps take more than some seconds."""
+
+TABLE = "migrations"
+"""Which steps a database has taken."""
+
+_CREATE = f"""
+CREATE TABLE IF NOT EXISTS {TABLE} (
+  component TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  checksum TEXT NOT NULL,
+  applied_at BIGINT NOT NULL,
+  PRIMARY KEY (component, version)
+)
+"""
+
+_TABLE_EXISTS = {
+    "sqlite": "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
+    "postgres": "SELECT count(*) FROM (SELECT to_regclass(CAST(? AS text)) AS t) AS f WHERE t IS NOT NULL",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from a version to the next; frozen once released."""
+
+    version: int
+    name: str
+    statements: Sequence[str] = ()
+    function: Callable[[Connection], None] | None = None
+    reads_without: bool = False
+
+    @property
+    def checksum(self) -> str:
+        """Return what tells this step from another of the same number; comments and spaces do not count."""
+        parts = [str(self.version), self.name, *(normalised(statement) for statement in self.statements)]
+        if self.function is not None:
+            parts.append(self.function.__qualname__)
+        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+
+    def run(self, connection: Connection) -> None:
+        """Take the step inside of the caller's transaction."""
+        for statement in self.statements:
+            connection.execute(statement)
+        if self.function is not None:
+            self.function(connection)
+
+
+def _recorded_version(database: Database, connection: Connection) -> int | None:
+    del database, connection
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The tables of one component.
+
+    `stamped` reads the version where the component's first release kept it (None: only in `migrations`), and
+    `stamp` writes it there, so that releases that know nothing of `migrations` refuse a newer database too.
+    `copied` says whether a database is backed up before it takes steps.
+    """
+
+    component: str
+    migrations: Sequence[Migration]
+    stamped: Callable[[Database, Connection], int | None] = _recorded_version
+    stamp: Callable[[Connection, int], None] | None = None
+    copied: bool = True
+    _checksums: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def version(self) -> int:
+        """The version that this ragmem reads and writes."""
+        return self.migrations[-1].version
+
+    @property
+    def checksums(self) -> Mapping[int, str]:
+        """Version -> checksum of each step."""
+        if not self._checksums:
+            self._checksums.update({step.version: step.checksum for step in self.migrations})
+        return self._checksums
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a database stands: its version (0: no tables) and version -> checksum of the recorded steps."""
+
+    version: int
+    recorded: Mapping[int, str]
+
+
+def normalised(statement: str) -> str:
+    """Return a statement without comments and with single spaces."""
+    lines = (line.partition("--")[0] for line in statement.splitlines())
+    return " ".join(" ".join(lines).split())
+
+
+def statements_of(script: str) -> list[str]:
+    """Return the statements of a script that has no trigger; executescript() would commit a transaction."""
+    lines = "\n".join(line.partition("--")[0] for line in script.splitlines())
+    return [statement for statement in (part.strip() for part in lines.split(";")) if statement]
+
+
+def table_exists(database: Database, connection: Connection, name: str) -> bool:
+    """Tell whether a database has a table."""
+    (count,) = connection.execute(_TABLE_EXISTS[database.dialect], (name,)).fetchone()
+    return bool(count)
+
+
+def standing(database: Database, connection: Connection, schema: Schema) -> Standing:
+    """Return where a database stands; raises StoreDamagedError where the file is not ours."""
+    stamped = schema.stamped(database, connection)
+    recorded: dict[int, str] = {}
+    if stamped != 0 and table_exists(database, connection, TABLE):
+        recorded = dict(
+            connection.execute(
+                f"SELECT version, checksum FROM {TABLE} WHERE component = ? ORDER BY version",
+                (schema.component,),
+            ).fetchall()
+        )
+    return Standing(max(recorded, default=0) if stamped is None else stamped, recorded)
+
+
+def silent(line: str) -> None:
+    """Tell nobody."""
+    del line
+
+
+def settle(database: Database, schema: Schema, *, create: bool = True, announce: Announce = silent) -> bool:
+    """Bring a database to this ragmem's schema; return whether its tables are there.
+
+    A new database gets them if `create`. An older one is backed up first (where it is to be), then takes the
+    steps that it lacks in one transaction: a process that is killed leaves the old version or the new one.
+    Raises StoreDamagedError when a newer ragmem or another build wrote it, StorageError when it is older and
+    cannot be written.
+    """
+    with database.read() as connection:
+        found = standing(database, connection, schema)
+    if _is_settled(database, schema, found):
+        return True
+    if found.version == 0 and not create:
+        return False
+    if database.read_only and found.version:
+        if all(step.reads_without for step in _pending(schema, found)):
+            return True
+        raise StorageError(
+            f'the {schema.component} in "{database.place}" has the older schema {found.version}'
+            f" and cannot be written to bring it to {schema.version}",
+            hint="run any ragmem command once as a user who can write there",
+        )
+    with database.write() as connection:
+        # Another process may have been first while we waited for the lock.
+        found = standing(database, connection, schema)
+        if _is_settled(database, schema, found):
+            return True
+        if found.version and _takes_long(database, _pending(schema, found)):
+            announce(
+                f'bringing "{database.place}" from schema {found.version} to {schema.version}:'
+                " about a minute for each 100,000 chunks"
+            )
+        if found.version and schema.copied and database.dialect == "sqlite":
+            label = f"before-{schema.component}-schema-{schema.version}"
+            back_up(Path(database.place), label, sort=OF_MIGRATIONS)
+        connection.execute(_CREATE)
+        for step in _pending(schema, found):
+            step.run(connection)
+        record(connection, schema)
+        if schema.stamp is not None:
+            schema.stamp(connection, schema.version)
+    return True
+
+
+def record(connection: Connection, schema: Schema) -> None:
+    """Write down that all steps were taken; those that are recorded keep their date."""
+    connection.execute(_CREATE)
+    moment = time.time_ns() // 1000
+    connection.executemany(
+        f"INSERT INTO {TABLE} (component, version, name, checksum, applied_at) VALUES (?,?,?,?,?)"
+        " ON CONFLICT (component, version) DO NOTHING",
+        [
+            (schema.component, step.version, step.name, schema.checksums[step.version], moment)
+            for step in schema.migrations
+        ],
+    )
+
+
+def _takes_long(database: Database, steps: Sequence[Migration]) -> bool:
+    if not any(step.function for step in steps):
+        return False
+    return database.dialect != "sqlite" or Path(database.place).stat().st_size > LARGE
+
+
+def _pending(schema: Schema, found: Standing) -> list[Migration]:
+    return [step for step in schema.migrations if step.version > found.version]
+
+
+def _is_settled(database: Database, schema: Schema, found: Standing) -> bool:
+    """Tell whether nothing is to be done; raises StoreDamagedError for what must not be touched."""
+    if problem := problem_of(schema, found):
+        message, hint = problem
+        raise StoreDamagedError(f'the database "{database.place}" {message}', hint=hint)
+    return found.version == schema.version
+
+
+def problem_of(schema: Schema, found: Standing) -> tuple[str, str] | None:
+    """Return what forbids to use a database that stands so, as (what it "was" or "has", the next step)."""
+    last = max(found.recorded, default=0)
+    newest = max(found.version, last)
+    if newest > schema.version:
+        problem = f"was written by a newer ragmem: its {schema.component} has schema {newest}"
+        return f"{problem}, this one knows {schema.version}", "update ragmem: pip install --upgrade ragmem"
+    for version, checksum in found.recorded.items():
+        if checksum != schema.checksums.get(version):
+            problem = f"was changed by another build: step {version} of its {schema.component} schema"
+            return (
+                f"{problem} has the checksum {checksum[:8]}, not {schema.checksums.get(version, '')[:8]}",
+                "use the ragmem that made it, or restore a backup: `ragmem doctor` names the newest",
+            )
+    # Version 1 was released before steps were recorded.
+    if last != found.version and (last or found.version > 1):
+        problem = f"was half brought up to date: its {schema.component} says schema {found.version}"
+        return f"{problem}, the last step on record is {last or 'none'}", "ragmem doctor --repair"
+    return None

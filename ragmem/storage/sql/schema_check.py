@@ -1,0 +1,128 @@
+"""Whether a SQLite database has the tables, columns, indexes and triggers of its schema."""
+
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+from ragmem.errors import StoreDamagedError
+from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.migrations import Schema, normalised, record, standing
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A table, index or trigger; `columns` are those of a table with their declarations, else empty."""
+
+    type: str
+    sql: str
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """What a database lacks: (what it is, the statement that makes it; empty where none can)."""
+
+    missing: tuple[tuple[str, str], ...] = ()
+    record: str = ""
+    """What is wrong with the version and the record of the steps."""
+
+    @property
+    def text(self) -> str:
+        """What is wrong, in one line; empty when all is there."""
+        lacking = f"missing: {', '.join(what for what, _ in self.missing)}" if self.missing else ""
+        return "; ".join(part for part in (self.record, lacking) if part)
+
+
+def damage(database: Database, schema: Schema, *, version: int = 0) -> Damage:
+    """Compare a SQLite database with what the schema's steps make, up to a version (0: the database's own).
+
+    Raises StoreDamagedError where the file is another program's, or its schema newer or another build's.
+    """
+    with database.read() as connection:
+        found = standing(database, connection, schema)
+        here = _objects(connection)
+    if found.version == 0 and not found.recorded:
+        return Damage()
+    reached = max(found.version, *found.recorded, 0)
+    expected = _expected(schema, version or reached)
+    missing: list[tuple[str, str]] = []
+    for name, wanted in expected.items():
+        present = here.get(name)
+        if present is None:
+            missing.append((f"{wanted.type} {name}", wanted.sql))
+            continue
+        for column, declared in wanted.columns.items():
+            if column not in present.columns:
+                addable = "NOT NULL" not in declared or "DEFAULT" in declared
+                statement = f"ALTER TABLE {name} ADD COLUMN {column} {declared}" if addable else ""
+                missing.append((f"column {name}.{column}", statement))
+    problem = ""
+    stale = {
+        version for version, checksum in found.recorded.items() if checksum != schema.checksums.get(version)
+    }
+    if reached > schema.version or stale:
+        raise StoreDamagedError(
+            f'the database "{database.place}" was not written by this build of ragmem',
+            hint="use the ragmem that made it, or update: pip install --upgrade ragmem",
+        )
+    last = max(found.recorded, default=0)
+    if last != found.version and (last or found.version > 1):
+        problem = f"it says schema {found.version}, the last step on record is {last or 'none'}"
+    return Damage(tuple(missing), problem)
+
+
+def complete(database: Database, schema: Schema) -> list[str]:
+    """Make what is missing and record the steps, in one transaction; return what was made.
+
+    Tables that hold what nothing else knows come back empty: who calls this refuses where that is a loss.
+    Raises StoreDamagedError where no statement makes what is missing.
+    """
+    with database.write() as connection:
+        lacking = damage(database, schema, version=schema.version)
+        lost = [what for what, statement in lacking.missing if not statement]
+        if lost:
+            raise StoreDamagedError(
+                f'the database "{database.place}" lacks what cannot be made anew: {", ".join(lost)}',
+                hint="restore a backup: `ragmem doctor` names the newest",
+            )
+        if not lacking.text:
+            return []
+        # Tables before their indexes and triggers.
+        for _, statement in sorted(
+            lacking.missing, key=lambda one: not one[0].startswith(("table", "column"))
+        ):
+            connection.execute(statement)
+        record(connection, schema)
+        if schema.stamp is not None:
+            schema.stamp(connection, schema.version)
+    return [what for what, _ in lacking.missing]
+
+
+def _expected(schema: Schema, version: int) -> dict[str, Object]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for step in schema.migrations:
+            if step.version <= version:
+                step.run(connection)
+        return _objects(connection)
+
+
+def _objects(connection: Connection) -> dict[str, Object]:
+    rows = connection.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+    ).fetchall()
+    virtual = tuple(f"{name}_" for _, name, sql in rows if sql.upper().startswith("CREATE VIRTUAL"))
+    return {
+        name: Object(kind, sql, _columns(connection, name) if kind == "table" else {})
+        for kind, name, sql in rows
+        # The tables in which a virtual table keeps its content come and go with it.
+        if not (virtual and name.startswith(virtual))
+    }
+
+
+def _columns(connection: Connection, table: str) -> dict[str, str]:
+    columns = {}
+    for _, name, kind, required, default, _ in connection.execute(f'PRAGMA table_info("{table}")'):
+        parts = (kind, "NOT NULL" if required else "", f"DEFAULT {default}" if default is not None else "")
+        columns[name] = normalised(" ".join(parts))
+    return columns

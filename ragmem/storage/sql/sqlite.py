@@ -1,0 +1,277 @@
+"""One SQLite file in WAL mode, shared by the catalog and the LightRAG storages, with one writer at a time.
+
+Readers never wait: each thread has its own connection and sees a consistent snapshot. Writers queue before
+BEGIN IMMEDIATE, because SQLite's own busy wait is unfair (a writer can starve for seconds).
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from weakref import ref
+
+from ragmem.errors import StorageError
+from ragmem.storage.sql.database import Dialect
+from ragmem.storage.sql.fair_lock import turn
+from ragmem.storage.sql.sqlite_errors import translate
+from ragmem.storage.sql.sqlite_opening import CACHE_KIB, LOG_LIMIT, Opened, log_of, open_file
+
+__all__ = ["BUSY_TIMEOUT", "DATABASE_NAME", "LOCK_NAME", "SQLiteDatabase", "translate"]
+
+DATABASE_NAME = "memory.db"
+LOCK_NAME = "write.lock"
+BUSY_TIMEOUT = 30.0
+"""Seconds that a writer waits for the lock."""
+
+LOG_PATIENCE = 0.1
+"""Seconds that a writer waits for the readers of a long log; those that begin meanwhile do not prolong it."""
+
+
+def _active(connection: sqlite3.Connection) -> bool:
+    return connection.in_transaction
+
+
+class _Thread:
+    """What a thread holds as long as it lives, and nobody else does."""
+
+
+class SQLiteDatabase:
+    """The connections of one process to one home's database.
+
+    Each transaction first looks whether the file was replaced (a backup was put back), and opens the new one.
+    One that was removed is an error, unless its content may be lost: `anew` begins an empty one then.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        name: str = DATABASE_NAME,
+        lock: str = LOCK_NAME,
+        busy_timeout: float = BUSY_TIMEOUT,
+        anew: bool = False,
+    ) -> None:
+        self.home = home
+        self.path = home / name
+        self.lock = home / lock
+        self.busy_timeout = busy_timeout
+        self.cache_kib = CACHE_KIB
+        self.read_only = False
+        self._only_read = False
+        self._anew = anew
+        self._log = log_of(self.path)
+        self._log_limit = LOG_LIMIT
+        self._local = threading.local()
+        self._all: list[tuple[ref[_Thread], sqlite3.Connection]] = []
+        self._guard = threading.Lock()
+
+    @property
+    def dialect(self) -> Dialect:
+        """SQLite's SQL."""
+        return "sqlite"
+
+    @property
+    def place(self) -> str:
+        """The path of the file."""
+        return str(self.path)
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """What changes when another file takes the place; what was kept of the former's content is void."""
+        return self._opened().identity
+
+    def exists(self) -> bool:
+        """Tell whether the database file is there."""
+        return self.path.is_file()
+
+    def connection(self) -> sqlite3.Connection:
+        """Return this thread's connection to the file that is there now, opened on first use.
+
+        Raises StorageError, StoreBusyError or StoreDamagedError.
+        """
+        return self._opened().connection
+
+    def _held(self) -> Opened | None:
+        held: Opened | None = getattr(self._local, "opened", None)
+        return held
+
+    def _opened(self) -> Opened:
+        held = self._held()
+        if held is not None:
+            if _active(held.connection) or self._is_current(held):
+                return held
+            self._drop(held)
+        try:
+            if self._anew:
+                self._clear_remains()
+            opened = open_file(
+                self.path,
+                busy_timeout=self.busy_timeout,
+                turn=self._turn,
+                only_read=self._only_read,
+                cache_kib=self.cache_kib,
+            )
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+        except OSError as error:
+            raise StorageError(
+                f'cannot open "{self.path}": {error.strerror}',
+                hint="set RAGMEM_HOME to a folder that you can write to",
+            ) from error
+        self.read_only = bool(opened.obstacle)
+        self._local.opened, self._local.thread = opened, _Thread()
+        with self._guard:
+            self._all = [*self._of_living(), (ref(self._local.thread), opened.connection)]
+        return opened
+
+    def _is_current(self, held: Opened) -> bool:
+        try:
+            return held.is_current()
+        except StorageError:
+            if not self._anew:
+                raise
+            return False
+
+    def _clear_remains(self) -> None:
+        """Delete the log of a file that was removed, and its index, which others may still have open."""
+        remains = (self._log, self._log.with_name(f"{self.path.name}-shm"))
+        if self.path.exists() or not any(one.exists() for one in remains):
+            return
+        with self._turn():
+            if not self.path.exists():
+                for one in remains:
+                    one.unlink(missing_ok=True)
+                # Within the turn: who comes next must not take the new file's log for the removed one's.
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+
+    def _of_living(self) -> "Iterator[tuple[ref[_Thread], sqlite3.Connection]]":
+        """Yield what is open, and close what threads have left behind: a server that goes on has new ones."""
+        for thread, connection in self._all:
+            if thread() is None:
+                connection.close()
+            else:
+                yield thread, connection
+
+    def _drop(self, held: Opened) -> None:
+        """Close a connection; that to a replaced file leaves the log of the new one alone (SQLite 3.26)."""
+        self._local.opened = None
+        with self._guard:
+            self._all = [one for one in self._all if one[1] is not held.connection]
+        held.connection.close()
+
+    @contextmanager
+    def reading_only(self) -> Iterator[None]:
+        """Let nothing be written until the block ends, as in a home that cannot be; for one thread alone."""
+        self.close()
+        self._only_read = True
+        try:
+            yield
+        finally:
+            self.close()
+            self._only_read = False
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection that sees one consistent snapshot; within write() it sees the transaction."""
+        connection = self.connection()
+        try:
+            if _active(connection):
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if _active(connection):
+                    connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+
+    @contextmanager
+    def write(self, *, patience: float | None = None) -> Iterator[sqlite3.Connection]:
+        """Give the connection inside the one write transaction; a nested call joins the outer one.
+
+        Commits when the block ends, rolls back when it raises. Raises StoreBusyError after `patience` seconds
+        of waiting (None: `busy_timeout`), StorageError when the disk is full or the home read-only.
+        """
+        held = self._held()
+        if held is not None and _active(held.connection):
+            if not getattr(self._local, "writing", False):
+                raise RuntimeError("a write inside of a read would be rolled back with it")
+            yield held.connection
+            return
+        with self._turn_on_file(patience) as opened:
+            connection = opened.connection
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                self._local.writing = True
+                try:
+                    yield connection
+                except BaseException:
+                    if _active(connection):
+                        connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                if _active(connection):
+                    connection.execute("ROLLBACK")
+                raise translate(error, self.path) from error
+            finally:
+                self._local.writing = False
+            if not opened.is_current():
+                raise StorageError(
+                    f'"{self.path}" was replaced while it was being written',
+                    hint="run the command again; what it wrote is not in the new file",
+                )
+            self._shorten_log(connection)
+
+    @contextmanager
+    def _turn_on_file(self, patience: float | None) -> Iterator[Opened]:
+        """Give a connection that can write, in this writer's turn, to the file that is there then."""
+        held = self._held()
+        if held is not None and held.obstacle:
+            # What was in the way, a full disk for one, may be gone.
+            self._drop(held)
+        while True:
+            # Opened before its turn, because opening a new file takes a turn itself.
+            opened = self._opened()
+            if opened.obstacle:
+                raise StorageError(
+                    f'cannot write "{self.path}": {opened.obstacle}',
+                    hint="check free space and permissions, or set RAGMEM_HOME to another folder",
+                )
+            with self._turn(patience):
+                if opened.is_current():
+                    yield opened
+                    return
+
+    def _turn(self, patience: float | None = None) -> AbstractContextManager[None]:
+        timeout = self.busy_timeout if patience is None else patience
+        return turn(self.lock, timeout=timeout)
+
+    def _shorten_log(self, connection: sqlite3.Connection) -> None:
+        """Begin the log anew where it has grown long; all is committed, so a failure loses nothing."""
+        try:
+            size = self._log.stat().st_size
+        except FileNotFoundError:
+            return
+        if size < self._log_limit:
+            return
+        try:
+            connection.execute(f"PRAGMA busy_timeout={int(LOG_PATIENCE * 1000)}")
+            (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            connection.execute(f"PRAGMA busy_timeout={int(self.busy_timeout * 1000)}")
+        except sqlite3.Error:  # a full disk: the next one who writes hears of it
+            busy = True
+        # A reader that stays for long would make each writer wait.
+        self._log_limit = size + LOG_LIMIT if busy else LOG_LIMIT
+
+    def close(self) -> None:
+        """Close all connections; closing twice is fine."""
+        with self._guard:
+            for _, connection in self._all:
+                connection.close()
+            self._all.clear()
+        self._local = threading.local()

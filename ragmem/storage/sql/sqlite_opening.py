@@ -1,0 +1,150 @@
+"""Connections to a SQLite file in WAL mode that other processes write, or replace by another file."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+from ragmem.errors import StorageError
+from ragmem.storage.sql.sqlite_errors import removed, translate
+
+LOG_LIMIT = 16 * 2**20
+"""Bytes of the write-ahead log from which a writer waits for the readers, so that the log can begin anew.
+
+SQLite alone begins anew only at a moment without readers, which never comes where they take turns."""
+
+
+CACHE_KIB = 64 * 1024
+"""Pages of the database that a connection keeps at most: a question reads hundreds of rows from anywhere, and
+costs less processor time than where each is fetched anew."""
+
+
+# Not a dataclass: `dataclasses` imports `inspect`, a quarter of what a Tab costs.
+class Opened(NamedTuple):
+    """A connection, and what of its file must stay as it is for the connection to be the right one.
+
+    `obstacle` says why it can only read; an empty text where it can write.
+    """
+
+    path: Path
+    connection: sqlite3.Connection
+    identity: tuple[int, ...]
+    obstacle: str = ""
+    immutable: bool = False
+
+    def is_current(self) -> bool:
+        """Tell whether the file is the one that was opened; raises StorageError where there is none."""
+        try:
+            return _identity(self.path, immutable=self.immutable) == self.identity
+        except FileNotFoundError as error:
+            # To make a new file would hide that a whole memory is gone.
+            raise removed(self.path) from error
+
+
+def log_of(path: Path) -> Path:
+    """Return the write-ahead log of a database."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _identity(path: Path, *, immutable: bool = False) -> tuple[int, ...]:
+    status = path.stat()
+    if not immutable:
+        return status.st_dev, status.st_ino
+    # Such a connection takes no lock and sees no log: it is good until somebody opens the file to write.
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, log_of(path).exists()
+
+
+def open_file(
+    path: Path,
+    *,
+    busy_timeout: float,
+    turn: Callable[[], AbstractContextManager[None]],
+    only_read: bool = False,
+    cache_kib: int = CACHE_KIB,
+) -> Opened:
+    """Open a database, made private and empty where there is none, and only to read where it is read-only.
+
+    `only_read` says that nothing is to be written even where it could be. `turn` is held while a new file is
+    switched to WAL. Raises sqlite3.Error, OSError or StorageError.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Created by us and not by SQLite, so that it is private from its first byte.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    while True:
+        identity = _identity(path)
+        if only_read:
+            opened = _open_to_read(path, identity, "it was opened to be read")
+        elif os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+            opened = _open_to_write(path, identity, busy_timeout, turn, cache_kib)
+        else:
+            opened = _open_to_read(path, identity, "the home is read-only")
+        if _identity(path) == identity:
+            return opened
+        opened.connection.close()
+
+
+def _open_to_write(
+    path: Path,
+    identity: tuple[int, ...],
+    busy_timeout: float,
+    turn: Callable[[], AbstractContextManager[None]],
+    cache_kib: int,
+) -> Opened:
+    connection = sqlite3.connect(
+        path, timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    try:
+        _use_wal(connection, busy_timeout, turn)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if not isinstance(translate(error, path), StorageError):
+            raise
+        # A full disk has no room even for the -shm file; what is stored can be read all the same.
+        return _open_to_read(path, identity, str(error))
+    # FULL: an acknowledged memory survives a power cut, not only a killed process.
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute(f"PRAGMA cache_size={-cache_kib}")
+    connection.execute("PRAGMA temp_store=MEMORY")
+    connection.execute(f"PRAGMA journal_size_limit={LOG_LIMIT}")
+    return Opened(path, connection, identity)
+
+
+def _use_wal(
+    connection: sqlite3.Connection, busy_timeout: float, turn: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """Switch a new file to WAL; SQLite does not wait for its turn there, so the openers queue."""
+    if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+        return
+    with turn():
+        deadline = time.monotonic() + busy_timeout
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+            else:
+                return
+
+
+def _open_to_read(path: Path, identity: tuple[int, ...], obstacle: str) -> Opened:
+    for options, immutable in (("mode=ro", False), ("mode=ro&immutable=1", True)):
+        if immutable:
+            identity = _identity(path, immutable=True)
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            # A WAL database in a folder that cannot be written has no -shm file: read it as immutable.
+            connection.close()
+            continue
+        return Opened(path, connection, identity, obstacle, immutable)
+    raise StorageError(f'cannot open "{path}" for reading', hint="check its permissions")

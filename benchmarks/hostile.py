@@ -1,6 +1,6 @@
 """Attack a `ragmem serve` process, and tell what became of it, of its memory and of an honest client.
 
-The attacks are those of tests/serve/test_hostile.py, with more idle connections (10,000 where the system
+The attacks are those of tests/server/test_hostile.py, with more idle connections (10,000 where the system
 lets one process open so many), and each for as long as it takes with the limits that a server has by itself.
 """
 

@@ -406,7 +406,7 @@ BEFORE = {
 def test_the_examples_of_the_reference_run(command, line, ragmem, repository, folder):
     assert line.startswith(command) or f"| {command}" in line
     if command == "ragmem serve":
-        pytest.skip("it answers until it is stopped; tests/serve runs it")
+        pytest.skip("it answers until it is stopped; tests/server runs it")
     lay_out(line, folder)
     ragmem("ingest", "notes.md")
     if command in BEFORE:

@@ -72,10 +72,10 @@ warm status
 """
 # What needs more than a command line: the file that runs it.
 ELSEWHERE = {
-    "serve": "tests/serve/test_rest.py",
+    "serve": "tests/server/http/test_rest.py",
     "inspect explore": "tests/explorer/test_terminal.py",
-    "projects move": "tests/services/test_projects_command.py",
-    "projects split": "tests/services/test_projects_command.py",
+    "projects move": "tests/services/projects/test_projects_command.py",
+    "projects split": "tests/services/projects/test_projects_command.py",
 }
 
 

@@ -1,0 +1,243 @@
+"""Seeding: idempotent, resumable, honest about what it could not read."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ragmem.api.memory import Ragmem
+from ragmem.domain.model import State, Tier
+from ragmem.errors import NotFoundError
+
+Opener = Callable[..., Ragmem]
+
+
+def titles(memory: Ragmem) -> dict[str, str]:
+    return {found.title: found.text for found in memory.catalog.memories.each()}
+
+
+def test_each_note_gets_the_tier_of_its_signal(memory):
+    (tally,) = memory.seed().tallies
+    assert (tally.found, tally.new, tally.ingest, tally.summarize, tally.discard) == (4, 3, 2, 1, 1)
+
+
+def test_a_discarded_note_is_reported_and_not_stored(memory):
+    report = memory.seed()
+    assert [d.tier for d in report.decisions if d.uri.endswith("chatter.md")] == [Tier.DISCARD]
+    assert set(titles(memory)) == {"Database", "Stale lock", "Backlog"}
+
+
+def test_a_summarized_note_keeps_its_text_verbatim(memory, notes):
+    memory.seed()
+    (found,) = [m for m in memory.catalog.memories.each() if m.tier is Tier.SUMMARIZE]
+    assert found.text.strip() in (notes / "thin.md").read_text()
+    assert "because the harbour office" in found.summary
+    assert len(found.summary) < len(found.text)
+    assert "walk along the quay" not in found.indexed_text
+
+
+def test_a_second_run_changes_nothing(open_memory: Opener):
+    open_memory().seed()
+    again = open_memory()
+    before = list(again.catalog.memories.each())
+    report = again.seed()
+    assert (report.tallies[0].unchanged, report.would_change) == (4, False)
+    assert list(again.catalog.memories.each()) == before
+    assert [entry["operation"] for entry in again.catalog.log.entries()] == ["seed"]
+
+
+def test_a_touched_file_with_the_same_text_is_unchanged_and_redated(memory, notes):
+    memory.seed()
+    moment = datetime(2020, 5, 17, 12, tzinfo=UTC)
+    os.utime(notes / "bug.md", (moment.timestamp(), moment.timestamp()))
+    report = memory.seed()
+    assert (report.tallies[0].unchanged, report.would_change) == (4, False)
+    (found,) = [m for m in memory.catalog.memories.each() if m.title == "Stale lock"]
+    assert found.event_time == moment
+
+
+def test_a_changed_file_keeps_its_id_and_loses_its_old_text(memory, notes):
+    memory.seed()
+    old = {m.title: m.id for m in memory.catalog.memories.each()}
+    (notes / "decision.md").write_text(
+        "# Database\n\nWe decided on PostgreSQL because two writers need it; the migration is done.\n"
+    )
+    report = memory.seed()
+    assert (report.tallies[0].changed, report.tallies[0].unchanged) == (1, 3)
+    assert {m.title: m.id for m in memory.catalog.memories.each()} == old
+    assert memory.query("PostgreSQL").matches[0].memory.title == "Database"
+    assert all("SQLite" not in match.chunk.text for match in memory.query("SQLite").matches)
+
+
+def test_a_note_that_loses_its_signal_leaves_the_memory(memory, notes):
+    memory.seed()
+    (notes / "bug.md").write_text(CHATTER_NOW)
+    memory.seed()
+    assert set(titles(memory)) == {"Database", "Backlog"}
+    assert memory.store.memory_ids() == memory.catalog.memories.ids()
+
+
+CHATTER_NOW = "Nothing to see here any more, move along please, thank you very much indeed.\n"
+
+
+def test_a_dry_run_writes_nothing_at_all(memory, tmp_path):
+    report = memory.seed(dry_run=True, explain=True)
+    assert (report.would_change, len(report.decisions)) == (True, 4)
+    assert not (tmp_path / "ragmem").exists()
+
+
+def test_a_dry_run_explains_unchanged_notes_too(memory):
+    memory.seed()
+    report = memory.seed(dry_run=True, explain=True)
+    assert not report.would_change
+    assert all(decision.reason for decision in report.decisions)
+    assert len(report.decisions) == 4
+
+
+def test_files_that_cannot_be_read_are_named_and_the_rest_is_stored(memory, notes):
+    (notes / "nul.md").write_bytes(b"a\0b because error fix")
+    (notes / "latin.md").write_bytes("caf\xe9 because error fix".encode("latin-1"))
+    (notes / "empty.md").write_bytes(b"")
+    (notes / "loop.md").symlink_to(notes / "loop.md")
+    report = memory.seed()
+    assert report.failed == 4
+    named = " ".join(f"{problem.place} {problem.reason}" for problem in report.problems)
+    assert all(name in named for name in ("nul.md", "latin.md", "empty.md", "loop.md"))
+    assert len(titles(memory)) == 3
+
+
+def test_a_file_above_the_limit_is_named_and_not_read(open_memory: Opener, notes):
+    (notes / "large.md").write_text("because error fix " * 4000)
+    memory = open_memory(RAGMEM_SEED_MAX_FILE_MB="0.01")
+    report = memory.seed()
+    (problem,) = report.problems
+    assert "large.md" in problem.place
+    assert "limit" in problem.reason
+
+
+def test_an_unreadable_file_is_tried_again_on_the_next_run(memory, notes):
+    (notes / "late.md").write_bytes(b"\xff\xfe broken")
+    memory.seed()
+    (notes / "late.md").write_text(f"# Late\n\nIt was fixed because of this: {DECISION_AGAIN}")
+    assert memory.seed().tallies[0].new == 1
+
+
+DECISION_AGAIN = "the config of the lock was the root cause.\n"
+
+
+def test_what_a_killed_run_left_pending_is_finished_by_the_next(open_memory: Opener):
+    first = open_memory()
+    first.seed()
+    ids = first.catalog.memories.ids()
+    # What a kill between acknowledgement and index leaves behind.
+    first.catalog.memories.mark(ids, State.PENDING)
+    first.store.delete(sorted(ids))
+    first.close()
+    again = open_memory()
+    report = again.seed()
+    assert report.resumed == 3
+    assert again.store.memory_ids() == ids
+    assert again.catalog.memories.ids(states=[State.INDEXED]) == ids
+
+
+def test_rebuild_makes_vectors_and_graph_anew_under_the_same_ids(open_memory: Opener):
+    memory = open_memory(RAGMEM_STORE_BACKEND="lightrag")
+    memory.seed()
+    ids = memory.catalog.memories.ids()
+    before = dict(memory.store.statistics())
+    assert before["entities"] > 0
+    with memory.catalog.database.write() as connection:
+        # Damage that a plain seed cannot see, because the texts have not changed.
+        connection.execute("UPDATE store_vectors SET vector = zeroblob(384)")
+        connection.execute("DELETE FROM store_nodes")
+    memory.seed(rebuild=True)
+    assert memory.store.memory_ids() == memory.catalog.memories.ids(states=[State.INDEXED]) == ids
+    with memory.catalog.database.read() as connection:
+        (dead,) = connection.execute(
+            "SELECT count(*) FROM store_vectors WHERE vector = zeroblob(384)"
+        ).fetchone()
+    assert dead == 0
+    assert dict(memory.store.statistics()) == before
+    assert memory.query("stale lock").rung == "text and vectors"
+
+
+def test_progress_ends_where_it_said_it_would(memory):
+    steps: list[int] = []
+    totals: list[int] = []
+
+    class Counting:
+        def begin(self, label: str, total: int) -> None:
+            totals.append(total)
+
+        def advance(self, done: int = 1) -> None:
+            steps.append(done)
+
+    for dry_run in (True, False, False):
+        steps.clear()
+        totals.clear()
+        memory.seed(dry_run=dry_run, progress=Counting())
+        assert sum(steps) == sum(totals) == 4
+
+
+def test_an_unknown_source_is_named_with_those_that_exist(memory):
+    with pytest.raises(NotFoundError, match=r'no source "nots"') as caught:
+        memory.seed(sources=["nots"])
+    assert "notes" in caught.value.hint
+
+
+def test_a_glob_that_matches_nothing_gives_an_empty_source(memory, notes):
+    for path in notes.iterdir():
+        path.unlink()
+    (tally,) = memory.seed().tallies
+    assert (tally.files, tally.found, tally.failed) == (0, 0, 0)
+
+
+def test_changed_rules_read_every_file_again(open_memory: Opener):
+    open_memory().seed()
+    report = open_memory(RAGMEM_CHUNKING_MAX_CHARS="400").seed()
+    assert len(report.decisions) == 4
+
+
+def test_the_example_home_fills_all_eight_sources(tmp_path: Path):
+    home = Path(__file__).parents[3] / "examples" / "home"
+    environ = {
+        "RAGMEM_HOME": str(tmp_path / "ragmem"),
+        "RAGMEM_MODELS_BACKEND": "fake",
+        "RAGMEM_STORE_BACKEND": "fake",
+    }
+    with Ragmem.open(environ=environ, home=home, cwd=home) as memory:
+        report = memory.seed()
+    assert {tally.source for tally in report.tallies if tally.ingest + tally.summarize} == {
+        "memory", "prds", "reflections", "sessions", "paidocs", "skills", "commands", "claudemds",
+    }  # fmt: skip
+    assert report.failed == 0
+
+
+def test_a_quiet_seed_prints_nothing_but_what_failed(inside, notes):
+    sources = notes.parent / "quiet.toml"
+    sources.write_text(f'[sources.notes]\nglob = "{notes}/*.md"\n')
+    for arguments in (["--check"], ["--dry-run"], []):
+        done = inside("seed", *arguments, "-q", "--sources", str(sources))
+        assert (done.stdout, done.stderr) == ("", "")
+    (notes / "broken.md").write_bytes(b"a\0b")
+    done = inside("seed", "-q", "--sources", str(sources))
+    assert done.stdout == ""
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["failed"]
+
+
+def test_a_dry_run_shows_the_path_and_one_reason_and_explains_on_demand(inside, notes):
+    sources = notes.parent / "shown.toml"
+    sources.write_text(f'[sources.notes]\nglob = "{notes}/*.md"\n')
+    for arguments in (("seed", "--sources", str(sources)), ("ingest", str(notes))):
+        shown = inside(*arguments, "--dry-run").stdout
+        explained = inside(*arguments, "--dry-run", "--explain").stdout
+        row, whole = (
+            next(line for line in text.splitlines() if "decision.md" in line) for text in (shown, explained)
+        )
+        assert str(notes / "decision.md") in row
+        assert "; " not in row
+        assert whole.startswith(row.partition("  /")[0].rstrip())
+        assert len(whole) > len(row)
+        assert inside(*arguments, "--explain").returncode == 2

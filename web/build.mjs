@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const TARGET = join(HERE, "..", "ragmem", "serve", "web", "static");
+const TARGET = join(HERE, "..", "ragmem", "server", "web", "static");
 const LOOSE = ["build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json"];
 
 const TYPES = {
@@ -24,7 +24,7 @@ function filesUnder(folder) {
     .map((entry) => relative(HERE, join(entry.parentPath, entry.name)).split(sep).join("/"));
 }
 
-/** The same digest as tests/serve/test_web_build.py computes. */
+/** The same digest as tests/server/web/test_web_build.py computes. */
 function digestOfSources() {
   const digest = createHash("sha256");
   for (const name of [...LOOSE, ...filesUnder(join(HERE, "src"))].sort()) {

@@ -48,7 +48,10 @@ MARKER = "api"
 """The section of the document that --markdown updates."""
 
 ENDLESS = {
-    ("GET", "/messages"): "a stream that ends only with the client; tests/server/agents/test_agents*.py read it",
+    (
+        "GET",
+        "/messages",
+    ): "a stream that ends only with the client; tests/server/agents/test_agents*.py read it",
     ("GET", "/agents/events"): "the same",
     ("GET", "/events"): "it waits for up to five minutes where it is told to; the same tests read it",
 }

@@ -107,9 +107,9 @@ def styled(text: str, codes: str) -> str:
 
 def confirm(question: str) -> bool:
     """Ask a person at the terminal; an input that ends says no, and so does Enter."""
-    sys.stderr.write(f"{_shown(question)} [y/N]: ")
-    sys.stderr.flush()
     try:
+        sys.stderr.write(f"{_shown(question)} [y/N]: ")
+        sys.stderr.flush()
         while True:
             answer = sys.stdin.readline()
             if answer.strip().lower() in {"y", "yes"}:

@@ -206,8 +206,8 @@ def test_another_release_reads_a_transcript_anew_of_which_an_exchange_was_reject
     place.accept()
     with place.opened() as memory:
         assert memory.seed(sources=["transcripts"]).tallies[0].new == 0
-    for module in ("transcripts", "transcript_writing"):
-        monkeypatch.setattr(f"ragmem.services.{module}.REJECTED", "!another release")
+    for module in ("transcripts", "writing"):
+        monkeypatch.setattr(f"ragmem.services.transcripts.{module}.REJECTED", "!another release")
     with place.opened() as memory:
         assert memory.seed(sources=["transcripts"]).tallies[0].new == 1
     assert place.words() == list(WORDS)

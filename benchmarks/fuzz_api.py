@@ -51,7 +51,7 @@ ENDLESS = {
     (
         "GET",
         "/messages",
-    ): "a stream that ends only with the client; tests/server/agents/test_agents*.py read it",
+    ): "a stream that ends only with the client; tests/server/agents reads it",
     ("GET", "/agents/events"): "the same",
     ("GET", "/events"): "it waits for up to five minutes where it is told to; the same tests read it",
 }

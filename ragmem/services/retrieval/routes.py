@@ -312,7 +312,9 @@ def _preferred(answer: Answer, question: Question, routing: Routing) -> Answer:
         raised.append(replace(match, score=match.score * (1 + bonus), terms=terms) if bonus else match)
     # Stable: what the route does not touch keeps its order.
     ordered = sorted(raised, key=lambda match: -match.score)[: question.limit]
-    return replace(answer, question=question, matches=tuple(ordered))
+    # Cut after the sort, so that the scale ends at 1 and the order stays.
+    matches = tuple(replace(match, score=min(1.0, match.score)) for match in ordered)
+    return replace(answer, question=question, matches=matches)
 
 
 def _chosen(ask: Callable[[Question], Answer], question: Question, routing: Routing) -> Answer:

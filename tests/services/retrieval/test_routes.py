@@ -113,6 +113,15 @@ def test_a_guess_drops_nothing_and_raises_no_score_by_more_than_the_bound(filled
         assert match.score == pytest.approx(before * (1 + match.terms.get("route", 0.0)))
 
 
+def test_a_guess_raises_no_score_beyond_one(filled):
+    text = f"what happened in {NOW - timedelta(days=1):%B %Y}?"
+    matches = asked(filled, text).answer.matches
+    assert any(match.terms.get("route") for match in matches)
+    scores = [match.score for match in matches]
+    assert max(scores) <= 1
+    assert scores == sorted(scores, reverse=True)
+
+
 def test_a_guess_keeps_to_the_limit(filled):
     assert len(asked(filled, "when did the kiln parser fail?", limit=2).answer.matches) == 2
 

@@ -177,7 +177,7 @@ def fill(
         # Texts have one chunk or two.
         for share in tried:
             if stored < count:
-                latency.build(memory, models, pool, int(share * count)).close()
+                latency.build(memory, models, pool, int(share * count), names=False).close()
                 stored = len(memory.catalog.memories.ids())
     return questions, stored
 

@@ -120,7 +120,6 @@ def test_what_does_not_exist_is_named_and_nothing_is_done(inside, filled, argume
 
 
 def test_filters_narrow_each_other(inside, filled):
-    (Path.cwd() / "other").mkdir(exist_ok=True)
     inside("ingest", "-", "--project", "user", "--title", "mine", stdin=TEXT.format("Mine"))
     shown = inside(
         "forget", "--source", "ingest", "--project", "user", filled["crane"], "--dry-run", "--json"

@@ -13,6 +13,7 @@ from ragmem.readers.named import NamedProjects
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.projects.moves import move_memories
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql.batches import batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +102,8 @@ def _named(catalog: Catalog, settings: Settings, named: NamedProjects) -> Iterat
     specs = {name: spec for name, spec in settings.sources.items() if spec.scope == "named"}
     ids = [key for key, _, _ in catalog.overview.places(sources=list(specs))] if specs else []
     chosen = catalog.projects.assigned(ids)
-    for key in ids:
-        memory = None if key in chosen else catalog.memories.get([key]).get(key)
-        if memory is not None:
+    for batch in batches(key for key in ids if key not in chosen):
+        for key, memory in catalog.memories.get(batch).items():
             place = Path(memory.uri.rpartition("#")[0] or memory.uri)
             said = named.project_of(memory.metadata, memory.text, place, specs[memory.source])
             yield key, memory.scope.project, said

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ragmem.config import Settings
-from ragmem.domain.model import NO_PROJECTS, UNASSIGNED, USER
+from ragmem.domain.model import NO_PROJECTS, UNASSIGNED, USER, Memory
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.readers.fields import clean
@@ -22,6 +22,7 @@ from ragmem.services.projects.named import misplaced
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories import project_joins
 from ragmem.storage.memories.projects import ProjectPlace
+from ragmem.storage.sql.batches import batches
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,12 @@ def split(wish: Changing, name: str, what: str, *, called: str = "") -> Change:
     new = new_id(called or Path(folders[0]).name, "split", project, *folders)
     if catalog.projects.paths(new):
         raise UsageError(f'"{what}" was split off already', hint="`ragmem projects list` shows all")
-    ids = {key for key in catalog.overview.ids_of_project(project) if _lies_in(catalog, key, folders)}
+    ids = {
+        key
+        for batch in batches(catalog.overview.ids_of_project(project))
+        for key, memory in catalog.memories.get(batch).items()
+        if _lies_in(memory, folders)
+    }
     if wish.dry_run:
         moved = Moved(len(ids))
     else:
@@ -345,11 +351,8 @@ def _places(wish: Changing, project: str, what: str) -> tuple[list[ProjectPlace]
     )
 
 
-def _lies_in(catalog: Catalog, key: str, folders: Collection[str]) -> bool:
+def _lies_in(memory: Memory, folders: Collection[str]) -> bool:
     """Tell whether a memory was written in one of the folders, or in a session that was held there."""
-    memory = catalog.memories.get([key]).get(key)
-    if memory is None:
-        return False
     places = [memory.uri, memory.metadata.get("cwd", "")]
     for folder in folders:
         below = folder.rstrip("/") + "/"

@@ -7,14 +7,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
-from ragmem.charts.svg_text import lawful, xml
-from ragmem.charts.widths import letters
-
-LETTER, SMALL_LETTER = 7.4, 6.3
-"""Pixels of a monospaced letter at 12 and at 10 pixels: the widest of the usual fonts, so nothing is cut."""
+from ragmem.charts.svg_parts import (
+    LETTER,
+    SMALL,
+    STYLE,
+    VARIABLES,
+    document,
+    lawful,
+    text_element,
+    title_element,
+    xml,
+)
+from ragmem.charts.widths import display_width
 
 MAX_LETTERS = 44
-"""Of a line in a box; the whole of it stands in the tooltip."""
+"""Columns of a line in a box; the tooltip has all of it."""
 
 BOX, ROW, GAP, EDGE = 34, 42, 110, 24
 """Pixels: height of a box, from box to box, between layers, around everything."""
@@ -23,19 +30,28 @@ HEAD = 62
 """Pixels above the boxes: the title, and the names of the layers."""
 
 SWEEPS = 4
-"""How often the boxes are put in the order of their neighbours; more changes little."""
+"""Rounds in which boxes are sorted by their neighbours; more rounds change little."""
 
 MERMAID_ARROWS = 450
-"""Mermaid draws none of a picture with more than 500."""
+"""Arrows in a Mermaid flowchart; Mermaid refuses more than 500."""
 
-_POINT = (
+_HEAD = (
     '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7"'
-    ' orient="auto"><path d="M0 0 8 4 0 8z" fill="#8c959f"/></marker></defs>'
+    ' orient="auto"><path class="head" d="M0 0 8 4 0 8z"/></marker></defs>'
 )
+
+_STYLE = f"""\
+{VARIABLES}{STYLE}
+.box {{ fill: var(--track); stroke: var(--rule) }}
+.target {{ fill: var(--s4); fill-opacity: .15; stroke: var(--s4) }}
+.test {{ fill: var(--s2); fill-opacity: .15; stroke: var(--s2) }}
+.arrow {{ fill: none; stroke: var(--faint); stroke-opacity: .65 }}
+.head {{ fill: var(--faint) }}
+"""
 
 
 class Tint(StrEnum):
-    """What sort of thing a box stands for."""
+    """What a box stands for."""
 
     TARGET = "target"
     PLAIN = "plain"
@@ -44,7 +60,7 @@ class Tint(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Something in the layer `layer` (0 is the left one): its name, a smaller line, and a tooltip."""
+    """A box in the layer `layer` (0 is the left one): its name, a smaller line, and a tooltip."""
 
     key: str
     layer: int
@@ -56,7 +72,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From a box to one in the layer to its left."""
+    """An arrow from a box to one in the layer to its left."""
 
     source: str
     target: str
@@ -65,7 +81,7 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What is drawn: boxes in the order of their importance, arrows between them, names of the layers."""
+    """Boxes in the order of their importance, arrows between them, and the names of the layers."""
 
     title: str
     boxes: Sequence[Box]
@@ -73,51 +89,31 @@ class Layers:
     names: Sequence[str] = ()
 
 
-_STYLE = """\
-text { font: 12px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1f2328 }
-.title { font-size: 15px; font-weight: 600 }
-.layer, .detail { font-size: 10px; fill: #59636e }
-.box { fill: #f6f8fa; stroke: #b7bec6 }
-.target { fill: #fff1d6; stroke: #bf8700 }
-.test { fill: #ddf4e4; stroke: #3fa661 }
-.arrow { fill: none; stroke: #8c959f; stroke-opacity: .65 }
-"""
-
-
 def svg(picture: Layers) -> str:
-    """Return a standalone SVG document; layers stand side by side, and every text fits into its box."""
-    layers = _ordered(picture)
+    """Return a standalone SVG document with the layers side by side."""
+    layers = _order(picture)
     widths = [max(map(_width, layer), default=0) for layer in layers]
     lefts = [EDGE, *(EDGE + far for far in accumulate(width + GAP for width in widths))]
     tallest = max((len(layer) for layer in layers), default=0)
     height = HEAD + tallest * ROW + EDGE
-    title_width = int(letters(picture.title) * LETTER * 1.3) + 2 * EDGE
+    title_width = int(display_width(picture.title) * LETTER * 1.3) + 2 * EDGE
     width = max((lefts[-1] - GAP if layers else 0) + EDGE, title_width)
     corners = {
         box.key: (lefts[place], HEAD + row * ROW + (tallest - len(layer)) * ROW // 2, widths[place])
         for place, layer in enumerate(layers)
         for row, box in enumerate(layer)
     }
-    extent = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {extent} role="img">',
-        f"<title>{xml(picture.title)}</title>",
-        f"<style>\n{_STYLE}</style>",
-        _POINT,
-        '<rect width="100%" height="100%" fill="#ffffff"/>',
-        f'<text class="title" x="{EDGE}" y="30">{xml(picture.title)}</text>',
+    body = [_HEAD, title_element(picture.title, width, left=EDGE, top=10)]
+    body += [
+        text_element(left, 52, name, room=width) for left, name in zip(lefts, picture.names, strict=False)
     ]
-    lines += [
-        f'<text class="layer" x="{left}" y="52">{xml(name)}</text>'
-        for left, name in zip(lefts, picture.names, strict=False)
-    ]
-    lines += [_drawn_arrow(arrow, corners) for arrow in picture.arrows]
-    lines += [_drawn_box(box, *corners[box.key]) for layer in layers for box in layer]
-    return "\n".join([*lines, "</svg>", ""])
+    body += [_draw_arrow(arrow, corners) for arrow in picture.arrows]
+    body += [_draw_box(box, *corners[box.key]) for layer in layers for box in layer]
+    return document(body, width, height, title=picture.title, summary="", name="layers", style=_STYLE) + "\n"
 
 
-def _ordered(picture: Layers) -> list[list[Box]]:
-    """Return the layers with neighbours close to each other, so that few arrows cross."""
+def _order(picture: Layers) -> list[list[Box]]:
+    """Return the layers, sorted so that few arrows cross."""
     layers: list[list[Box]] = [[] for _ in range(max((box.layer + 1 for box in picture.boxes), default=0))]
     for box in picture.boxes:
         layers[box.layer].append(box)
@@ -141,7 +137,7 @@ def _mean(rows: Mapping[str, float], keys: Sequence[str]) -> float:
     return sum(found) / len(found) if found else 0.0
 
 
-def _drawn_arrow(arrow: Arrow, corners: Mapping[str, tuple[int, int, int]]) -> str:
+def _draw_arrow(arrow: Arrow, corners: Mapping[str, tuple[int, int, int]]) -> str:
     left, top, _ = corners[arrow.source]
     end, end_top, width = corners[arrow.target]
     y, end_y, middle = top + BOX // 2, end_top + BOX // 2, (left + end + width) // 2
@@ -149,42 +145,42 @@ def _drawn_arrow(arrow: Arrow, corners: Mapping[str, tuple[int, int, int]]) -> s
     return f'<path class="arrow" marker-end="url(#head)" d="{curve}"><title>{xml(arrow.label)}</title></path>'
 
 
-def _drawn_box(box: Box, left: int, top: int, width: int) -> str:
-    detail = f'<text class="detail" x="{left + 9}" y="{top + 28}">{xml(_shortened(box.detail))}</text>'
+def _draw_box(box: Box, left: int, top: int, width: int) -> str:
     tint = "" if box.tint is Tint.PLAIN else f" {box.tint}"
+    name, detail = _shorten(box.name), _shorten(box.detail)
     return (
         f"<g><title>{xml(box.tooltip or box.name)}</title>"
         f'<rect class="box{tint}" x="{left}" y="{top}" width="{width}" height="{BOX}" rx="5"/>'
-        f'<text x="{left + 9}" y="{top + (15 if box.detail else 21)}">{xml(_shortened(box.name))}</text>'
-        f"{detail if box.detail else ''}</g>"
+        f"{text_element(left + 9, top + (15 if detail else 21), name, classes='name', room=width)}"
+        f"{text_element(left + 9, top + 28, detail, room=width) if detail else ''}</g>"
     )
 
 
 def _width(box: Box) -> int:
-    name = letters(_shortened(box.name)) * LETTER
-    return 18 + int(max(name, letters(_shortened(box.detail)) * SMALL_LETTER))
+    name, detail = _shorten(box.name), _shorten(box.detail)
+    return 18 + int(max(display_width(name) * LETTER, display_width(detail) * SMALL))
 
 
-def _shortened(text: str) -> str:
-    """Return the end of a long text: names and paths differ there."""
-    while letters(text) > MAX_LETTERS:
+def _shorten(text: str) -> str:
+    """Return the end of a long text, because names and paths differ there."""
+    while display_width(text) > MAX_LETTERS:
         text = "…" + text.removeprefix("…")[1:]
     return text
 
 
 def mermaid(picture: Layers) -> str:
-    """Return a Mermaid flowchart; boxes that would bring it past Mermaid's bound of arrows are left out."""
+    """Return a Mermaid flowchart without the boxes that would exceed its limit of arrows."""
     numbers = {box.key: f"n{place}" for place, box in enumerate(picture.boxes)}
     arrows = [arrow for arrow in picture.arrows if arrow.source in numbers and arrow.target in numbers]
     while len(arrows) > MERMAID_ARROWS:
         numbers.popitem()
         arrows = [arrow for arrow in arrows if arrow.source in numbers and arrow.target in numbers]
-    lines = [f"%% {_plain(picture.title)}", "flowchart RL"]
+    lines = [f"%% {_escape(picture.title)}", "flowchart RL"]
     for box in picture.boxes[: len(numbers)]:
-        detail = f"<br/>{_plain(box.detail)}" if box.detail else ""
-        lines.append(f'  {numbers[box.key]}["{_plain(box.name)}{detail}"]:::{box.tint}')
+        detail = f"<br/>{_escape(box.detail)}" if box.detail else ""
+        lines.append(f'  {numbers[box.key]}["{_escape(box.name)}{detail}"]:::{box.tint}')
     for arrow in arrows:
-        label = f'|"{_plain(arrow.label)}"|' if arrow.label else ""
+        label = f'|"{_escape(arrow.label)}"|' if arrow.label else ""
         lines.append(f"  {numbers[arrow.source]} -->{label} {numbers[arrow.target]}")
     if len(numbers) < len(picture.boxes):
         lines.append(f"  %% left out: {len(picture.boxes) - len(numbers)}")
@@ -196,7 +192,7 @@ def mermaid(picture: Layers) -> str:
     return "\n".join([*lines, ""])
 
 
-def _plain(text: str) -> str:
-    """Return a text in which nothing is syntax: Mermaid reads `#code;` as the character."""
+def _escape(text: str) -> str:
+    """Return a text without syntax: Mermaid reads `#code;` as the character."""
     line = " ".join(lawful(text).split())
     return re.sub(r"[^\w ./:(),\-…]", lambda found: f"#{ord(found[0])};", line)

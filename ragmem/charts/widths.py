@@ -1,11 +1,12 @@
-"""How wide a text is in a terminal, or in a monospaced font, in narrow letters."""
+"""The width of a text in columns of a terminal, and text without control characters."""
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 
-def letters(text: str) -> int:
-    """Return how many narrow letters are as wide as the text."""
+def display_width(text: str) -> int:
+    """Return the width of a text in columns: two for a wide character, none for a combining one."""
     return sum(map(_width, text))
 
 
@@ -15,9 +16,9 @@ def _width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def fitted(text: str, width: int) -> str:
-    """Return as much of a text as is `width` letters wide, with an ellipsis where it was cut."""
-    if letters(text) <= width:
+def truncate(text: str, width: int) -> str:
+    """Return the beginning of a text in at most `width` columns, with an ellipsis if it was cut."""
+    if display_width(text) <= width:
         return text
     kept, room = "", width - 1
     for letter in text:
@@ -28,26 +29,38 @@ def fitted(text: str, width: int) -> str:
     return f"{kept.rstrip()}…" if width > 0 else ""
 
 
-def padded(text: str, width: int) -> str:
-    """Return a text that is exactly `width` letters wide: cut, or with spaces behind it."""
-    shown = fitted(text, width)
-    return shown + " " * (width - letters(shown))
+def pad(text: str, width: int) -> str:
+    """Return a text that is exactly `width` columns wide: cut, or with spaces behind it."""
+    shown = truncate(text, width)
+    return shown + " " * (width - display_width(shown))
+
+
+def wrap(text: str, width: int) -> Iterator[str]:
+    """Yield the words of a text in lines of at most `width` columns."""
+    line = ""
+    for word in text.split():
+        if line and display_width(line) + 1 + display_width(word) > width:
+            yield line
+            line = ""
+        line = f"{line} {word}" if line else truncate(word, width)
+    if line:
+        yield line
 
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-def without_controls(text: str) -> str:
-    """Return the text with a replacement character for each character that could drive a terminal.
+def replace_controls(text: str) -> str:
+    """Return the text with a replacement character for each character that could control a terminal.
 
-    These are the controls but for the line end and the tab, the line and paragraph separators, and the marks,
-    overrides and isolates of direction.
+    These are control characters except newline and tab, line and paragraph separators, and the marks,
+    overrides and isolates of text direction.
     """
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def escaped_controls(document: bytes) -> bytes:
-    """Return a JSON document that says the same, with escapes for what could drive a terminal."""
+def escape_controls(document: bytes) -> bytes:
+    """Return an equal JSON document that escapes each character that could control a terminal."""
     text = document.decode("utf-8", "surrogatepass")
     escaped = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return document if escaped == text else escaped.encode("utf-8", "surrogatepass")

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from ragmem.charts.palette import DARK, DARK_GROUND, LIGHT, LIGHT_GROUND
+from ragmem.charts.svg_parts import DARK, DARK_GROUND, LIGHT, LIGHT_GROUND
 
 # What people see who lack a sort of cones (Machado, Oliveira, Fernandes, "A physiologically-based model for
 # simulation of color vision deficiency", 2009; severity 1), on linear RGB.

@@ -1,24 +1,14 @@
-"""Make the usual plots of plain numbers: bars of counts, and a histogram of values."""
+"""Make histograms of plain numbers."""
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from ragmem.charts.charts import Mark
-from ragmem.charts.plots.model import Axis, Columns, Layer, Row, Scale, Stacks, refuse_all_but_numbers
-from ragmem.charts.plots.ticks import SAME, ranged, written
+from ragmem.charts.model import Axis, Columns, Layer, Mark, Scale
+from ragmem.charts.ticks import SAME, axis_range, format_number
 
 MOST_RATIOS = 60
-"""Classes of a logarithmic histogram; of more, as many are taken together as are needed."""
-
-
-def bars_of(
-    title: str, counts: Mapping[str, float], *, counted: str, named: str = "name", note: str = ""
-) -> Stacks:
-    """Return bars of name -> count, in their order; `counted` is what is counted, `named` what a bar is."""
-    return Stacks(
-        title, counted, [counted], [Row(name, [count]) for name, count in counts.items()], note, named
-    )
+"""The most classes of a logarithmic histogram."""
 
 
 def histogram_of(
@@ -31,23 +21,40 @@ def histogram_of(
     marks: Sequence[Mark] = (),
     note: str = "",
 ) -> Columns:
-    """Return how often values occur, in classes of equal width between round numbers, about so many.
+    """Return the counts of values in about this number of classes of equal width between round numbers.
 
     On a logarithmic axis there are ten classes from each power of ten to the next (Renard's preferred
     numbers). `marks` are at values. Raises ValueError for values that cannot be drawn on the axis.
     """
-    refuse_all_but_numbers([*values, *(mark.at for mark in marks)], above_nought=x.scale is Scale.LOG)
-    edges = _ratios(values) if x.scale is Scale.LOG else ranged(values, x, wanted=classes).ticks
+    x.check([*values, *(mark.at for mark in marks)])
+    edges = _ratios(values) if x.scale is Scale.LOG else axis_range(values, x, wanted=classes).ticks
     counts = [0.0] * (len(edges) - 1)
     for value in values:
         counts[max(0, min(len(counts), bisect_right(edges, value)) - 1)] += 1
+    return columns_between(title, edges, counts, x, counted=counted, marks=marks, note=note)
+
+
+def columns_between(
+    title: str,
+    edges: Sequence[float],
+    counts: Sequence[float],
+    x: Axis,
+    *,
+    counted: str,
+    marks: Sequence[Mark] = (),
+    note: str = "",
+) -> Columns:
+    """Return a histogram whose counts are known, one for each pair of neighbouring edges."""
+    names = [
+        format_number(float(f"{edge:.2g}")) if x.scale is Scale.LOG else format_number(edge)
+        for edge in edges[:-1]
+    ]
     placed = [Mark(_place(mark.at, edges), mark.label) for mark in marks]
-    names = [written(float(f"{edge:.2g}")) if x.scale is Scale.LOG else written(edge) for edge in edges[:-1]]
     return Columns(title, x, Axis(counted), names, [Layer(counted, counts)], placed, note, from_edges=True)
 
 
 def _ratios(values: Sequence[float]) -> tuple[float, ...]:
-    """Return edges ten of which lead from a power of ten to the next, around the values."""
+    """Return edges around the values, ten from each power of ten to the next."""
     logs = [10 * math.log10(value) for value in values] or [0.0]
     first, last = math.floor(min(logs) + SAME), math.floor(max(logs) + SAME) + 1
     step = max(1, (last - first) // MOST_RATIOS)
@@ -55,7 +62,7 @@ def _ratios(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _place(value: float, edges: Sequence[float]) -> float:
-    """Return before, in or behind which class a value lies, with the share of the class."""
+    """Return the number of the value's class plus how far into the class it lies."""
     number = bisect_right(edges, value) - 1
     if number < 0 or number >= len(edges) - 1:
         return float(max(0, min(len(edges) - 1, number)))

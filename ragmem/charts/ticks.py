@@ -1,16 +1,16 @@
-"""Round numbers for an axis, and how they are written."""
+"""Round numbers for an axis, number formats, and positions of labels."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ragmem.charts.plots.model import Axis, Scale
+from ragmem.charts.model import Axis, Scale
 
 STEPS = (1, 2, 5, 10)
-"""What stands before the zeros of a step from tick to tick."""
+"""Leading digits of the distance between ticks."""
 
 SAME = 1e-9
-"""Share of the values themselves below which their span counts as none: no tick could tell them apart."""
+"""A span below this share of the values counts as zero: no tick could separate them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Range:
     scale: Scale = Scale.LINEAR
 
     def share(self, value: float) -> float:
-        """Return where a value lies: 0 at the low end, 1 at the high one, and no farther."""
+        """Return the position of a value from 0 (the low end) to 1 (the high end), clipped."""
         low, high = self.low, self.high
         if self.scale is Scale.LOG:
             low, high = math.log10(low), math.log10(high)
@@ -32,15 +32,15 @@ class Range:
 
     @property
     def labels(self) -> list[str]:
-        """The ticks as they are written."""
-        return [written(tick) for tick in self.ticks]
+        """The text of each tick."""
+        return [format_number(tick) for tick in self.ticks]
 
 
-def ranged(values: Iterable[float], axis: Axis, *, wanted: int = 5) -> Range:
-    """Return the range of an axis that holds these values and ends at round numbers, with some ticks.
+def axis_range(values: Iterable[float], axis: Axis, *, wanted: int = 5) -> Range:
+    """Return a range with round ends that includes these values, with about `wanted` ticks.
 
-    Without a value it goes from 0 to 1, with one only a little to both sides. Expects values that the axis
-    takes (`model.refuse_all_but_numbers`).
+    Without values it goes from 0 to 1; a single value lies in its middle.
+    `Axis.check` must accept the values.
     """
     every = [float(value) for value in (*values, axis.least, axis.most) if value is not None]
     if axis.scale is Scale.LOG:
@@ -58,7 +58,7 @@ def ranged(values: Iterable[float], axis: Axis, *, wanted: int = 5) -> Range:
 
 
 def _step(least: float) -> float:
-    """Return the smallest round step that is not below this one."""
+    """Return the smallest round step that is at least this large."""
     power = 10.0 ** math.floor(math.log10(least))
     return next((one * power for one in STEPS if one * power >= least * (1 - SAME)), 10 * power)
 
@@ -73,8 +73,8 @@ def _logarithmic(values: list[float], wanted: int) -> Range:
     return Range(min(ends[0], low), max(ends[1], high), ticks, Scale.LOG)
 
 
-def written(value: float) -> str:
-    """Return a number as people write it: 0.25, 1,500, 2.5M; never longer than eleven letters."""
+def format_number(value: float) -> str:
+    """Return a short form of a number: 0.25, 1,500, 2.5M; at most eleven characters."""
     size = abs(value)
     if not value:
         return "0"
@@ -88,8 +88,27 @@ def written(value: float) -> str:
     return f"{value:.4g}"
 
 
-def whole(value: float) -> str:
-    """Return a number of a table: whole ones with commas, others to four places."""
+def format_count(value: float) -> str:
+    """Return a number for a table: integers with commas, others with four significant digits."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:,.4g}"
+
+
+def spread(wanted: Sequence[float], *, gap: float, low: float, high: float) -> list[float | None]:
+    """Return a position between `low` and `high` near each wanted one, in order and at least `gap` apart.
+
+    If there is not enough room, the last ones get None.
+    """
+    order = sorted(range(len(wanted)), key=lambda number: (wanted[number], number))
+    room = int((high - low) / gap + 1e-9) + 1 if high >= low else 0
+    order = order[:room]
+    found = [max(low, min(high, wanted[number])) for number in order]
+    for number in range(1, len(found)):
+        found[number] = max(found[number], found[number - 1] + gap)
+    limit = high
+    for number in range(len(found) - 1, -1, -1):
+        found[number] = min(found[number], limit)
+        limit = found[number] - gap
+    places = {number: max(low, place) for number, place in zip(order, found, strict=True)}
+    return [places.get(number) for number in range(len(wanted))]

@@ -9,17 +9,28 @@ from defusedxml.ElementTree import fromstring
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.charts.chart_lines import BLOCKS, NARROWEST, PLAIN
-from ragmem.charts.charts import Mark
-from ragmem.charts.plots.making import bars_of, histogram_of
-from ragmem.charts.plots.model import Axis, Columns, Curves, Layer, Line, Row, Scale, Stacks, Strip
-from ragmem.charts.plots.numbers import plot_shape, table_of
-from ragmem.charts.plots.picture import inline, svg
-from ragmem.charts.plots.spreading import spread
-from ragmem.charts.plots.style import LETTER, SMALL
-from ragmem.charts.plots.terminal import WIDEST, lines
-from ragmem.charts.plots.ticks import ranged, written
-from ragmem.charts.widths import letters
+from ragmem.charts.histogram import histogram_of
+from ragmem.charts.model import (
+    Axis,
+    Columns,
+    Curves,
+    Layer,
+    Line,
+    Mark,
+    Row,
+    Scale,
+    Sheet,
+    Stacks,
+    Strip,
+    Tone,
+    bars_of,
+)
+from ragmem.charts.numbers import plot_shape, table_of
+from ragmem.charts.svg import inline, sheet_svg, svg
+from ragmem.charts.svg_parts import LETTER, SMALL
+from ragmem.charts.terminal import ASCII, BLOCKS, NARROWEST, WIDEST, lines, shares
+from ragmem.charts.ticks import axis_range, format_number, spread
+from ragmem.charts.widths import display_width, pad, truncate
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -69,45 +80,101 @@ PLOTS = curves(NUMBERS, Scale.LINEAR) | curves(POSITIVE, Scale.LOG) | columns() 
 
 
 @settings(max_examples=60)
-@given(PLOTS, st.sampled_from([1, 40, 80, 200]), st.sampled_from([BLOCKS, PLAIN]))
-def test_no_line_is_wider_than_the_terminal(plot, width, brush):
-    drawn = lines(plot, width=width, brush=brush)
+@given(PLOTS, st.sampled_from([1, 40, 80, 200]), st.sampled_from([BLOCKS, ASCII]))
+def test_no_line_is_wider_than_the_terminal(plot, width, signs):
+    drawn = lines(plot, width=width, signs=signs)
     for line in drawn:
-        assert letters(line) <= max(NARROWEST, min(width, WIDEST))
+        assert display_width(line) <= max(NARROWEST, min(width, WIDEST))
         assert line.isprintable()
-        assert brush is BLOCKS or line.isascii()
+        assert signs is BLOCKS or line.isascii()
     assert len(drawn) > 1
 
 
-@settings(max_examples=60)
-@given(PLOTS)
-def test_a_picture_is_well_formed_and_nothing_of_it_leaves_its_box(plot):
-    root = fromstring(svg(plot))
+def assert_within_its_box(root):
     assert root.get("role") == "img"
     named = root.get("aria-labelledby").split()
     assert [root[0].get("id"), root[1].get("id")] == named
     assert (root[0].tag, root[1].tag) == (f"{SVG}title", f"{SVG}desc")
     _, _, wide, high = map(float, root.get("viewBox").split())
-    for text in root.iter(f"{SVG}text"):
-        classes = text.get("class", "").split()
-        size = letters(text.text or "") * (
-            8.7 if "title" in classes else LETTER if "name" in classes else SMALL
-        )
-        x = float(text.get("x"))
-        left = x - size if "end" in classes else x - size / 2 if "middle" in classes else x
-        assert left >= -0.5
-        assert left + size <= wide + 0.5
-        assert 0 <= float(text.get("y")) <= high
-    for box in root.iter(f"{SVG}rect"):
-        if box.get("x"):
-            assert float(box.get("x")) >= 0
-            assert float(box.get("x")) + float(box.get("width")) <= wide + 0.1
-            assert float(box.get("y")) + float(box.get("height")) <= high + 0.1
-    for circle in root.iter(f"{SVG}circle"):
-        assert 0 <= float(circle.get("cx")) <= wide
-        assert 0 <= float(circle.get("cy")) <= high
-    for path in root.iter(f"{SVG}path"):
-        assert all(math.isfinite(float(number)) for number in re.findall(r"-?[\d.]+|nan|inf", path.get("d")))
+    places = [(root, 0.0, 0.0)]
+    for parent, dx, dy in places:
+        for child in parent:
+            move = re.findall(r"[\d.]+", child.get("transform", ""))
+            x, y = (dx + float(move[0]), dy + float(move[1])) if move else (dx, dy)
+            places.append((child, x, y))
+            if child.tag == f"{SVG}text":
+                classes = child.get("class", "").split()
+                size = display_width(child.text or "") * (
+                    8.7 if "title" in classes else LETTER if "name" in classes else SMALL
+                )
+                at = x + float(child.get("x"))
+                left = at - size if "end" in classes else at - size / 2 if "middle" in classes else at
+                assert left >= -0.5
+                assert left + size <= wide + 0.5
+                assert 0 <= y + float(child.get("y")) <= high
+            elif child.tag == f"{SVG}rect" and child.get("x"):
+                assert x + float(child.get("x")) >= 0
+                assert x + float(child.get("x")) + float(child.get("width")) <= wide + 0.1
+                assert y + float(child.get("y")) + float(child.get("height")) <= high + 0.1
+            elif child.tag == f"{SVG}circle":
+                assert 0 <= x + float(child.get("cx")) <= wide
+                assert 0 <= y + float(child.get("cy")) <= high
+            elif child.tag == f"{SVG}path":
+                numbers = re.findall(r"-?[\d.]+|nan|inf", child.get("d"))
+                assert all(math.isfinite(float(number)) for number in numbers)
+
+
+@settings(max_examples=60)
+@given(PLOTS)
+def test_a_picture_is_well_formed_and_nothing_of_it_leaves_its_box(plot):
+    assert_within_its_box(fromstring(svg(plot)))
+
+
+@settings(max_examples=20)
+@given(st.builds(Sheet, NAMES, st.text(max_size=300), st.lists(PLOTS, max_size=5)))
+def test_no_plot_of_a_sheet_leaves_the_sheet(sheet):
+    root = fromstring(sheet_svg(sheet))
+    assert_within_its_box(root)
+    assert sum(child.tag == f"{SVG}g" for child in root) == len(sheet.plots)
+
+
+def test_a_picture_needs_nothing_from_elsewhere_and_knows_light_and_dark():
+    bars = bars_of("States", {"buffer": 3}, counted="memories")
+    for text in (svg(bars), sheet_svg(Sheet("A title", "A summary.", [bars]))):
+        assert "prefers-color-scheme: dark" in text
+        assert set(re.findall(r"https?://[^\"]+", text)) == {"http://www.w3.org/2000/svg"}
+        assert not re.search(r"url\(|@import|<script|<image", text)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=8), st.integers(8, 100))
+def test_the_shares_fill_the_room_and_what_is_not_nothing_is_seen(values, room):
+    cells = shares(values, room)
+    assert sum(cells) == (room if any(values) else 0)
+    assert [bool(cell) for cell in cells] == [bool(value) for value in values]
+
+
+@given(NAMES, st.integers(0, 30))
+def test_a_text_is_padded_to_its_width_and_cut_with_a_sign(text, width):
+    assert display_width(pad(text, width)) == width
+    assert truncate(text, width) == text or truncate(text, width).endswith("…") or width == 0
+
+
+def test_a_mark_stands_below_its_place():
+    marks = [Mark(5, "half"), Mark(9.5, "nearly all of it, and more")]
+    plot = Columns("x", Axis("x"), Axis("memories"), ["a"] * 10, [Layer("n", [1] * 10)], marks)
+    drawn = lines(plot, width=40)
+    axis = next(line for line in drawn if "─" in line)
+    half, most = (next(line for line in drawn if word in line) for word in ("half", "nearly"))
+    assert half.index("▲") - axis.index("─") == 15
+    assert most.endswith("▲")
+
+
+def test_parts_have_the_tones_that_they_are_given():
+    plot = Stacks("x", "memories", ["a", "b"], [Row("r", [1, 1])], tones=[Tone.GONE, Tone.FIRM])
+    assert re.findall(r'class="(f\d)"', svg(plot)) == ["f5", "f2", "f5", "f2"]
+    tones = []
+    lines(plot, paint=lambda text, tone: tones.append(tone) or text)
+    assert tones == [Tone.GONE, Tone.FIRM, Tone.GONE, Tone.FIRM]
 
 
 @given(PLOTS)
@@ -144,7 +211,7 @@ def test_counts_below_nought_and_values_off_a_logarithmic_axis_are_refused():
 
 @given(st.lists(NUMBERS, max_size=8), st.integers(1, 9))
 def test_the_ticks_of_an_axis_are_round_and_hold_the_values(values, wanted):
-    axis = ranged(values, Axis("x"), wanted=wanted)
+    axis = axis_range(values, Axis("x"), wanted=wanted)
     assert axis.low < axis.high
     assert all(axis.low <= value <= axis.high for value in values)
     assert len(axis.ticks) <= wanted + 3
@@ -154,9 +221,9 @@ def test_the_ticks_of_an_axis_are_round_and_hold_the_values(values, wanted):
 
 
 def test_ticks_are_the_numbers_that_people_write():
-    assert ranged([0, 97], Axis("x")).labels == ["0", "20", "40", "60", "80", "100"]
-    assert ranged([0.12, 0.31], Axis("x")).labels == ["0.1", "0.15", "0.2", "0.25", "0.3", "0.35"]
-    assert ranged([3, 45_000], Axis("x", scale=Scale.LOG)).labels == [
+    assert axis_range([0, 97], Axis("x")).labels == ["0", "20", "40", "60", "80", "100"]
+    assert axis_range([0.12, 0.31], Axis("x")).labels == ["0.1", "0.15", "0.2", "0.25", "0.3", "0.35"]
+    assert axis_range([3, 45_000], Axis("x", scale=Scale.LOG)).labels == [
         "1",
         "10",
         "100",
@@ -164,7 +231,7 @@ def test_ticks_are_the_numbers_that_people_write():
         "10,000",
         "100,000",
     ]
-    assert [written(value) for value in (0, -250, 1234.4, 2_500_000, 0.00001)] == [
+    assert [format_number(value) for value in (0, -250, 1234.4, 2_500_000, 0.00001)] == [
         "0",
         "-250",
         "1,234",
@@ -219,7 +286,7 @@ def test_a_column_and_a_bar_are_as_long_as_their_numbers_say():
     assert len(boxes) == 2
     assert abs(boxes[0][1] - 2 * boxes[1][1]) < 2
     two = Columns("x", Axis("x"), Axis("memories"), ["a", "b"], [Layer("n", [100, 50])])
-    drawn = lines(two, width=60, brush=PLAIN, head=False)
+    drawn = lines(two, width=60, signs=ASCII, head=False)
     heights = [sum(line[place : place + 1] == "#" for line in drawn) for place in (8, 16)]
     assert heights == [8, 4]
 
@@ -229,7 +296,7 @@ def test_lines_and_parts_are_told_apart_without_colours():
         Line(name, [(0, start), (10, start)]) for name, start in (("high", 9), ("middle", 5), ("low", 1))
     ]
     plot = Curves("x", Axis("x"), Axis("y"), points)
-    drawn = lines(plot, width=80, brush=PLAIN, head=False)
+    drawn = lines(plot, width=80, signs=ASCII, head=False)
     for sign, name in (("*", "high"), ("+", "middle"), ("o", "low")):
         [line] = [line for line in drawn if line.endswith(f"{sign} {name}")]
         assert f"{sign}{sign}{sign}" in line
@@ -240,8 +307,8 @@ def test_lines_and_parts_are_told_apart_without_colours():
     }
     assert len(dashes) == 3
     stacked = Stacks("x", "memories", ["a", "b", "c"], [Row("r", [1, 1, 1])])
-    for brush in (BLOCKS, PLAIN):
-        legend, bar = lines(stacked, width=80, brush=brush, head=False)
+    for signs in (BLOCKS, ASCII):
+        legend, bar = lines(stacked, width=80, signs=signs, head=False)
         assert len(set(bar.split()[-1])) == 3
         assert set(bar.split()[-1]) <= set(legend)
 

@@ -1,14 +1,14 @@
-"""The numbers of a plot as a table, for who reads a table or wants JSON."""
+"""The numbers of a plot as a table and as JSON."""
 
 from typing import Any
 
-from ragmem.charts.plots.model import Columns, Curves, Plot, Stacks
+from ragmem.charts.model import Columns, Curves, Plot, Stacks
 
 Cell = str | float
 
 
 def table_of(plot: Plot) -> tuple[list[str], list[list[Cell]]]:
-    """Return the names of the columns, and the rows, of all that a plot shows but its marks."""
+    """Return the column names and the rows of a plot, without its marks."""
     if isinstance(plot, Curves):
         several = len(plot.lines) > 1
         head = [*(["line"] if several else []), plot.x.named, plot.y.named]
@@ -26,7 +26,7 @@ def table_of(plot: Plot) -> tuple[list[str], list[list[Cell]]]:
 
 
 def plot_shape(plot: Plot) -> dict[str, Any]:
-    """Return a plot as JSON fields: what sort it is, its title and note, its table, and its marks."""
+    """Return a plot as JSON fields: its type, title, note, table and marks."""
     columns, rows = table_of(plot)
     shape: dict[str, Any] = {
         "sort": type(plot).__name__.lower(),
@@ -43,7 +43,7 @@ def plot_shape(plot: Plot) -> dict[str, Any]:
 
 
 def _plain(cell: Cell) -> Cell:
-    """Return whole numbers as such, others to six digits."""
+    """Return integers unchanged, other numbers with six significant digits."""
     if isinstance(cell, str | int):
         return cell
     return int(cell) if cell == int(cell) and abs(cell) < 1e15 else float(f"{cell:.6g}")

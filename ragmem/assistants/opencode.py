@@ -1,33 +1,57 @@
-"""The plugin through which OpenCode calls ragmem, because it has no hooks that are commands."""
+"""OpenCode. It has no hooks that are commands; our plug-in calls them by the names of Claude Code.
 
-import json
-from importlib.resources import files
+Its sessions are in a database of its own, which ragmem does not read.
+"""
 
-from ragmem.assistants.command import Program
-from ragmem.assistants.model import Assistant
+from ragmem.assistants.assistant import Assistant
+from ragmem.assistants.claude_code import ClaudeCode
 
-MARK = "// The hooks of ragmem for OpenCode"
-"""How a plugin of ours begins, of whatever version."""
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
-_VARIABLES = "const VARIABLES = "
-
-
-def plugin(assistant: Assistant, program: Program) -> str:
-    """Return the whole plugin, which calls this program."""
-    text = files("ragmem.assistants").joinpath("opencode.js").read_text(encoding="utf-8")
-    for name, value in (
-        ("PROGRAM", list(program.words)),
-        ("VARIABLES", dict(program.variables)),
-        ("TIMEOUT", program.allowed_s * assistant.per_second),
-    ):
-        text = text.replace(f'"@{name}@"', json.dumps(value, ensure_ascii=False))
-    return text
+    from ragmem.assistants.places import Form, Places, Scope
 
 
-def same_home(text: str, program: Program) -> bool:
-    """Tell whether a plugin of ours leads to the same home as `program`."""
-    said = next((line for line in text.splitlines() if line.startswith(_VARIABLES)), "")
-    try:
-        return bool(json.loads(said.removeprefix(_VARIABLES)) == dict(program.variables))
-    except ValueError:
-        return False
+class OpenCode(Assistant):
+    """OpenCode."""
+
+    name = "opencode"
+    title = "OpenCode"
+    programs = ("opencode",)
+    note = "OpenCode is told what is remembered; its own sessions are not read"
+    events = {
+        "SessionStart": ("start", "nested"),
+        "UserPromptSubmit": ("prompt", "nested"),
+        "PreToolUse": ("before-tool", "nested"),
+        "PostToolUse": ("after-tool", "none"),
+    }
+    questions = ClaudeCode.questions
+    edits = ClaudeCode.edits
+    folder = ".config/opencode"
+    parent_variable = "XDG_CONFIG_HOME"
+    shape = "plugin"
+    units_per_second = 1000
+    plugin = "opencode.js"
+    servers_key = "mcp"
+
+    def settings_files(self, places: "Places", scope: "Scope") -> "tuple[tuple[Path, Form], ...]":
+        """Return the plug-in, and the settings in the form that is there."""
+        user = scope == "user"
+        folder = self.user_folder(places) if user else places.project / ".opencode"
+        # Older versions know only the one, newer ones both.
+        old = (folder / "plugin").is_dir() and not (folder / "plugins").is_dir()
+        place = folder if user else places.project
+        names = [name for name in ("opencode.jsonc", "opencode.json") if (place / name).is_file()]
+        plugin = folder / ("plugin" if old else "plugins") / "ragmem.js"
+        return (plugin, "plugin"), (place / (names[0] if names else "opencode.json"), "json server")
+
+    def server_entry(self, words: list[str], variables: dict[str, str]) -> "dict[str, Any]":
+        """Return an entry in OpenCode's own form."""
+        environment = {"environment": variables} if variables else {}
+        return {"type": "local", "command": words, **environment, "enabled": True}
+
+
+ASSISTANT = OpenCode()

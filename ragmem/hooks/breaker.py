@@ -1,4 +1,4 @@
-"""After some deadlines missed in a row, hooks that ask answer nothing at once for some minutes."""
+"""Circuit breaker: after three missed deadlines in a row, hooks answer nothing for five minutes."""
 
 import os
 import time
@@ -6,7 +6,7 @@ import time
 NAME = "hooks.missed"
 
 MISSES = 3
-"""Deadlines missed in a row from which nobody is asked for a while."""
+"""Deadlines missed in a row that open the breaker."""
 
 REST_S = 300.0
 
@@ -20,7 +20,7 @@ class Breaker:
         self._path = os.path.join(state, NAME)
 
     def is_open(self) -> bool:
-        """Tell whether nobody is to be asked now."""
+        """Tell whether hooks must not ask now."""
         count, last = self._read()
         # A clock that was set back must not silence a home for as long.
         return count >= MISSES and 0 <= time.time() - last < REST_S

@@ -1,10 +1,11 @@
-"""The event that a happening leaves behind, if any; a file is looked at no further than its first bytes."""
+"""Which events of an assistant are kept for later. Of a file, only the first bytes are read."""
 
 import os
 import time
 
-from ragmem.hooks import adapters, spool
-from ragmem.hooks import event as happening
+from ragmem.assistants.assistant import AFTER_TOOL
+from ragmem.hooks import spool
+from ragmem.hooks.event import written_files
 from ragmem.json_text import text_of
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -12,8 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ragmem.hooks.adapters import Contract
-    from ragmem.hooks.event import Happening
+    from ragmem.hooks.event import HookEvent
 
 FRESH_S = 120
 """Seconds for which a line of reflections is new."""
@@ -27,18 +27,18 @@ _KEYS = (b"phase", b"status")
 _DONE = (b"complete", b"completed", b"done")
 
 
-def events(contract: "Contract", happened: "Happening") -> "list[dict[str, Any]]":
-    """Return the events that a happening leaves for the spool, often none."""
+def events(happened: "HookEvent") -> "list[dict[str, Any]]":
+    """Return the events to keep in the spool, often none."""
     about = {
-        "assistant": happened.assistant,
+        "assistant": happened.assistant.name,
         "session": happened.session,
         "agent": happened.agent,
         "cwd": happened.cwd,
         "transcript": happened.transcript,
         "at": time.time_ns(),
     }
-    if happened.what == adapters.AFTER_TOOL:
-        files = happening.files(contract, happened)
+    if happened.what == AFTER_TOOL:
+        files = written_files(happened)
         return [
             {**about, "event": spool.FILE_WRITTEN, "transcript": "", "file": path}
             for path in files
@@ -61,7 +61,7 @@ def _word(said: str) -> str:
 def is_worth_a_look(path: str) -> bool:
     """Tell whether a file that was written may be a finished document or a new reflection.
 
-    Which sources it belongs to is settled by whoever takes the event up and has read the settings.
+    The process that takes the event up reads the settings and decides to which source the file belongs.
     """
     try:
         if path.endswith(".jsonl"):

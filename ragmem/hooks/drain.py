@@ -16,7 +16,7 @@ LOCK = "hooks.drain"
 """Below a home's state: locked while a process that a hook has started takes up what waits."""
 
 
-def was_lately(state: str, seconds: float) -> bool:
+def was_recent(state: str, seconds: float) -> bool:
     """Tell whether somebody was told so shortly ago that a turn of a session need not tell again."""
     try:
         return 0 <= time.time() - os.stat(os.path.join(state, LOCK)).st_mtime < seconds
@@ -31,7 +31,7 @@ def tell(data: str, state: str, environ: "Mapping[str, str]") -> str:
     """
     from ragmem import client
 
-    lock = _opened(state)
+    lock = _open_lock(state)
     try:
         os.utime(lock)
         if client.poke(data, "drain"):
@@ -46,7 +46,7 @@ def tell(data: str, state: str, environ: "Mapping[str, str]") -> str:
     return "one that was started"
 
 
-def let_go(data: str, state: str, environ: "Mapping[str, str]", *, left: "Sequence[str]") -> None:
+def release(data: str, state: str, environ: "Mapping[str, str]", *, left: "Sequence[str]") -> None:
     """End the turn of a drain that a hook has started; another one begins where more has come since.
 
     A hook that found this one running has left its event to it, perhaps after the last look. What this one
@@ -65,7 +65,7 @@ def let_go(data: str, state: str, environ: "Mapping[str, str]", *, left: "Sequen
         return
 
 
-def _opened(state: str) -> int:
+def _open_lock(state: str) -> int:
     path = os.path.join(state, LOCK)
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
     try:

@@ -7,12 +7,14 @@ import os
 import time
 
 from ragmem import json_text
+from ragmem.assistants import DEFAULT, NAMES, load_assistant
+from ragmem.assistants.assistant import AFTER_TOOL, START, STOP, SUBAGENT_STOP
 from ragmem.config.folders import folder_of
-from ragmem.hooks import adapters, capture, limits, spool
-from ragmem.hooks.event import Happening
+from ragmem.hooks import capture, limits, spool
+from ragmem.hooks.event import HookEvent
 from ragmem.hooks.log import Log
-from ragmem.hooks.stdin import hear
-from ragmem.hooks.watchdog import Watch
+from ragmem.hooks.stdin import read_payload
+from ragmem.hooks.watchdog import Watchdog
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ragmem.hooks.adapters import Contract
+    from ragmem.assistants.assistant import Assistant
 
 USAGE = """\
 usage: ragmem hook EVENT [--for ASSISTANT]
@@ -43,23 +45,21 @@ MISSED_SHARE = 0.8
 
 LONGEST_REASON = 160
 
-_QUERIES = (adapters.START, adapters.PROMPT, adapters.BEFORE_TOOL)
-
 
 class Run:
     """One call of a hook: whose event it is, where its home is, how long it may take."""
 
-    def __init__(self, contract: "Contract", named: str) -> None:
+    def __init__(self, assistant: "Assistant", named: str) -> None:
         self.began = time.monotonic()
-        self.contract = contract
+        self.assistant = assistant
         self.named = named
         self.about = ""
         self.asks = False
         self.log: Log | None = None
         self.data = self.state = ""
         self.limits = limits.said(os.environ)
-        self.watch = Watch(self.began, self.late)
-        self.allow(adapters.known_event(contract, named))
+        self.watch = Watchdog(self.began, self.late)
+        self.allow(assistant.find_event(named))
 
     def settle(self) -> None:
         """Read where the home is and what its settings say; the watch must have begun."""
@@ -68,11 +68,11 @@ class Run:
             folder_of(name, os.environ, home=home, cwd=here) for name in ("config", "data", "state")
         )
         self.log = Log(self.state)
-        self.limits = limits.read(limits.config_file(config), os.environ)
+        self.limits = limits.read_limits(limits.config_file(config), os.environ)
 
     def allow(self, event: str) -> float:
         """Give this the time that its event has; return the seconds."""
-        asks = _may_bring_text(self.contract, event)
+        asks = self.assistant.takes_text(event)
         seconds = self.limits.query_deadline_s if asks else self.limits.write_deadline_s
         self.watch.deadline = self.began + seconds
         return seconds
@@ -94,17 +94,17 @@ class Run:
 def hook(arguments: "Sequence[str]") -> int:
     """Do what an event of an assistant asks for and return 0; standard output has its JSON or stays empty."""
     if "--help" in arguments or "-h" in arguments:
-        _say(1, USAGE.format(", ".join(adapters.CONTRACTS)))
+        _write_output(1, USAGE.format(", ".join(NAMES)))
         return 0
     if limits.switched_off(os.environ):
         return 0
-    named, assistant = _read(arguments)
-    run = Run(adapters.CONTRACTS.get(assistant, adapters.CLAUDE_CODE), named)
+    named, name = _parse_arguments(arguments)
+    run = Run(load_assistant(name if name in NAMES else DEFAULT), named)
     try:
         run.watch.begin()
         run.settle()
-        if assistant not in adapters.CONTRACTS:
-            _say_once(run, f'there is no assistant "{assistant[:40]}"')
+        if name not in NAMES:
+            _log_once(run, f'there is no assistant "{name[:40]}"')
         elif run.limits.enabled:
             _run(run)
     except BaseException as error:  # noqa: BLE001 - nothing that goes wrong here may reach the assistant
@@ -114,83 +114,73 @@ def hook(arguments: "Sequence[str]") -> int:
 
 
 def _run(run: Run) -> None:
-    contract = run.contract
-    expected = adapters.known_event(contract, run.named)
+    assistant = run.assistant
+    expected = assistant.find_event(run.named)
     seconds = run.allow(expected)
-    asks = _may_bring_text(contract, expected)
+    asks = assistant.takes_text(expected)
     if asks:
         run.watch.may_end()
     within = min(seconds, ASKED_WITHIN_S) if asks else READ_SHARE * seconds
-    heard = hear(0, run.began + within, wanted=contract.fields())
+    heard = read_payload(0, run.began + within, wanted=assistant.payload_fields())
     # What has happened is what the assistant says has happened, wherever it was wired.
-    event = adapters.known_event(contract, json_text.text_of(heard.fields, "hook_event_name"), run.named)
+    event = assistant.find_event(json_text.text_of(heard.fields, "hook_event_name"), run.named)
     if not event:
-        _say_once(run, f'{contract.name} has no event "{run.named[:40]}"')
+        _log_once(run, f'{assistant.name} has no event "{run.named[:40]}"')
         return
-    if event in contract.others:
+    if event in assistant.other_events:
         return
-    happened = Happening(contract, event, heard.fields)
-    run.about = f"{contract.name} {event} {happened.session[:36]}".rstrip()
+    happened = HookEvent(assistant, event, heard.fields)
+    run.about = f"{assistant.name} {event} {happened.session[:36]}".rstrip()
     run.allow(event)
     if heard.problem:
         run.tell(heard.problem)
-    _leave(run, contract, happened)
+    _capture(run, happened)
     run.watch.may_end()
-    _answer(run, contract, happened)
-    if happened.what == adapters.START and not spool.is_empty(run.data):
+    _answer(run, happened)
+    if happened.what == START and not spool.is_empty(run.data):
         # What a process left that was killed, or whose drain was.
         from ragmem.hooks import drain
 
         drain.tell(run.data, run.state, os.environ)
 
 
-def _may_bring_text(contract: "Contract", event: str) -> bool:
-    """Tell whether an event may ask the memory, and so has the longer deadline."""
-    what, form = contract.events.get(event, (adapters.NOTHING, adapters.SILENT))
-    return what in _QUERIES or (what == adapters.AFTER_TOOL and form != adapters.SILENT)
-
-
-def _leave(run: Run, contract: "Contract", happened: Happening) -> None:
+def _capture(run: Run, happened: HookEvent) -> None:
     """Keep the event, if it is one to be taken up later, and let somebody take it up."""
-    left = capture.events(contract, happened)
+    left = capture.events(happened)
     for event in left:
         spool.put(run.data, event)
     if not left:
         return
     from ragmem.hooks import drain
 
-    if happened.what in (spool.STOP, spool.SUBAGENT_STOP) and drain.was_lately(
-        run.state, run.limits.drain_every_s
-    ):
+    if happened.what in (STOP, SUBAGENT_STOP) and drain.was_recent(run.state, run.limits.drain_every_s):
         run.tell("kept")
     else:
         run.tell("kept, to be taken up by", drain.tell(run.data, run.state, os.environ))
     if run.limits.checks:
         from ragmem.hooks import rules
 
-        if words := rules.said(contract, happened):
+        if words := rules.last_words(happened):
             rules.check(words, happened, data=run.data, state=run.state, environ=os.environ)
 
 
-def _answer(run: Run, contract: "Contract", happened: Happening) -> None:
+def _answer(run: Run, happened: HookEvent) -> None:
     """Answer the assistant: what the memory tells, or what the event has to be answered in any case."""
     text = ""
-    if _may_bring_text(contract, happened.event):
+    if run.assistant.takes_text(happened.event):
         from ragmem.hooks import query
 
-        asked = query.request(
-            contract, happened, max_chars=run.limits.max_chars, research=run.limits.research
-        )
+        asked = query.request(happened, max_chars=run.limits.max_chars, research=run.limits.research)
         if "op" in asked:
-            text = _told(run, asked)
-        elif happened.what != adapters.AFTER_TOOL:
+            text = _ask_memory(run, asked)
+        elif happened.what != AFTER_TOOL:
             run.tell("nothing:", asked["reason"])
-    document = adapters.answer(contract, happened.event, text)
+    document = run.assistant.answer(happened.event, text)
     if document is not None:
-        _say(1, json_text.write(document))
+        _write_output(1, json_text.write(document))
 
 
-def _told(run: Run, asked: "dict[str, Any]") -> str:
+def _ask_memory(run: Run, asked: "dict[str, Any]") -> str:
     """Return what the memory tells within the deadline, often nothing."""
     from ragmem import client
     from ragmem.hooks.breaker import REST_S, Breaker
@@ -210,7 +200,7 @@ def _told(run: Run, asked: "dict[str, Any]") -> str:
             run.tell("nothing: there is nobody to ask")
         return ""
     breaker.answered()
-    text = _fitting(str(answer.get("text", "")))
+    text = _limit_length(str(answer.get("text", "")))
     ids = answer.get("ids")
     count = len(ids) if isinstance(ids, list) else 0
     said = json_text.text_of(answer, "error", "reason")[:LONGEST_REASON]
@@ -218,7 +208,7 @@ def _told(run: Run, asked: "dict[str, Any]") -> str:
     return text
 
 
-def _fitting(text: str) -> str:
+def _limit_length(text: str) -> str:
     """Return a text that the assistant takes whole, or nothing: one that was cut would lose its frame."""
     from ragmem.config import hooking
 
@@ -227,9 +217,9 @@ def _fitting(text: str) -> str:
     return text if length <= hooking.MOST_CHARS else ""
 
 
-def _read(arguments: "Sequence[str]") -> tuple[str, str]:
+def _parse_arguments(arguments: "Sequence[str]") -> tuple[str, str]:
     """Return the event that was named, perhaps none, and the assistant; what else was said is passed over."""
-    event, assistant = "", adapters.DEFAULT
+    event, assistant = "", DEFAULT
     words = list(arguments)
     while words:
         word = words.pop(0)
@@ -242,12 +232,12 @@ def _read(arguments: "Sequence[str]") -> tuple[str, str]:
     return event, assistant
 
 
-def _say_once(run: Run, what: str) -> None:
+def _log_once(run: Run, what: str) -> None:
     if run.log is not None and not run.log.has(what):
         run.tell(what)
 
 
-def _say(descriptor: int, text: str) -> None:
+def _write_output(descriptor: int, text: str) -> None:
     """Write a text past Python's buffer, which would be written once more while Python exits."""
     left = memoryview(text.encode("utf-8", "replace"))
     try:

@@ -1,6 +1,6 @@
-"""What has happened, in ragmem's words: an assistant's fields, read by its contract."""
+"""What has happened, in ragmem's words, read from the fields of an assistant's payload."""
 
-from ragmem.hooks import adapters, spool
+from ragmem.assistants.assistant import SUBAGENT_STOP
 from ragmem.json_text import text_of
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ragmem.hooks.adapters import Contract
+    from ragmem.assistants.assistant import Assistant
 
 LONGEST_SESSION = 200
 LONGEST_PATH = 4096
@@ -20,30 +20,30 @@ _AGAIN = ("compact", "clear")
 _PATCHED = ("*** Add File: ", "*** Update File: ")
 
 
-class Happening:
+class HookEvent:
     """An event of a session; what is not known is an empty text.
 
-    `what` is what it is to ragmem (`contracts`), `event` the assistant's own name of it.
+    `what` is what it means to ragmem, `event` the assistant's own name of it.
     """
 
     __slots__ = ("agent", "assistant", "cwd", "event", "fields", "session", "tool", "transcript", "what")
 
-    def __init__(self, contract: "Contract", event: str, fields: "Mapping[str, Any]") -> None:
-        self.assistant = contract.name
+    def __init__(self, assistant: "Assistant", event: str, fields: "Mapping[str, Any]") -> None:
+        self.assistant = assistant
         self.event = event
         self.fields = fields
-        self.what = contract.events.get(event, (adapters.NOTHING, adapters.SILENT))[0]
-        self.transcript = _path(text_of(fields, *contract.transcript))
-        self.agent = _named(text_of(fields, *contract.agent))
-        self.session = _named(text_of(fields, *contract.session)) or _stem(self.transcript)
-        self.cwd = _path(text_of(fields, *contract.cwd)) or _first(fields, contract.cwd)
-        self.tool = text_of(fields, *contract.tool)
-        if self.what == spool.SUBAGENT_STOP:
+        self.what = assistant.meaning(event)
+        self.transcript = _path(text_of(fields, "transcript_path"))
+        self.agent = _session_name(text_of(fields, "agent_id"))
+        self.session = _session_name(text_of(fields, *assistant.session_fields)) or _stem(self.transcript)
+        self.cwd = _path(text_of(fields, *assistant.cwd_fields)) or _first(fields, assistant.cwd_fields)
+        self.tool = text_of(fields, "tool_name")
+        if self.what == SUBAGENT_STOP:
             self.transcript = _path(text_of(fields, "agent_transcript_path")) or self.transcript
 
     @property
     def is_within_agent(self) -> bool:
-        """Tell whether it is a subagent's, which is not told anything unasked."""
+        """Tell whether it comes from a subagent, which gets nothing without asking."""
         return bool(self.agent) or self.fields.get("isSidechain") is True
 
     @property
@@ -52,12 +52,12 @@ class Happening:
         return self.fields.get("source") in _AGAIN
 
 
-def files(contract: "Contract", happening: Happening) -> list[str]:
+def written_files(happened: HookEvent) -> list[str]:
     """Return the absolute paths of what a tool wrote."""
-    names = contract.edits.get(happening.tool)
+    names = happened.assistant.edits.get(happened.tool)
     if names is None:
         return []
-    given = tool_input(contract, happening) or happening.fields
+    given = tool_input(happened) or happened.fields
     said = text_of(given, *names)
     patched = [
         line.removeprefix(start).strip()
@@ -66,35 +66,32 @@ def files(contract: "Contract", happening: Happening) -> list[str]:
         if line.startswith(start)
     ]
     paths = patched or [said]
-    below = happening.cwd.rstrip("/")
+    below = happened.cwd.rstrip("/")
     absolute = [path if path.startswith("/") else f"{below}/{path}" for path in paths if path]
     return [path for path in absolute if _path(path)]
 
 
-def tool_input(contract: "Contract", happening: Happening) -> "Mapping[str, Any]":
+def tool_input(happened: HookEvent) -> "Mapping[str, Any]":
     """Return what a tool was called with, perhaps nothing."""
-    for name in contract.tool_input:
-        given = happening.fields.get(name)
-        if isinstance(given, dict):
-            return given
-    return {}
+    given = happened.fields.get("tool_input")
+    return given if isinstance(given, dict) else {}
 
 
 def _path(text: str) -> str:
-    """Return an absolute path as it is, and nothing for what can be none."""
+    """Return an absolute path unchanged, and an empty text for anything else."""
     fits = text.startswith("/") and "\0" not in text and len(text) <= LONGEST_PATH
     return text if fits else ""
 
 
-def _named(text: str) -> str:
-    """Return a name of a session or agent as the memory takes it, or nothing."""
+def _session_name(text: str) -> str:
+    """Return the name of a session or agent, or an empty text if it is too long or not printable."""
     name = text.strip()
     return name if len(name) <= LONGEST_SESSION and name.isprintable() else ""
 
 
 def _stem(path: str) -> str:
     """Return what a transcript's name says of its session."""
-    return _named(path.rpartition("/")[2].rpartition(".")[0])
+    return _session_name(path.rpartition("/")[2].rpartition(".")[0])
 
 
 def _first(fields: "Mapping[str, Any]", names: tuple[str, ...]) -> str:

@@ -50,10 +50,10 @@ def said(environ: "Mapping[str, str]") -> Limits:
     return limits
 
 
-def read(config: str, environ: "Mapping[str, str]") -> Limits:
+def read_limits(config: str, environ: "Mapping[str, str]") -> Limits:
     """Return the limits by a config.toml, which need not be there; what cannot be is passed over.
 
-    A value that is wrong is told by every other command; a hook goes on as if it were not said.
+    A hook ignores a wrong value; every other command reports it.
     """
     limits = Limits()
     tables = _tables(config)
@@ -86,7 +86,7 @@ def _lay_over(limits: Limits, said: "Mapping[str, Value]") -> None:
 
 
 def _tables(config: str) -> "dict[str, dict[str, Value]]":
-    """Return the tables that concern a hook, as far as a look at the lines tells; else by the real parser."""
+    """Return the tables that concern a hook, line by line; the real parser is used for unusual TOML only."""
     try:
         with open(config, "rb") as file:
             text = file.read(1_000_000).decode("utf-8", "replace")
@@ -102,11 +102,11 @@ def _tables(config: str) -> "dict[str, dict[str, Value]]":
             name, _, value = line.partition("=")
             found[table][name.strip()] = _value(value.strip())
         elif line.startswith(("hooks", "check")) and not table:
-            return _parsed(text)
+            return _parse_toml(text)
     return found
 
 
-def _parsed(text: str) -> "dict[str, dict[str, Value]]":
+def _parse_toml(text: str) -> "dict[str, dict[str, Value]]":
     """Return what a text in the less common forms of TOML says; it takes 20 ms to import the parser."""
     import tomllib
 

@@ -1,4 +1,4 @@
-"""The log of hooks: one line for what a hook did, or why it did nothing; no prompt and no secret is in it."""
+"""The log of hooks: a line for what each hook did, or why it did nothing; no prompts, no secrets."""
 
 import os
 import time
@@ -25,7 +25,7 @@ class Log:
         plain = "".join(letter if letter.isprintable() else " " for letter in said)[:LONGEST]
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {plain}\n".encode("utf-8", "replace")
         try:
-            descriptor = self._opened()
+            descriptor = self._open_log()
             try:
                 os.write(descriptor, line)
                 if os.fstat(descriptor).st_size > MOST_BYTES:
@@ -43,7 +43,7 @@ class Log:
         except OSError:  # there is no log yet
             return False
 
-    def _opened(self) -> int:
+    def _open_log(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             return os.open(self._path, flags, 0o600)

@@ -1,6 +1,6 @@
 """The question that an event raises: of a prompt, of a research tool's input; and when there is none."""
 
-from ragmem.hooks import adapters
+from ragmem.assistants.assistant import PROMPT, START
 from ragmem.hooks.event import tool_input
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ragmem.hooks.adapters import Contract
-    from ragmem.hooks.event import Happening
+    from ragmem.hooks.event import HookEvent
 
 HEAD, TAIL = 12_000, 4_000
 """Characters of a long prompt that are asked: its beginning and its end, around what was pasted."""
@@ -24,11 +23,9 @@ _OWN_WORDS = ("<task-notification", "<local-command", "<command-", "<system-remi
 """What an assistant says to itself in the place of a prompt begins so."""
 
 
-def request(
-    contract: "Contract", happening: "Happening", *, max_chars: int, research: bool
-) -> "dict[str, Any]":
-    """Return what the memory is to be asked; where that is nothing, only the field `reason`."""
-    event, prompt, reason = _question(contract, happening, research=research)
+def request(happening: "HookEvent", *, max_chars: int, research: bool) -> "dict[str, Any]":
+    """Return the request to the memory, or only the field `reason` if there is no question."""
+    event, prompt, reason = _question(happening, research=research)
     if reason:
         return {"reason": reason}
     if happening.is_within_agent:
@@ -38,7 +35,7 @@ def request(
     return {
         "op": "context",
         "event": event,
-        "assistant": happening.assistant,
+        "assistant": happening.assistant.name,
         "session": happening.session,
         "agent": happening.agent,
         "cwd": happening.cwd,
@@ -48,23 +45,23 @@ def request(
     }
 
 
-def _question(contract: "Contract", happening: "Happening", *, research: bool) -> tuple[str, str, str]:
+def _question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]:
     """Return the event's name for the memory, the question, and why there is none."""
-    if happening.what == adapters.START:
+    if happening.what == START:
         return "start", "", ""
-    if happening.what == adapters.PROMPT:
-        prompt = contracts_text(happening.fields, contract.prompt)
-        return "prompt", _shortened(prompt), why_no_question(prompt)
-    names = contract.questions.get(happening.tool)
+    if happening.what == PROMPT:
+        prompt = _text(happening.fields, "prompt")
+        return "prompt", _shorten(prompt), why_no_question(prompt)
+    names = happening.assistant.questions.get(happening.tool)
     if not research or names is None:
         return "", "", "no research"
-    given = tool_input(contract, happening)
+    given = tool_input(happening)
     if OURS in happening.tool.lower() or _is_about_us(given):
         return "", "", "it is about the memory itself"
-    question = " ".join(_asked(name, contracts_text(given, (name,))) for name in names).strip()
+    question = " ".join(_question_part(name, _text(given, name)) for name in names).strip()
     if len([letter for letter in question if letter.isalpha()]) < SHORTEST_PATTERN:
         return "", "", "the question says too little"
-    return "research", _shortened(question), ""
+    return "research", _shorten(question), ""
 
 
 def why_no_question(prompt: str) -> str:
@@ -81,16 +78,12 @@ def why_no_question(prompt: str) -> str:
     return ""
 
 
-def contracts_text(given: "Mapping[str, Any]", names: tuple[str, ...]) -> str:
-    """Return the first of the named texts, whole."""
-    for name in names:
-        value = given.get(name)
-        if isinstance(value, str):
-            return value
-    return ""
+def _text(fields: "Mapping[str, Any]", name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""
 
 
-def _asked(name: str, text: str) -> str:
+def _question_part(name: str, text: str) -> str:
     """Return a text as a question: of a pattern only its words."""
     if name != "pattern":
         return text.strip()
@@ -105,7 +98,7 @@ def _is_about_us(given: "Mapping[str, Any]") -> bool:
     return any(isinstance(value, str) and OURS in value.lower() for value in given.values())
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     if len(text) <= HEAD + TAIL:
         return text
     return f"{text[:HEAD]}\n{text[-TAIL:]}"

@@ -24,7 +24,7 @@ def start(
     ]
     if heard >= 0:
         actions.append((os.POSIX_SPAWN_DUP2, heard, 0))
-    actions += [(os.POSIX_SPAWN_CLOSE, number) for number in _inherited() if number != lock]
+    actions += [(os.POSIX_SPAWN_CLOSE, number) for number in _inherited_environment() if number != lock]
     here = {**environ, hooking.DEPTH: "1"}
     if lock >= 0:
         os.set_inheritable(lock, True)
@@ -46,7 +46,7 @@ def start(
         os.close(before)
 
 
-def _inherited() -> list[int]:
+def _inherited_environment() -> list[int]:
     """Return the descriptors above the streams that a started process would get, and keep open for ever."""
     found = []
     for name in os.listdir("/dev/fd"):

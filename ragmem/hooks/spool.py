@@ -2,7 +2,7 @@
 
 An event is a flat JSON object of texts and whole numbers:
 
-    assistant   "claude-code", "codex", "cursor", "gemini" or "opencode"
+    assistant   one of ragmem.assistants.NAMES
     event       one of EVENTS
     session     the assistant's id of the session
     agent       the id of a subagent; empty for the session itself
@@ -19,6 +19,7 @@ What has no value is left out. Only the standard library's quickest parts are im
 import os
 
 from ragmem import json_text
+from ragmem.assistants.assistant import PRE_COMPACT, SESSION_END, STOP, SUBAGENT_STOP
 from ragmem.inbox import ASIDE, EVENTS, checksum, folder_in, make_durable
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-SESSION_END = "session-end"
-STOP = "stop"
-SUBAGENT_STOP = "subagent-stop"
-PRE_COMPACT = "pre-compact"
 FILE_WRITTEN = "file-written"
 
 KINDS = (SESSION_END, STOP, SUBAGENT_STOP, PRE_COMPACT, FILE_WRITTEN)
@@ -38,7 +35,7 @@ KINDS = (SESSION_END, STOP, SUBAGENT_STOP, PRE_COMPACT, FILE_WRITTEN)
 
 SUFFIX = ".event"
 CLAIMED = ".claimed"
-"""Ends the name of an event that a process has begun to take up; whoever comes after it begins again."""
+"""Ends the name of an event that a process has claimed; if that process dies, the next one starts again."""
 
 LAST_MOMENT = 2**63
 """Nanoseconds since 1970 that a file can be dated."""
@@ -46,7 +43,7 @@ LAST_MOMENT = 2**63
 MOST_BYTES = 256 * 1024
 
 _SAME = ("assistant", "event", "session", "agent", "transcript", "file")
-"""What tells events apart: two of which only the moment differs ask for the same."""
+"""The fields that identify an event: two that differ in time only ask for the same work."""
 
 
 def folder(data: "str | os.PathLike[str]") -> str:
@@ -57,8 +54,8 @@ def folder(data: "str | os.PathLike[str]") -> str:
 def put(data: "str | os.PathLike[str]", event: "Mapping[str, Any]") -> None:
     """Keep an event: it survives a killed process and a power cut from when this returns.
 
-    One that says the same as another that still waits is kept once: whoever takes that one up begins to read
-    after this. Raises OSError where the home cannot be written, ValueError for an event that is too large.
+    An event that equals a waiting one replaces it: its transcript is read after this call in any case. Raises
+    OSError if the home cannot be written, ValueError for an event that is too large.
     """
     kept = {name: value for name, value in event.items() if value}
     whole = json_text.write(kept).encode("utf-8", "replace") + b"\n"
@@ -70,7 +67,7 @@ def put(data: "str | os.PathLike[str]", event: "Mapping[str, Any]") -> None:
 
 
 def is_empty(data: "str | os.PathLike[str]") -> bool:
-    """Tell whether nothing waits; what cannot be listed is not empty, so that whoever takes it up tells."""
+    """Tell whether nothing waits. A folder that cannot be listed counts as full, and the drain reports it."""
     try:
         return not any(_is_event(name) for name in os.listdir(folder(data)))
     except FileNotFoundError:
@@ -130,7 +127,7 @@ def read(path: str) -> "dict[str, Any]":
 
 
 def set_aside(path: str) -> None:
-    """Move what is no event out of the way, under a name of its own; raises OSError."""
+    """Move a file that is not an event out of the way, under a new name; raises OSError."""
     aside = os.path.join(os.path.dirname(path), ASIDE)
     os.makedirs(aside, 0o700, exist_ok=True)
     os.rename(path, os.path.join(aside, f"{os.path.basename(path)}-{os.urandom(4).hex()}"))

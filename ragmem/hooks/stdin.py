@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_BYTES = 8 * 1024 * 1024
-"""What is kept of an input; the rest is read, so that whoever writes it is not disturbed, and dropped."""
+"""Bytes of the input that are kept. The rest is read and dropped, so that the writer does not fail."""
 
 HEAD = 65_536
 """Characters in which the fields of a torn input are looked for: assistants write the short ones first."""
@@ -22,7 +22,7 @@ _CLOSING = ("}", "]")
 _PART = 262_144
 
 
-class Heard:
+class Payload:
     """What was read: the object's fields, and what was wrong with it, if anything."""
 
     __slots__ = ("fields", "problem")
@@ -32,7 +32,7 @@ class Heard:
         self.problem = problem
 
 
-def hear(descriptor: int, until: float, *, wanted: tuple[str, ...]) -> Heard:
+def read_payload(descriptor: int, until: float, *, wanted: tuple[str, ...]) -> Payload:
     """Return the object that stands there by a moment of `time.monotonic`; its end need not be seen.
 
     Of one that is torn or too large, the wanted texts of its head are returned as far as they are whole.
@@ -40,22 +40,22 @@ def hear(descriptor: int, until: float, *, wanted: tuple[str, ...]) -> Heard:
     """
     try:
         if os.isatty(descriptor):
-            return Heard({}, "standard input is a terminal")
+            return Payload({}, "standard input is a terminal")
         text, problem = _read(descriptor, until)
     except OSError as error:
-        return Heard({}, f"standard input cannot be read: {error.strerror}")
+        return Payload({}, f"standard input cannot be read: {error.strerror}")
     if not text.strip():
-        return Heard({}, problem or "standard input is empty")
+        return Payload({}, problem or "standard input is empty")
     try:
         # What is torn is not parsed: some versions of Python import the json module to tell why not.
         fields = json_text.read(text) if text.rstrip().endswith(_CLOSING) else None
     except ValueError:
         fields = None
     if fields is None:
-        return Heard(_torn(text[:HEAD], wanted), problem or "standard input is no JSON")
+        return Payload(_torn(text[:HEAD], wanted), problem or "standard input is no JSON")
     if not isinstance(fields, dict):
-        return Heard({}, "standard input is no JSON object")
-    return Heard(fields)
+        return Payload({}, "standard input is no JSON object")
+    return Payload(fields)
 
 
 def _read(descriptor: int, until: float) -> tuple[str, str]:

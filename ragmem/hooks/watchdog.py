@@ -16,7 +16,7 @@ LAST_WORDS_S = 0.05
 _ENDINGS = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP)
 
 
-class Watch:
+class Watchdog:
     """Ends this process at a moment of `time.monotonic`, with exit code 0, unless it is over before.
 
     `late` is called shortly before, to tell; should that hang as well, the process ends none the less. A
@@ -34,7 +34,7 @@ class Watch:
     def begin(self) -> None:
         """Watch from here on; only the main thread may call this, and once in a process."""
         for number in _ENDINGS:
-            _signal.signal(number, self._ended)
+            _signal.signal(number, self._end_process)
         _thread.start_new_thread(self._wait, (LAST_WORDS_S, self._late))
         _thread.start_new_thread(self._wait, (0.0, None))
 
@@ -49,7 +49,7 @@ class Watch:
         self._over = True
         self.may_end()
 
-    def _ended(self, _number: int, _frame: object) -> None:
+    def _end_process(self, _number: int, _frame: object) -> None:
         self._asked_to_end = True
         if self._may_end:
             os._exit(0)

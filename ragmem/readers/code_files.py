@@ -9,7 +9,7 @@ from pathlib import Path
 import pathspec
 
 from ragmem.readers.code import language_of
-from ragmem.readers.discover import Skipped
+from ragmem.readers.discover import SkippedPath
 from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.git import output_of
 
@@ -61,7 +61,7 @@ class CodeFiles:
     """The files of a folder by their paths, and what was left out though its name is that of code."""
 
     files: list[CodeFile] = field(default_factory=list)
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedPath] = field(default_factory=list)
 
 
 def root_of(path: Path, project_root: Path) -> Path:
@@ -81,7 +81,7 @@ def find_code(root: Path, within: Path, *, home: Path, exclude: Sequence[str] = 
     exclusions = Exclusions([(root, exclude)], home=home) if exclude else None
     found = CodeFiles()
     foreign: set[str] = set()
-    for path in sorted(_listed(root, prefix)):
+    for path in sorted(_list_files(root, prefix)):
         if prefix and path != prefix and not path.startswith(f"{prefix}/"):
             continue
         if language_of(path) is None or (exclusions and exclusions.covers(root / path)):
@@ -90,7 +90,7 @@ def find_code(root: Path, within: Path, *, home: Path, exclude: Sequence[str] = 
             foreign.add(folder)
         else:
             _take(root, path, found)
-    found.skipped += [Skipped(Path(folder), "what others wrote") for folder in sorted(foreign)]
+    found.skipped += [SkippedPath(Path(folder), "what others wrote") for folder in sorted(foreign)]
     return found
 
 
@@ -100,7 +100,7 @@ def _take(root: Path, path: str, found: CodeFiles) -> None:
     except FileNotFoundError:
         return  # git tracks it still
     except OSError as error:
-        found.skipped.append(Skipped(Path(path), (error.strerror or "unreadable").lower()))
+        found.skipped.append(SkippedPath(Path(path), (error.strerror or "unreadable").lower()))
         return
     reason = ""
     if stat.S_ISLNK(status.st_mode):
@@ -118,7 +118,7 @@ def _take(root: Path, path: str, found: CodeFiles) -> None:
         reason = "its name cannot be shown"
     if reason:
         shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
-        found.skipped.append(Skipped(Path(shown), reason))
+        found.skipped.append(SkippedPath(Path(shown), reason))
     else:
         found.files.append(CodeFile(path, status.st_size, status.st_mtime_ns))
 
@@ -142,7 +142,7 @@ def _foreign(path: str) -> str:
     return ""
 
 
-def _listed(root: Path, prefix: str) -> set[str]:
+def _list_files(root: Path, prefix: str) -> set[str]:
     if (root / ".git").exists():
         # A name that begins with a colon would be a pattern.
         asked = (

@@ -130,7 +130,7 @@ class _History:
     def _of_many(self, path: str) -> tuple[int, bool]:
         if self._walk is None:
             self._all_blobs()
-            self._walk = self._walked()
+            self._walk = self._walk_history()
         while path not in self._dates:
             try:
                 next(self._walk)
@@ -142,7 +142,7 @@ class _History:
             raise LookupError(f"no commit is known that has {path}")
         return self._oldest, False
 
-    def _walked(self) -> Iterator[None]:
+    def _walk_history(self) -> Iterator[None]:
         """Note the dates of one batch of commits after another."""
         wanted = ("-r", "-z", "--root", "--no-renames", "--name-only", "--format=%H %at")
         done, size = 0, _FIRST_BATCH
@@ -195,12 +195,12 @@ def _has(file: Path, blob: bytes) -> bool:
     if file.stat().st_size > MOST_BYTES:
         return False
     content = file.read_bytes()
-    if _hashed(content, blob) == blob:
+    if _hash_file(content, blob) == blob:
         return True
-    return b"\r\n" in content and _hashed(content.replace(b"\r\n", b"\n"), blob) == blob
+    return b"\r\n" in content and _hash_file(content.replace(b"\r\n", b"\n"), blob) == blob
 
 
-def _hashed(content: bytes, blob: bytes) -> bytes:
+def _hash_file(content: bytes, blob: bytes) -> bytes:
     made = hashlib.sha1(usedforsecurity=False) if len(blob) == 40 else hashlib.sha256()
     made.update(b"blob %d\0" % len(content) + content)
     return made.hexdigest().encode()

@@ -69,12 +69,12 @@ def time_of_file(
     now = _now()
     if told is not None:
         return told
-    found = date_of_name(path.stem, now=now) or _labelled(text, now) or date_of_title(title, now=now)
+    found = date_of_name(path.stem, now=now) or _labelled_date(text, now) or date_of_title(title, now=now)
     found = found or _of_folders(path, now)
     return found.moment(changed) if found else changed()
 
 
-def _labelled(text: str, now: datetime) -> WholeDate | None:
+def _labelled_date(text: str, now: datetime) -> WholeDate | None:
     for line in text.splitlines()[:_FIRST_LINES]:
         if label := _LABELLED_LINE.match(line):
             found = whole_dates(line[label.end() :][:_LONGEST], now=now)

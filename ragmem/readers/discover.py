@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import translate
 from itertools import islice
 from pathlib import Path
@@ -32,7 +32,7 @@ _SPECIAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedPath:
     """A path that a glob named and that was not taken; `leads_out` where it is a link to elsewhere."""
 
     path: Path
@@ -48,7 +48,7 @@ class Discovery:
     """
 
     files: tuple[Path, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedPath, ...] = ()
     cut: bool = False
 
 
@@ -86,8 +86,8 @@ def discover(
         links = Links(base, home=home, beyond=beyond) if _MAGIC.search(parts[0]) else None
         walk = _Walk(Exclusions(lists, home=home), skipped, links=links, outward=outward, budget=budget)
         found.update(dict.fromkeys(walk.matches(base, parts)))
-    files = _once(found, skipped)
-    left = tuple(Skipped(path, skipped[path], path in outward) for path in sorted(skipped))
+    files = _unique_files(found, skipped)
+    left = tuple(SkippedPath(path, skipped[path], path in outward) for path in sorted(skipped))
     return Discovery(tuple(sorted(files)), left, budget.spent)
 
 
@@ -126,7 +126,7 @@ def _split(glob: str, base: Path, home: Path) -> tuple[Path, tuple[str, ...]]:
     return Path(os.path.normpath(Path(*parts[:first]))), parts[first:]
 
 
-def _once(found: Mapping[Path, None], skipped: dict[Path, str]) -> list[Path]:
+def _unique_files(found: Mapping[Path, None], skipped: dict[Path, str]) -> list[Path]:
     seen: set[tuple[int, int]] = set()
     files = []
     # Real names first, so that a file is known by its own name and not by a link to it.
@@ -177,24 +177,17 @@ class _Budget:
         return taken
 
 
+@dataclass(slots=True)
 class _Walk:
     """One glob's way through the folders."""
 
-    def __init__(
-        self,
-        exclusions: Exclusions,
-        skipped: dict[Path, str],
-        *,
-        links: Links | None,
-        outward: set[Path],
-        budget: _Budget,
-    ) -> None:
-        self._exclusions = exclusions
-        self._skipped = skipped
-        self._links = links
-        self._outward = outward
-        self._budget = budget
-        self._seen: set[tuple[int, int, int]] = set()
+    exclusions: Exclusions
+    skipped: dict[Path, str]
+    _: KW_ONLY
+    links: Links | None
+    outward: set[Path]
+    budget: _Budget
+    _seen: set[tuple[int, int, int]] = field(default_factory=set, init=False)
 
     def matches(self, base: Path, parts: tuple[str, ...]) -> Iterator[Path]:
         """Yield the paths that match; links to folders come after all real folders, each target once."""
@@ -219,9 +212,9 @@ class _Walk:
             status = folder.stat()
         except OSError as error:
             if folder.is_symlink():
-                self._skipped[folder] = _link_reason(error)
+                self.skipped[folder] = _link_reason(error)
             elif error.errno not in {errno.ENOENT, errno.ENOTDIR}:
-                self._skipped[folder] = (error.strerror or "unreadable").lower()
+                self.skipped[folder] = (error.strerror or "unreadable").lower()
             return False
         if not stat.S_ISDIR(status.st_mode):
             return False
@@ -229,7 +222,7 @@ class _Walk:
         if mark in self._seen:
             if linked:
                 circle = folder.parent.resolve().is_relative_to(folder.resolve())
-                self._skipped[folder] = "a link that leads in a circle" if circle else READ_ALREADY
+                self.skipped[folder] = "a link that leads in a circle" if circle else READ_ALREADY
             return False
         self._seen.add(mark)
         return True
@@ -260,20 +253,20 @@ class _Walk:
     def _pass(
         self, path: Path, position: int, *, link: bool, folder: bool
     ) -> Iterator[tuple[Path, int, bool]]:
-        if self._exclusions.covers(path, folder=folder):
+        if self.exclusions.covers(path, folder=folder):
             return
-        if link and self._links is not None and (where := self._links.leads_out(path)):
-            self._skipped[path] = where
-            self._outward.add(path)
+        if link and self.links is not None and (where := self.links.leads_out(path)):
+            self.skipped[path] = where
+            self.outward.add(path)
             return
         yield path, position, link
 
     def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
-                return sorted(self._budget.take(entries), key=lambda entry: entry.name)
+                return sorted(self.budget.take(entries), key=lambda entry: entry.name)
         except OSError as error:
-            self._skipped[folder] = (error.strerror or "unreadable").lower()
+            self.skipped[folder] = (error.strerror or "unreadable").lower()
             return []
 
 

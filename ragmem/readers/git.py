@@ -107,7 +107,7 @@ def output_of(
     """
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the arguments are ours
-            ["git", "--no-pager", *_overruled(), "-C", str(folder), *arguments],  # noqa: S607 - git is found by PATH
+            ["git", "--no-pager", *_overruled_variables(), "-C", str(folder), *arguments],  # noqa: S607 - git is found by PATH
             env=_environment(),
             stdin=subprocess.DEVNULL if given is None else None,
             input=given,
@@ -120,7 +120,7 @@ def output_of(
     return done.stdout
 
 
-def _overruled() -> list[str]:
+def _overruled_variables() -> list[str]:
     return [word for setting in _SETTINGS for word in ("-c", setting)]
 
 

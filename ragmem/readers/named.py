@@ -120,7 +120,7 @@ class NamedProjects:
                 return UNASSIGNED
         if project := self._of_session(fields):
             return project
-        counts = Counter(self._mentioned(text))
+        counts = Counter(self._mentioned_projects(text))
         if counts:
             project, most = counts.most_common(1)[0]
             clear = most == counts.total() or (most >= FEWEST and most >= MAJORITY * counts.total())
@@ -141,7 +141,7 @@ class NamedProjects:
 
     def _of_name(self, value: str) -> str:
         for known in (self._given, self._derived):
-            if len(found := known.get(_folded(value), ())) == 1:
+            if len(found := known.get(_fold(value), ())) == 1:
                 return next(iter(found))
         return ""
 
@@ -176,7 +176,7 @@ class NamedProjects:
             self._sessions = self._directory.sessions()
         return self._sessions.get(session, "")
 
-    def _mentioned(self, text: str) -> Iterable[str]:
+    def _mentioned_projects(self, text: str) -> Iterable[str]:
         for path in paths_in(text):
             if project := self._at(self._absolute(path)):
                 yield project
@@ -195,7 +195,7 @@ class NamedProjects:
         return self._of_name(name) or self._of_name(_DATED.sub("", name))
 
     def _add(self, known: dict[str, set[str]], name: str, project: str) -> None:
-        if folded := _folded(name):
+        if folded := _fold(name):
             known.setdefault(folded, set()).add(project)
 
     def _add_remote(self, remote: str, project: str) -> None:
@@ -210,7 +210,7 @@ class NamedProjects:
             self._folders[folder] = project
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return slug_of(name.strip().casefold()).strip("-")
 
 

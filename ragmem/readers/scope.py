@@ -166,7 +166,7 @@ class ProjectFinder:
         """
         if slug not in self._slugs:
             folder = resolve_slug(slug, self._home)
-            self._slugs[slug] = self.project_of(folder) if folder else self._gone(slug)
+            self._slugs[slug] = self.project_of(folder) if folder else self._find_gone(slug)
         return self._slugs[slug]
 
     def project_of_gone(self, folder: Path) -> ProjectIdentity | None:
@@ -219,7 +219,7 @@ class ProjectFinder:
                 marked = one
         return marked or known
 
-    def _gone(self, slug: str) -> ProjectIdentity:
+    def _find_gone(self, slug: str) -> ProjectIdentity:
         name = slug.removeprefix(slug_of(self._home)).strip("-") or "project"
         return ProjectIdentity(_identify(name, "slug", slug), name, None)
 
@@ -232,10 +232,10 @@ class ProjectFinder:
         places = self._places(dict.fromkeys((root, main)))
         place = places.get(show(root)) or places.get(show(main))
         if place and self._stands(place, root, checkout):
-            return self._known(place, checkout)
-        return self._founded(root, checkout)
+            return self._find_known(place, checkout)
+        return self._is_founded(root, checkout)
 
-    def _known(self, place: Place, checkout: Checkout | None) -> ProjectIdentity:
+    def _find_known(self, place: Place, checkout: Checkout | None) -> ProjectIdentity:
         root = Path(place.path)
         stamp = checkout.stamp if checkout else place.stamp
         name = place.remote.rpartition("/")[2] or clean(root.name)
@@ -263,7 +263,7 @@ class ProjectFinder:
         known = self._of_repository(repository) if repository and repository.root_commit else None
         return known is None or known == place.project
 
-    def _founded(self, root: Path, checkout: Checkout | None) -> ProjectIdentity:
+    def _is_founded(self, root: Path, checkout: Checkout | None) -> ProjectIdentity:
         """Return the project that the repository of an unknown place leads to, or a new one."""
         if checkout and (moved := self._moved(checkout)):
             return moved

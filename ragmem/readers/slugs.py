@@ -63,11 +63,11 @@ def _search(folder: Path, rest: str, budget: list[int]) -> Iterator[Path]:
         return
     budget[0] -= 1
     rest = rest[1:]
-    for name in _fitting(folder, rest):
+    for name in _matching_folders(folder, rest):
         yield from _search(folder / name, rest[len(slug_of(name)) :], budget)
 
 
-def _fitting(folder: Path, rest: str) -> list[str]:
+def _matching_folders(folder: Path, rest: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if _begins(rest, slug_of(entry.name)) and entry.is_dir()]

@@ -93,7 +93,7 @@ def test_what_comes_after_the_last_look_of_a_drain_is_taken_up_by_another(free):
     assert "one that runs" in free.log()
     environ = {**free.environ, hooking.LOCK: str(held)}
 
-    drain.let_go(str(free.data), str(free.state), environ, left=[])
+    drain.release(str(free.data), str(free.state), environ, left=[])
 
     assert wait_until(lambda: spool.is_empty(free.data), 30.0)
 
@@ -105,7 +105,7 @@ def test_what_a_drain_had_to_leave_starts_no_other(free):
     free.call("SessionEnd")
     environ = {**free.environ, hooking.LOCK: str(held)}
 
-    drain.let_go(str(free.data), str(free.state), environ, left=spool.waiting(free.data))
+    drain.release(str(free.data), str(free.state), environ, left=spool.waiting(free.data))
 
     assert not is_draining(free)
     assert len(spool.waiting(free.data)) == 1

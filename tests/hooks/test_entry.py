@@ -20,7 +20,9 @@ import pytest
 from warm_homes import wait_until
 
 from ragmem import client
-from ragmem.hooks import adapters, limits
+from ragmem.assistants import load_assistants
+from ragmem.assistants.assistant import BEFORE_TOOL, PROMPT, START
+from ragmem.hooks import limits
 
 SLACK = 5.0
 """Seconds beyond a deadline: starting Python takes as long as the machine is busy."""
@@ -28,13 +30,13 @@ SLACK = 5.0
 SHORT = {"RAGMEM_HOOKS_WRITE_DEADLINE_S": "0.2"}
 """The deadline of a hook that leaves an event, as it is where nobody says otherwise."""
 
-QUERIES = {adapters.START, adapters.PROMPT, adapters.BEFORE_TOOL}
+QUERIES = {START, PROMPT, BEFORE_TOOL}
 
 EVERY = [
-    (contract.name, event, what)
-    for contract in adapters.CONTRACTS.values()
-    if contract.name != "opencode"
-    for event, (what, _) in contract.events.items()
+    (assistant.name, event, what)
+    for assistant in load_assistants()
+    if assistant.name != "opencode"
+    for event, (what, _) in assistant.events.items()
 ]
 
 
@@ -234,7 +236,7 @@ def test_hooks_obey_the_settings_in_whatever_form_they_are_written(config, hooks
 def test_a_deadline_of_one_second_is_a_number_and_no_switch(said, seconds, tmp_path):
     config = tmp_path / "config.toml"
     config.write_text(f"[hooks]\nquery_deadline_s = {said}\n")
-    assert limits.read(str(config), {}).query_deadline_s == seconds
+    assert limits.read_limits(str(config), {}).query_deadline_s == seconds
     assert limits.said({"RAGMEM_HOOKS_QUERY_DEADLINE_S": said}).query_deadline_s == seconds
 
 
@@ -243,7 +245,9 @@ def test_a_deadline_of_one_second_is_a_number_and_no_switch(said, seconds, tmp_p
 )
 def test_a_switch_takes_numbers_and_words_for_on_and_off(said, on):
     assert limits.said({"RAGMEM_HOOKS_RESEARCH": said}).research is on
-    assert limits.read("/nowhere", {"RAGMEM_CHECK_ENABLED": said}).checks is (on and said in ("1", "on"))
+    assert limits.read_limits("/nowhere", {"RAGMEM_CHECK_ENABLED": said}).checks is (
+        on and said in ("1", "on")
+    )
 
 
 def test_a_home_that_cannot_be_written_disturbs_nobody(hooks):

@@ -9,7 +9,7 @@ import pytest
 
 from ragmem.domain.model import Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.domain.sessions.transcript import Act, Deed
+from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.readers.transcripts import assistant_of, drafts_of, read
 from tests.readers.transcript_files import (
     SESSION,
@@ -42,7 +42,7 @@ def test_lines_of_one_message_are_one_answer(tmp_path: Path) -> None:
     (found,) = exchanges(path, ended=True)
     assert found.asked == QUESTION
     assert found.answered == "I look.\n\nThe moon was asked twice."
-    assert Act(Deed.READ, "/srv/tide/table.py") in found.acts
+    assert Act(ActType.READ, "/srv/tide/table.py") in found.acts
     assert (found.session, found.cwd, found.branch, found.model) == (SESSION, "/srv/tide", "main", "claude-x")
     assert found.began == datetime(2026, 3, 2, 10, 1, tzinfo=UTC)
     assert found.ended == datetime(2026, 3, 2, 10, 9, tzinfo=UTC)
@@ -152,7 +152,7 @@ def test_what_was_said_meanwhile_stands_in_the_exchange(tmp_path: Path) -> None:
     queued = {"type": "queued_command", "prompt": "and mind the moon"}
     records = [asks("u1", QUESTION), says("a1", "I look."), head("x", type="attachment", attachment=queued)]
     (found,) = exchanges(write(tmp_path / "s.jsonl", records))
-    assert Act(Deed.ADDED, "and mind the moon") in found.acts
+    assert Act(ActType.ADDED, "and mind the moon") in found.acts
 
 
 def test_the_answers_to_questions_of_the_assistant_are_kept(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_the_answers_to_questions_of_the_assistant_are_kept(tmp_path: Path) -> N
     (found,) = exchanges(
         write(tmp_path / "s.jsonl", [asks("u1", QUESTION), says("a1", ask), gives("u2", result)])
     )
-    assert found.acts[-1] == Act(Deed.ADDED, result)
+    assert found.acts[-1] == Act(ActType.ADDED, result)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def test_the_answers_to_questions_of_the_assistant_are_kept(tmp_path: Path) -> N
     [
         (
             "[main 1a2b3c4] Ask the moon once\n 1 file changed",
-            Act(Deed.COMMITTED, "1a2b3c4 Ask the moon once"),
+            Act(ActType.COMMITTED, "1a2b3c4 Ask the moon once"),
         ),
-        ("", Act(Deed.RAN, "git commit -qam 'Ask the moon once'")),
+        ("", Act(ActType.RAN, "git commit -qam 'Ask the moon once'")),
     ],
 )
 def test_a_commit_is_told_by_its_hash_or_else_by_its_command(printed: str, act: Act, tmp_path: Path) -> None:
@@ -185,17 +185,17 @@ def test_a_commit_is_told_by_its_hash_or_else_by_its_command(printed: str, act: 
 @pytest.mark.parametrize(
     ("command", "deed"),
     [
-        ("cd /srv/tide && rg -n 'rm -rf' | head -5", Deed.READ),
-        ("git -C /srv/tide log --oneline", Deed.READ),
-        ("git log --oneline && git status", Deed.READ),
-        ("sed -i s/a/b/ table.py", Deed.RAN),
-        ("echo 1 > table.py", Deed.RAN),
-        ("uv run pytest -q tests", Deed.TESTED),
-        ("npm run lint", Deed.TESTED),
-        ("docker compose up -d", Deed.RAN),
+        ("cd /srv/tide && rg -n 'rm -rf' | head -5", ActType.READ),
+        ("git -C /srv/tide log --oneline", ActType.READ),
+        ("git log --oneline && git status", ActType.READ),
+        ("sed -i s/a/b/ table.py", ActType.RAN),
+        ("echo 1 > table.py", ActType.RAN),
+        ("uv run pytest -q tests", ActType.TESTED),
+        ("npm run lint", ActType.TESTED),
+        ("docker compose up -d", ActType.RAN),
     ],
 )
-def test_a_command_looks_tests_or_does(command: str, deed: Deed, tmp_path: Path) -> None:
+def test_a_command_looks_tests_or_does(command: str, deed: ActType, tmp_path: Path) -> None:
     records = [asks("u1", QUESTION), says("a1", uses("Bash", command=command))]
     (found,) = exchanges(write(tmp_path / "s.jsonl", records))
     assert [act.deed for act in found.acts] == [deed]
@@ -210,7 +210,7 @@ def test_an_edit_that_was_refused_was_not_made(tmp_path: Path) -> None:
     records = [asks("u1", QUESTION), says("a1", edit), gives("u2", refused, failed=True)]
     (found,) = exchanges(write(tmp_path / "s.jsonl", records))
     assert found.files == {}
-    assert found.acts == (Act(Deed.ADDED, "use the northern table"),)
+    assert found.acts == (Act(ActType.ADDED, "use the northern table"),)
 
 
 def test_a_line_of_a_key_is_no_line_worth_keeping(tmp_path: Path) -> None:

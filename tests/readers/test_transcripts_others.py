@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.domain.sessions.transcript import Act, Deed
+from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.readers.files import ReadError
 from ragmem.readers.transcripts import read
 from tests.readers.transcript_files import exchanges, lines_of, stamp, steps, write
@@ -95,17 +95,17 @@ def test_codex_commands_patches_and_plans_are_acts(tmp_path: Path) -> None:
     )
     (found,) = exchanges(path)
     assert [act.deed for act in found.acts] == [
-        Deed.PLANNED,
-        Deed.READ,
-        Deed.CHANGED,
-        Deed.CREATED,
-        Deed.TESTED,
-        Deed.FAILED,
-        Deed.COMMITTED,
+        ActType.PLANNED,
+        ActType.READ,
+        ActType.CHANGED,
+        ActType.CREATED,
+        ActType.TESTED,
+        ActType.FAILED,
+        ActType.COMMITTED,
     ]
     assert found.files == {"/srv/tide/a.py": 1, "b.py": 1}
     assert found.commits == ("1a2b3c4",)
-    assert Act(Deed.FAILED, "E KeyError: 'moon'") in found.acts
+    assert Act(ActType.FAILED, "E KeyError: 'moon'") in found.acts
 
 
 def test_a_codex_subagent_is_a_side_chain(tmp_path: Path) -> None:
@@ -244,5 +244,5 @@ def test_a_cursor_file_whose_name_is_no_id_is_refused(name: str, tmp_path: Path)
 
 def test_a_file_of_another_tool_is_refused_with_a_reason(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", [{"type": "session.start", "data": {"sessionId": "s"}}])
-    with pytest.raises(ReadError, match="no transcript of claude, codex, gemini, cursor"):
+    with pytest.raises(ReadError, match="no transcript of claude, codex, cursor, gemini"):
         list(read(path, redactor=DEFAULT))

@@ -41,7 +41,7 @@ class Comment:
     text: str
 
 
-def joined(comments: Iterable[Comment]) -> list[Comment]:
+def join_comments(comments: Iterable[Comment]) -> list[Comment]:
     """Return comments in order, those of `//` or `#` on successive lines as one."""
     together: list[Comment] = []
     for comment in sorted(comments, key=lambda item: item.first):

@@ -22,7 +22,7 @@ _MOST_WRAPPED = 5
 _INFERRED = frozenset({"var", "auto", "dynamic", "let"})
 
 
-def dotted(text: str) -> str:
+def dotted_name(text: str) -> str:
     """Return names with dots between them, whatever the language puts there."""
     return _SEPARATORS.sub(".", text.strip()).strip(".")
 
@@ -48,7 +48,7 @@ def bare_type(text: str) -> str:
         if not wrapped:
             break
         bare = wrapped[1]
-    return dotted(re.split(r"[<({|&\[;,=]", bare, maxsplit=1)[0].rstrip("*&?!> \t\n"))
+    return dotted_name(re.split(r"[<({|&\[;,=]", bare, maxsplit=1)[0].rstrip("*&?!> \t\n"))
 
 
 def type_stated(syntax: Syntax, stated: str, value: str) -> str:
@@ -56,11 +56,11 @@ def type_stated(syntax: Syntax, stated: str, value: str) -> str:
     if stated and (bare := bare_type(stated)) not in _INFERRED:
         return bare
     if made := _MAKING.match(value):
-        return dotted(made[1])
+        return dotted_name(made[1])
     if shared := _SHARED.match(value):
         return bare_type(shared[1])
     if (built := _BUILDING.match(value)) and built[2] in syntax.constructors:
-        return dotted(built[1])
+        return dotted_name(built[1])
     called = _CALLING.match(value)
     return f"{receiver_of(syntax, called[1])}()" if called else ""
 
@@ -72,8 +72,8 @@ def receiver_of(syntax: Syntax, text: str) -> str:
     """
     bare = text.strip().lstrip("(*&")
     if made := _MAKING.match(bare):
-        return f"={dotted(made[1])}"
-    path = dotted(bare if "(" in bare else bare.rstrip(")"))
+        return f"={dotted_name(made[1])}"
+    path = dotted_name(bare if "(" in bare else bare.rstrip(")"))
     if _PATH.match(path):
         return _named(syntax, path)
     called = _CALLING.fullmatch(bare)

@@ -4,9 +4,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import ParsedFile, Symbol, SymbolKind
-from ragmem.readers.code.comments import Comment, doc_before, joined, purpose
-from ragmem.readers.code.expressions import bare_type, dotted, without_arguments
-from ragmem.readers.code.parsing import Parsed, parsed
+from ragmem.readers.code.comments import Comment, doc_before, join_comments, purpose
+from ragmem.readers.code.expressions import bare_type, dotted_name, without_arguments
+from ragmem.readers.code.parsing import ParseResult, parse_code
 from ragmem.readers.code.references import References
 from ragmem.readers.code.scopes import OWNING, Facts, Scope
 from ragmem.readers.code.syntax import Naming, Syntax
@@ -43,7 +43,7 @@ def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFil
     """
     text = text.encode("utf-8", "replace").decode()
     source = syntax.prepared(text).encode()
-    return _Reader(path, text, source, language, syntax).read(parsed(source, syntax))
+    return _Reader(path, text, source, language, syntax).read(parse_code(source, syntax))
 
 
 class _Reader:
@@ -62,8 +62,8 @@ class _Reader:
         self.comments: list[Comment] = []
         self.ends: dict[int, Comment] = {}
 
-    def read(self, found: Parsed) -> ParsedFile:
-        events = self._ordered(found.matches)
+    def read(self, found: ParseResult) -> ParsedFile:
+        events = self._sort_symbols(found.matches)
         module = self.naming.module
         stack = [Scope(len(self.lines) * 10**9, self.naming.prefix, module, self.naming.prefix)]
         for main, node, captures in events:
@@ -91,7 +91,7 @@ class _Reader:
             problem=found.problem,
         )
 
-    def _ordered(self, matches: "list[Captures]") -> "list[tuple[str, Node, Captures]]":
+    def _sort_symbols(self, matches: "list[Captures]") -> "list[tuple[str, Node, Captures]]":
         events: dict[tuple[int, int, int, bool], tuple[str, Node, Captures]] = {}
         comments = []
         for number, captures in enumerate(matches):
@@ -106,7 +106,7 @@ class _Reader:
             key = (node.start_byte, node.end_byte, named if opening else number, opening)
             if key not in events or _RANK[main] < _RANK[events[key][0]]:
                 events[key] = (main, node, captures)
-        self.comments = joined(comments)
+        self.comments = join_comments(comments)
         self.ends = {comment.last: comment for comment in self.comments}
         defined = [event for event in events.values() if event[0] in _KINDS]
         self.references.heads = {event[2]["name"][0].start_byte for event in defined}
@@ -130,7 +130,9 @@ class _Reader:
 
     def _package(self, captures: "Captures", top: Scope) -> None:
         if not top.prefix:
-            top.prefix = top.owner = self.facts.namespace = dotted(self.references.text(captures["name"][0]))
+            top.prefix = top.owner = self.facts.namespace = dotted_name(
+                self.references.text(captures["name"][0])
+            )
 
     def _open(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
         around = stack[-1]
@@ -143,7 +145,9 @@ class _Reader:
             stack.append(Scope(node.end_byte, owner, around.symbol, owner, owner, SymbolKind.CLASS))
         elif main == "namespace":
             if captures.get("name"):
-                name = dotted(self.references.text(captures["name"][0])).replace(".", self.syntax.separator)
+                name = dotted_name(self.references.text(captures["name"][0])).replace(
+                    ".", self.syntax.separator
+                )
                 prefix = self._within(around.prefix, name)
             else:  # what it holds is seen by this file alone
                 prefix = self.naming.module

@@ -32,7 +32,7 @@ class SlowFileError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParseResult:
     """What was found in a text: the matches of the query, as captures by name.
 
     `first_code` is the line (from 0) of the first statement; `tree` keeps the nodes alive.
@@ -59,7 +59,7 @@ def grammar_module(package: str) -> ModuleType:
 
 
 @functools.lru_cache(maxsize=16)
-def _loaded(package: str, entry: str, query: str) -> "tuple[Language, Query]":
+def _load_grammar(package: str, entry: str, query: str) -> "tuple[Language, Query]":
     module = grammar_module(package)
     from tree_sitter import Language, Query  # noqa: PLC0415 - a question must not pay for it
 
@@ -67,13 +67,13 @@ def _loaded(package: str, entry: str, query: str) -> "tuple[Language, Query]":
     return language, Query(language, query)
 
 
-def parsed(source: bytes, syntax: Syntax) -> Parsed:
+def parse_code(source: bytes, syntax: Syntax) -> ParseResult:
     """Parse a text; `problem` names the lines that do not follow the grammar.
 
     Raises SlowFileError for a text that no parser gets through in LONGEST_SECONDS, SourceError without the
     extra `code`.
     """
-    grammar, query = _loaded(syntax.package, syntax.entry, syntax.query)
+    grammar, query = _load_grammar(syntax.package, syntax.entry, syntax.query)
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
 
     parser = Parser(grammar)
@@ -85,7 +85,7 @@ def parsed(source: bytes, syntax: Syntax) -> Parsed:
     first_code = next(
         (node.start_point.row for node in tree.root_node.named_children if "comment" not in node.type), 0
     )
-    return Parsed(tree, matches, first_code, problem)
+    return ParseResult(tree, matches, first_code, problem)
 
 
 def _check_time(parser: "Parser", source: bytes) -> None:

@@ -14,17 +14,8 @@ from ragmem.readers.code.parsing import LONGEST_SECONDS, SlowFileError
 from ragmem.readers.code.refusals import refusal
 from ragmem.readers.code.syntax import Syntax
 
-_SYNTAXES = {
-    "javascript": ("javascript", "JAVASCRIPT"),
-    "typescript": ("javascript", "TYPESCRIPT"),
-    "go": ("go", "GO"),
-    "rust": ("rust", "RUST"),
-    "java": ("java", "JAVA"),
-    "c": ("c", "C"),
-    "cpp": ("c", "CPP"),
-    "ruby": ("ruby", "RUBY"),
-    "csharp": ("csharp", "CSHARP"),
-}
+_MODULES = {"typescript": "javascript", "cpp": "c"}
+"""Languages that the module of another one reads; each other has a module of its own name."""
 
 
 def read_code(path: str, text: str, *, language: str | None = None) -> ParsedFile:
@@ -63,8 +54,6 @@ def unread(path: str, text: str, language: str, problem: str) -> ParsedFile:
 
 
 def _syntax(language: str, path: str) -> Syntax:
-    module, name = _SYNTAXES[language]
-    if path.endswith(".tsx"):
-        name = "TSX"
-    found: Syntax = getattr(importlib.import_module(f"ragmem.readers.code.{module}"), name)
+    module = importlib.import_module(f"ragmem.readers.code.{_MODULES.get(language, language)}")
+    found: Syntax = getattr(module, "TSX" if path.endswith(".tsx") else language.upper())
     return found

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.expressions import bare_type, dotted, receiver_of, type_stated
+from ragmem.readers.code.expressions import bare_type, dotted_name, receiver_of, type_stated
 from ragmem.readers.code.scopes import OWNING, Facts, Scope
 from ragmem.readers.code.syntax import Syntax
 
@@ -70,7 +70,7 @@ class References:
         before: re.Match[str] | None = None
         called = ""
         for found in _CALLED.finditer(text):
-            receiver, _, name = dotted(found[2]).rpartition(".")
+            receiver, _, name = dotted_name(found[2]).rpartition(".")
             on = receiver and receiver_of(self.syntax, receiver)
             if found[1]:
                 # The object is what the call before returns, where nothing else stands between.
@@ -103,7 +103,7 @@ class References:
         callee = captures["callee"][0]
         name = self.text(callee)
         if not (callee.type == "identifier" and name.endswith(("!", "?"))):  # Ruby ends names so
-            name = dotted(bare_type(name))
+            name = dotted_name(bare_type(name))
         receiver = ""
         if captures.get("receiver"):
             on = captures["receiver"][0]

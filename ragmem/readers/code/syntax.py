@@ -61,7 +61,7 @@ def _nowhere_local(_name: str, _storage: str) -> bool:
     return False
 
 
-def _as_written(text: str) -> str:
+def _source_text(text: str) -> str:
     return text
 
 
@@ -93,7 +93,7 @@ class Syntax:
     member_separator: str = "."
     is_test: Callable[[str, SymbolKind, str], bool] = _no_test
     is_local: Callable[[str, str], bool] = _nowhere_local
-    prepared: Callable[[str], str] = _as_written
+    prepared: Callable[[str], str] = _source_text
     """Makes a text readable for the grammar; every character stays where it was."""
     imports: Callable[["Captures"], Iterable[Import]] = _no_imports
     selves: frozenset[str] = field(default_factory=lambda: frozenset({"this"}))

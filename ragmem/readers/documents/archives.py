@@ -12,7 +12,7 @@ _ENCRYPTED = 0x1  # general purpose flag, bit 0 (APPNOTE 4.4.4)
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, OSError, RuntimeError)
 
 
-def opened(path: str, limits: Limits) -> zipfile.ZipFile:
+def open_archive(path: str, limits: Limits) -> zipfile.ZipFile:
     """Return the archive at `path`, after looking at what each of its members claims and truly unpacks to.
 
     Sizes in a directory of an archive may lie, so that every member is unpacked once here, a megabyte at a

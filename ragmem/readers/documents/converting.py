@@ -79,12 +79,12 @@ class Converter:
         """
         used = self._read > 0
         try:
-            return self._asked(path)
+            return self._request(path)
         except _GoneError as error:
             if used and error.out_of_memory:
                 # Perhaps what earlier files left behind took the room.
                 with suppress(_GoneError):
-                    return self._asked(path)
+                    return self._request(path)
             raise RefusedError(error.problem, hint=error.hint, costly=True) from error
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class Converter:
                 with suppress(OSError):
                     pipe.close()
 
-    def _asked(self, path: Path) -> Converted:
+    def _request(self, path: Path) -> Converted:
         if self._read >= FILES_A_PROCESS or self.peak_mb > self.memory_mb / 2:
             self.close()
         process = self._process or self._start()
@@ -117,7 +117,7 @@ class Converter:
         try:
             message = self._exchange(process, asked)
             self.peak_mb = message["peak_kb"] / 1_000
-            return wire.restored(message)
+            return wire.restore(message)
         except RefusedError:
             raise
         except _NONSENSE as error:
@@ -149,7 +149,7 @@ class Converter:
         try:
             process.stdin.write(asked)
         except BrokenPipeError as error:
-            raise self._ended(process) from error
+            raise self._end_process(process) from error
         most = wire.most_bytes(self.limits)
         received = bytearray()
         with selectors.DefaultSelector() as selector:
@@ -163,14 +163,14 @@ class Converter:
                     )
                 block = os.read(process.stdout.fileno(), _BLOCK)
                 if not block:
-                    raise self._ended(process)
+                    raise self._end_process(process)
                 received += block
                 if len(received) > most:
                     raise _GoneError("its text is longer than the limits allow")
         message: dict[str, Any] = json.loads(received[wire.LENGTH_BYTES :])
         return message
 
-    def _ended(self, process: subprocess.Popen[bytes]) -> _GoneError:
+    def _end_process(self, process: subprocess.Popen[bytes]) -> _GoneError:
         status = process.wait()
         if status == OUT_OF_MEMORY:
             return _GoneError(

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragmem.readers.documents.tables import written
+from ragmem.readers.documents.tables import write_table
 
 ROWS_PER_PART = 200  # some 20,000 characters of an ordinary sheet: what a person would still scroll through
 _DEPTH_MAX = 50  # regions within regions; no person lays out a sheet like that
@@ -97,7 +97,9 @@ def blocks(
 def pieces(block: Block, *, rows: int = ROWS_PER_PART) -> Iterator[Piece]:
     """Yield the text of a block, so many rows at a time, each with the caption and the heading again."""
     if not block.rows:
-        yield Piece(written([block.header], header=True, caption=block.caption), block.first, block.first, 1)
+        yield Piece(
+            write_table([block.header], header=True, caption=block.caption), block.first, block.first, 1
+        )
         return
     for start in range(0, len(block.rows), rows):
         some = block.rows[start : start + rows]
@@ -178,7 +180,7 @@ def _block(region: Sequence[Row], names: Mapping[tuple[int, int], str]) -> Block
     block = Block([], left, right, caption=". ".join([*captions, *named]), first=region[0][0])
     heading = _heading(rows, left, right, known=bool(named))
     if heading:
-        block.header = _joined(rows[:heading], left, right)
+        block.header = _join_rows(rows[:heading], left, right)
     block.rows = [(number, _cells(cells, left, right)) for number, cells in rows[heading:]]
     return block
 
@@ -238,7 +240,7 @@ def _is_form(rows: Sequence[Row], left: int, right: int) -> bool:
     return len(kinds) == 2 and len(set(labels)) == len(rows)
 
 
-def _joined(rows: Sequence[Row], left: int, right: int) -> list[str]:
+def _join_rows(rows: Sequence[Row], left: int, right: int) -> list[str]:
     """Return the headings of the columns; of two rows both, unless they say the same."""
     lines = [_cells(cells, left, right) for _, cells in rows]
     return [" ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*lines, strict=True)]
@@ -268,10 +270,10 @@ def _within(before: Block, block: Block, cells: list[str]) -> list[str]:
 
 def _text(block: Block, rows: Sequence[Sequence[str]]) -> str:
     if block.header:
-        return written([block.header, *rows], header=True, caption=block.caption)
+        return write_table([block.header, *rows], header=True, caption=block.caption)
     if block.left == block.right:
         return "\n\n".join(filter(None, [block.caption, "\n".join(cells[0] for cells in rows)]))
     if block.right == block.left + 1:
         told = [": ".join(filter(None, (cells[0].rstrip(" :"), cells[1]))) for cells in rows]
         return "\n\n".join(filter(None, [block.caption, "\n".join(f"- {line}" for line in told)]))
-    return written(rows, header=False, caption=block.caption)
+    return write_table(rows, header=False, caption=block.caption)

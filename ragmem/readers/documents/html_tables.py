@@ -1,6 +1,6 @@
 """Tables in a piece of HTML, as notebooks and servers that read documents write them."""
 
-from ragmem.readers.documents.tables import written
+from ragmem.readers.documents.tables import write_table
 
 
 def written_tables(html: str, *, caption: str = "") -> str:
@@ -22,7 +22,7 @@ def written_tables(html: str, *, caption: str = "") -> str:
         own = " ".join("".join(each.text_content() for each in table.iter("caption")).split())
         rows = _rows(list(table.iter("tr")))
         has_header = table.find(".//th") is not None or len(rows) > 1
-        told.append(written(rows, header=has_header, caption=caption or own))
+        told.append(write_table(rows, header=has_header, caption=caption or own))
     return "\n\n".join(filter(None, told))
 
 

@@ -42,10 +42,10 @@ def ocr(data: bytes, limits: Limits, *, seconds: float = SECONDS) -> str:
         return ""
     if done.returncode != 0:
         return ""
-    return tidied(done.stdout.decode("utf-8", "replace"))
+    return tidy_text(done.stdout.decode("utf-8", "replace"))
 
 
-def tidied(text: str) -> str:
+def tidy_text(text: str) -> str:
     """Return recognised text without the specks that are taken for signs, and without blank lines in rows."""
     lines = [" ".join(line.split()) for line in text.replace("\f", "\n").splitlines()]
     kept = [line if _WORD.search(line) else "" for line in lines]

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from ragmem.config import Settings, SourceSpec
-from ragmem.domain.injection.purity import purified_text
+from ragmem.domain.injection.purity import sanitize_text
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.model.document_place import place_metadata
 from ragmem.domain.secrets.redaction import Redactor
@@ -154,7 +154,7 @@ class Documents:
         """
         if not part.pictures:
             return part.text.strip()
-        text = purified_text(part.text, self._redactor)
+        text = sanitize_text(part.text, self._redactor)
         for picture in part.pictures:
             if picture.mark not in text:
                 continue

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 _NEEDED_COLUMNS = 2  # a single column is a list: its rows say all there is
 
 
-def written(rows: Sequence[Sequence[str]], *, header: bool = True, caption: str = "") -> str:
+def write_table(rows: Sequence[Sequence[str]], *, header: bool = True, caption: str = "") -> str:
     r"""Write the caption, the table in Markdown, and its rows as `Header: value; Header: value.` lines.
 
     `rows` may be ragged; the first is the header unless `header` is False, and then there are no row lines.

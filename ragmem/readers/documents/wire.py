@@ -22,7 +22,7 @@ def most_bytes(limits: Limits) -> int:
     return limits.characters * _ESCAPED * 2 + PICTURES_BYTES * 4 // 3 + _FRAME_BYTES
 
 
-def framed(value: dict[str, Any]) -> bytes:
+def frame(value: dict[str, Any]) -> bytes:
     """Return a message with its length in front."""
     body = json.dumps(value, separators=(",", ":")).encode("ascii")
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
@@ -32,7 +32,7 @@ def request(
     path: str, limits: Limits, *, seconds: float, memory_mb: int, pictures: bool, redactor: Redactor
 ) -> bytes:
     """Return the message that asks for one document; `pictures` only where somebody will look at them."""
-    return framed(
+    return frame(
         {
             "path": path,
             "limits": asdict(limits) | {"seconds": seconds},
@@ -59,7 +59,7 @@ def answer(converted: Converted, *, peak_kb: int) -> bytes:
         }
         for part in converted.parts
     ]
-    return framed(
+    return frame(
         {
             "parts": parts,
             "title": converted.title,
@@ -74,10 +74,10 @@ def answer(converted: Converted, *, peak_kb: int) -> bytes:
 
 def refusal(problem: str, hint: str, *, peak_kb: int) -> bytes:
     """Return the message that a document was not read."""
-    return framed({"refused": problem, "hint": hint, "peak_kb": peak_kb})
+    return frame({"refused": problem, "hint": hint, "peak_kb": peak_kb})
 
 
-def restored(message: dict[str, Any]) -> Converted:
+def restore(message: dict[str, Any]) -> Converted:
     """Return the document of a message; raises RefusedError where it is a refusal.
 
     Raises AttributeError, KeyError, TypeError or ValueError for what the reading process cannot have meant:

@@ -41,7 +41,7 @@ def main() -> int:
             confinement.confine(asked["memory_mb"])
             confined = True
         confinement.allow_seconds(asked["seconds"])
-        answers.write(_answered(asked))
+        answers.write(_answer(asked))
         answers.flush()
     return 0
 
@@ -54,11 +54,11 @@ def _next(requests: BinaryIO) -> dict[str, Any] | None:
     return asked
 
 
-def _answered(asked: dict[str, Any]) -> bytes:
+def _answer(asked: dict[str, Any]) -> bytes:
     redactor = _redactor(asked["redactor"])
     try:
         limits = Limits(**asked["limits"])
-        converted = _bounded(
+        converted = _limit_document(
             _read(asked["path"], limits), limits, pictures=asked["pictures"], redactor=redactor
         )
         return wire.answer(converted, peak_kb=confinement.peak_kb())
@@ -81,31 +81,31 @@ def _read(path: str, limits: Limits) -> Converted:
         name = module_of(path)
     except OSError as error:
         raise RefusedError((error.strerror or "it cannot be opened").lower()) from error
-    module = _imported(name)
+    module = _import_format(name)
     try:
         converted: Converted = module.read(path, limits)
     except (RefusedError, MemoryError, RecursionError):
         raise
     except ModuleNotFoundError as error:
-        raise _missing(error) from error
+        raise _missing_library(error) from error
     except Exception as error:
         # Whatever a library makes of a file that somebody has damaged, it is the file that is at fault.
         raise RefusedError(f"its content is damaged ({type(error).__name__})") from error
     return converted
 
 
-def _imported(name: str) -> Any:
+def _import_format(name: str) -> Any:
     try:
         return importlib.import_module(f"{_FORMATS}.{name}")
     except ModuleNotFoundError as error:
-        raise _missing(error) from error
+        raise _missing_library(error) from error
 
 
-def _missing(error: ModuleNotFoundError) -> RefusedError:
+def _missing_library(error: ModuleNotFoundError) -> RefusedError:
     return RefusedError(f"it needs {error.name}, which is not installed: {EXTRA}", hint=EXTRA)
 
 
-def _bounded(converted: Converted, limits: Limits, *, pictures: bool, redactor: Redactor) -> Converted:
+def _limit_document(converted: Converted, limits: Limits, *, pictures: bool, redactor: Redactor) -> Converted:
     """Return the document with clean texts, within its characters, and with pictures only where asked for.
 
     No two parts have one place: sheets of one name are told apart by a number.
@@ -128,7 +128,7 @@ def _bounded(converted: Converted, limits: Limits, *, pictures: bool, redactor: 
         cut += max(0, len(text) - left)
         whole, text = text, text[:left].rstrip()
         left -= len(text)
-        placed = _placed(part, places, redactor)
+        placed = _place_part(part, places, redactor)
         if text:
             parts.append(replace(placed, text=text, title=_line(part.title), pictures=tuple(shown)))
         elif whole:
@@ -155,7 +155,7 @@ def _bounded(converted: Converted, limits: Limits, *, pictures: bool, redactor: 
     )
 
 
-def _placed(part: Part, places: Counter[str], redactor: Redactor) -> Part:
+def _place_part(part: Part, places: Counter[str], redactor: Redactor) -> Part:
     """Return a part with a place that no part before has."""
     locator, label = (
         _line(part.locator).replace("#", "%23"),

@@ -8,7 +8,7 @@ from ragmem.readers.transcripts.tools import Call
 
 
 @dataclass
-class Begun:
+class OpenExchange:
     """What an exchange holds so far; an act and an edit each with the message that it came in."""
 
     asked: str

@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from ragmem.domain.injection.purity import purified_text
+from ragmem.domain.injection.purity import sanitize_text
 from ragmem.domain.model import digest
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.transcript import Act, Deed, Exchange
+from ragmem.domain.sessions.transcript import Act, ActType, Exchange
 from ragmem.domain.text.exchanges import BEYOND, clip
 from ragmem.readers.dates import parse_time
-from ragmem.readers.transcripts.begun import Begun
+from ragmem.readers.transcripts.begun import OpenExchange
 from ragmem.readers.transcripts.cleaning import is_command
 from ragmem.readers.transcripts.outcomes import outcome_of
 from ragmem.readers.transcripts.tools import Call
@@ -50,7 +50,7 @@ _KEPT = ("session", "agent", "cwd", "branch", "model", "entry")
 _KEY_LENGTH = 12
 
 
-class Building:
+class ExchangeBuilder:
     """What is known of a session while it is read, and the exchange that is open.
 
     Where an exchange begins, and where a part of it does, nothing but `carried` matters for what follows:
@@ -76,7 +76,7 @@ class Building:
         self._before = str(state.get("before", ""))
         self._seen: dict[str, None] = dict.fromkeys(state.get("seen", ()))
         self._repeating = bool(state.get("repeating"))
-        self._open: Begun | None = None
+        self._open: OpenExchange | None = None
         if begun := state.get("open"):
             self._reopen(begun)
 
@@ -112,12 +112,12 @@ class Building:
         carried = self._state()
         self.number += 1
         self._know(key)
-        self._open = Begun(asked, key, began=at, ended=at, position=self.position)
+        self._open = OpenExchange(asked, key, began=at, ended=at, position=self.position)
         self._open.carried = carried
 
     def add(self, text: str, *, message: str = "") -> None:
         """Keep what the person said while the assistant was at work."""
-        self._act(Act(Deed.ADDED, text), message)
+        self._act(Act(ActType.ADDED, text), message)
 
     def has_closed(self, key: str) -> bool:
         """Tell whether the question of this name belongs to an exchange that is closed."""
@@ -164,9 +164,9 @@ class Building:
         text = text.strip()
         if not text or self._open is None:
             return
-        last = [act.text for _, act in self._open.acts[-4:] if act.deed is Deed.SAID]
+        last = [act.text for _, act in self._open.acts[-4:] if act.deed is ActType.SAID]
         if _cut(text) not in last:
-            self._act(Act(Deed.SAID, text), message)
+            self._act(Act(ActType.SAID, text), message)
 
     def call(self, call: Call, name: str = "", *, message: str = "") -> None:
         """Keep the call of a tool, whose result may follow under this name."""
@@ -175,7 +175,7 @@ class Building:
             return
         for act in call.acts:
             # A list of things to do is written anew each time that one of them is done.
-            if act.deed is not Deed.PLANNED or all(act != known for _, known in now.acts):
+            if act.deed is not ActType.PLANNED or all(act != known for _, known in now.acts):
                 self._act(act, message)
         for path in call.files:
             if (message, path) in now.edits or len(now.edits) < MOST_EDITS:
@@ -256,7 +256,7 @@ class Building:
         return orjson.dumps({name: value for name, value in state.items() if value}).decode()
 
     def _reopen(self, begun: Mapping[str, Any], carried: str = "") -> None:
-        self._open = Begun(
+        self._open = OpenExchange(
             str(begun["asked"]), str(begun["key"]), part=int(begun["part"]), position=self.position
         )
         self._open.messages = set(begun.get("messages", ()))
@@ -278,7 +278,7 @@ class Building:
             while len(self._seen) > MOST_SEEN:
                 del self._seen[next(iter(self._seen))]
 
-    def _said_before(self, now: Begun, asked: str) -> bool:
+    def _said_before(self, now: OpenExchange, asked: str) -> bool:
         return not now.acts and asked in (now.asked, *now.asked.split("\n\n"))
 
     def _act(self, act: Act, message: str) -> None:
@@ -289,7 +289,7 @@ class Building:
         self._open.acts.append((message, act))
         self._open.size += len(act.text) + LEAST
 
-    def _exchange(self, now: Begun, *, finished: bool) -> Exchange:
+    def _exchange(self, now: OpenExchange, *, finished: bool) -> Exchange:
         return Exchange(
             session=self.session,
             number=self.number,
@@ -324,4 +324,4 @@ def _cut(text: str) -> str:
 
 def _beginning(asked: str, most: int, redactor: Redactor) -> str:
     """Return how a question begins, purified, for it is written down beside the position."""
-    return clip(purified_text(asked[: 4 * most + BEYOND], redactor), most, redactor)
+    return clip(sanitize_text(asked[: 4 * most + BEYOND], redactor), most, redactor)

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ragmem.readers.transcripts.building import Building
-from ragmem.readers.transcripts.cleaning import INTERRUPTED, asked_in
+from ragmem.readers.transcripts.building import ExchangeBuilder
+from ragmem.readers.transcripts.cleaning import INTERRUPTED, user_text
+from ragmem.readers.transcripts.format import REACH, Format
 from ragmem.readers.transcripts.records import texts_of, word
 from ragmem.readers.transcripts.tools import call_of
 
@@ -30,7 +31,7 @@ _FOR_NOBODY = frozenset(("No response requested.", "(no content)"))
 class Claude:
     """Takes the records of a Claude Code session; those of subagents only when they are asked for."""
 
-    def __init__(self, building: Building, path: Path, *, sidechains: bool) -> None:
+    def __init__(self, building: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
         self._building = building
         self._sidechains = sidechains
         self._subagent = path.stem.removeprefix("agent-") if "subagents" in path.parts else ""
@@ -59,7 +60,7 @@ class Claude:
         if sort == "pr-link":
             building.link(word(record, "prUrl"))
         elif sort == "attachment":
-            self._attached(record)
+            self._take_attachment(record)
         elif sort not in {"user", "assistant"}:
             if sort in LEFT_OUT:
                 building.left_out[sort] += 1
@@ -103,7 +104,7 @@ class Claude:
         text = texts_of(content, TEXT)
         if INTERRUPTED in text[:200]:
             building.interrupt()
-        if asked := asked_in(text) if text else "":
+        if asked := user_text(text) if text else "":
             building.ask(asked, key=str(record.get("uuid", "")), at=record.get("timestamp"))
         self._heads(record)
         building.touch(record.get("timestamp"))
@@ -130,11 +131,11 @@ class Claude:
                 call = call_of(str(block.get("name", "")), block.get("input"), building.redactor)
                 building.call(call, str(block.get("id", "")), message=own)
 
-    def _attached(self, record: Mapping[str, Any]) -> None:
+    def _take_attachment(self, record: Mapping[str, Any]) -> None:
         attachment = record.get("attachment")
         said = ""
         if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
-            said = asked_in(texts_of(attachment.get("prompt"), TEXT))
+            said = user_text(texts_of(attachment.get("prompt"), TEXT))
         if said and not self._left_out(record):
             self._building.add(said, message=str(record.get("uuid", "")))
         else:
@@ -155,3 +156,38 @@ def result_text(block: Mapping[str, Any]) -> str:
     """Return the text of a tool's result; pictures have none."""
     content = block.get("content")
     return content if isinstance(content, str) else texts_of(content, TEXT)
+
+
+_TYPES = frozenset(("user", "assistant", "system"))
+_OWN_TYPES = frozenset(
+    ("file-history-snapshot", "queue-operation", "last-prompt", "permission-mode", "summary")
+)
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    sort = word(record, "type")
+    if "uuid" in record and ("sessionId" in record or "session_id" in record):
+        return "parentUuid" in record or (sort in _TYPES and isinstance(record.get("message"), dict))
+    return sort == "file-history-snapshot" and "snapshot" in record
+
+
+def _may_be_record(record: dict[str, Any]) -> bool:
+    sort = word(record, "type")
+    is_message = isinstance(record.get("message"), dict) and "data" not in record
+    return sort in _OWN_TYPES or (sort in _TYPES and is_message)
+
+
+def _is_foreign(record: dict[str, Any]) -> bool:
+    """Tell whether a record is of Qwen Code, which writes Gemini's messages into Claude Code's records."""
+    message = record.get("message")
+    return "systemPayload" in record or (isinstance(message, dict) and "parts" in message)
+
+
+def _is_torn(head: bytes) -> bool:
+    flat = head[:REACH]
+    return all(name in flat for name in (b'"parentUuid":', b'"sessionId":', b'"message":{')) and (
+        b'"parts":' not in flat
+    )
+
+
+FORMAT = Format(Claude, _is_record, _may_be_record, _is_foreign, _is_torn)

@@ -50,7 +50,7 @@ _REQUEST = re.compile(
 INTERRUPTED = "[Request interrupted by user"
 
 
-def asked_in(text: str) -> str:
+def user_text(text: str) -> str:
     """Return what a person wrote of a message; empty where nobody wrote any of it.
 
     A command of the assistant's is `/name arguments`; its output, reminders, notifications, context of the

@@ -8,8 +8,9 @@ from typing import Any
 import orjson
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.readers.transcripts.building import Building
-from ragmem.readers.transcripts.cleaning import asked_in
+from ragmem.readers.transcripts.building import ExchangeBuilder
+from ragmem.readers.transcripts.cleaning import user_text
+from ragmem.readers.transcripts.format import REACH, Format
 from ragmem.readers.transcripts.records import texts_of, word
 from ragmem.readers.transcripts.tools import Call, call_of, script
 
@@ -32,21 +33,21 @@ _TEXT = ("input_text", "output_text", "text", "Text")
 _BARE = frozenset("message function_call function_call_output reasoning local_shell_call".split())
 _PASSED_OVER = LEFT_OUT - {"agent_message"}
 _PAYLOAD = re.compile(rb'"type":"(event_msg|response_item)","payload":\{"type":"(\w{1,60})"')
-_REACH = 300
+_LINE_REACH = 300
 _SCRIPTS = re.compile(r"(?:^|\.)exec$")
 
 
 class Codex:
     """Takes the records of a Codex session; those of a subagent only when they are asked for."""
 
-    def __init__(self, building: Building, path: Path, *, sidechains: bool) -> None:
+    def __init__(self, building: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
         self._building = building
         self._sidechains = sidechains
         self._path = path
 
     def passes_over(self, line: bytes) -> bool:
         """Tell by a line's beginning that it holds nothing; it is counted then, and need not be parsed."""
-        found = _PAYLOAD.search(line, 0, _REACH)
+        found = _PAYLOAD.search(line, 0, _LINE_REACH)
         if found is None or (sort := found[2].decode()) not in _PASSED_OVER:
             return False
         self._building.left_out[sort] += 1
@@ -64,7 +65,7 @@ class Codex:
             self._unknown(name, known=name != sort)
             return
         if sort == "session_meta":
-            self._begun(payload)
+            self._start_session(payload)
         elif building.flags.get("side") and not self._sidechains:
             building.left_out["side chain"] += 1
         elif sort == "turn_context":
@@ -76,7 +77,7 @@ class Codex:
         else:
             self._unknown(sort, known=sort in LEFT_OUT)
 
-    def _begun(self, payload: Mapping[str, Any]) -> None:
+    def _start_session(self, payload: Mapping[str, Any]) -> None:
         building = self._building
         if building.session:
             # A fork repeats the beginning of the session that it comes from behind its own.
@@ -111,7 +112,7 @@ class Codex:
             said = payload.get("message")
         if sort == "user_message" and isinstance(said, str):
             building.flags["events"] = True
-            building.ask(asked_in(said), at=at)
+            building.ask(user_text(said), at=at)
         elif sort == "agent_message" and isinstance(said, str):
             building.say(said)
         elif sort == "turn_aborted":
@@ -148,7 +149,7 @@ class Codex:
         if role == "assistant":
             building.say(said)
         elif role == "user" and not building.flags.get("events"):
-            building.ask(asked_in(said), at=at)
+            building.ask(user_text(said), at=at)
         else:
             building.left_out["message for the model"] += 1
 
@@ -205,3 +206,25 @@ def _review(review: Any) -> str:
         if isinstance(item, dict)
     ]
     return "\n".join((str(review.get("overall_explanation") or ""), *findings)).strip()
+
+
+_TYPES = frozenset(("session_meta", "turn_context", "event_msg", "response_item", "compacted"))
+_BARE_TEXT = frozenset(("input_text", "output_text"))
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    sort = word(record, "type")
+    if sort in _TYPES and isinstance(record.get("payload"), dict):
+        return True
+    # Files from before September 2025 have the payloads alone.
+    content = record.get("content")
+    first = content[0] if isinstance(content, list) and content else None
+    return sort == "message" and isinstance(first, dict) and word(first, "type") in _BARE_TEXT
+
+
+def _is_torn(head: bytes) -> bool:
+    flat = head[:REACH]
+    return b'"payload":' in flat and any(b'"type":"%b"' % name.encode() in flat for name in _TYPES)
+
+
+FORMAT = Format(Codex, _is_record, is_torn=_is_torn)

@@ -7,8 +7,9 @@ from typing import Any
 
 from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.slugs import resolve_slug
-from ragmem.readers.transcripts.building import MAX_NAME, Building
-from ragmem.readers.transcripts.cleaning import asked_in
+from ragmem.readers.transcripts.building import MAX_NAME, ExchangeBuilder
+from ragmem.readers.transcripts.cleaning import user_text
+from ragmem.readers.transcripts.format import Format
 from ragmem.readers.transcripts.records import texts_of, word
 from ragmem.readers.transcripts.tools import call_of
 
@@ -27,7 +28,7 @@ class Cursor:
     Raises ReadError for a file whose name is no id of a session: ids come from outside and lead to paths.
     """
 
-    def __init__(self, building: Building, path: Path, *, sidechains: bool) -> None:
+    def __init__(self, building: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
         if not _NAME.fullmatch(path.stem):
             raise ReadError(path, Reason.NAME, "its name is no id of a session")
         self._building = building
@@ -74,7 +75,7 @@ class Cursor:
         text = texts_of(content, _TEXT)
         # What stands around the question is context that the editor adds.
         asked = "\n\n".join(found.strip() for found in _QUERY.findall(text)) or text
-        building.ask(asked_in(asked))
+        building.ask(user_text(asked))
 
     def _assistant(self, content: Any) -> None:
         building = self._building
@@ -102,3 +103,19 @@ def _folder_of(path: Path) -> str:
     slug = parts[parts.index("agent-transcripts") - 1]
     folder = resolve_slug(f"-{slug.lstrip('-')}", home)
     return str(folder) if folder else ""
+
+
+_TORN = re.compile(rb'\{"role":"(?:user|assistant)","message":\{"content":')
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    message = record.get("message")
+    spoken = word(record, "role") in {"user", "assistant"} and "type" not in record and "uuid" not in record
+    return spoken and isinstance(message, dict) and "content" in message
+
+
+def _is_torn(head: bytes) -> bool:
+    return _TORN.match(head) is not None
+
+
+FORMAT = Format(Cursor, _is_record, is_torn=_is_torn)

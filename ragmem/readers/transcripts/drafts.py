@@ -10,12 +10,12 @@ from ragmem.domain.classification.signal import is_greeting
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.phases import phases_of, text_of, title_of
-from ragmem.domain.sessions.transcript import SOURCE, Deed, Exchange
+from ragmem.domain.sessions.transcript import SOURCE, ActType, Exchange
 from ragmem.readers.files import show
 from ragmem.readers.transcripts.cleaning import is_command
 
 MAX_TITLE = 120
-_WORDS = frozenset((Deed.SAID, Deed.ADDED, Deed.PLANNED))
+_WORDS = frozenset((ActType.SAID, ActType.ADDED, ActType.PLANNED))
 MIN_ANSWER = 200
 """Characters of an answer to a greeting from which on it says something."""
 
@@ -59,22 +59,22 @@ def drafts_of(
 
 def holds_something(exchange: Exchange) -> bool:
     """Tell whether anything came of a question: words for an answer, an edit, a commit."""
-    if is_command(exchange.asked) and not _worked(exchange):
+    if is_command(exchange.asked) and not _edit_counts(exchange):
         return False
-    if is_greeting(exchange.asked) and len(exchange.answered) <= MIN_ANSWER and not _worked(exchange):
+    if is_greeting(exchange.asked) and len(exchange.answered) <= MIN_ANSWER and not _edit_counts(exchange):
         return False
     if _is_for_a_program(exchange):
         return False
     return bool(exchange.files or exchange.commits) or any(act.deed in _WORDS for act in exchange.acts)
 
 
-def _worked(exchange: Exchange) -> bool:
-    return any(act.deed is not Deed.SAID for act in exchange.acts)
+def _edit_counts(exchange: Exchange) -> bool:
+    return any(act.deed is not ActType.SAID for act in exchange.acts)
 
 
 def _is_for_a_program(exchange: Exchange) -> bool:
     """Tell whether a program asked for words alone: its prompts hold texts, its answers are for parsing."""
-    if _worked(exchange):
+    if _edit_counts(exchange):
         return False
     if exchange.entry.startswith("sdk") and len(exchange.asked) > MOST_TYPED:
         return True

@@ -9,8 +9,9 @@ from typing import Any
 import orjson
 
 from ragmem.readers.files import ReadError, Reason
-from ragmem.readers.transcripts.building import Building
-from ragmem.readers.transcripts.cleaning import asked_in
+from ragmem.readers.transcripts.building import ExchangeBuilder
+from ragmem.readers.transcripts.cleaning import user_text
+from ragmem.readers.transcripts.format import Format
 from ragmem.readers.transcripts.records import parse, texts_of, word
 from ragmem.readers.transcripts.tools import call_of
 
@@ -33,7 +34,7 @@ _FOLDER = re.compile(
 class Gemini:
     """Takes the records of a Gemini session; those of a subagent only when they are asked for."""
 
-    def __init__(self, building: Building, path: Path, *, sidechains: bool) -> None:
+    def __init__(self, building: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
         self._building = building
         self._sidechains = sidechains
         building.session = building.session or path.stem
@@ -61,8 +62,8 @@ class Gemini:
         else:
             self._message(record)
 
-    def messages(self, document: Mapping[str, Any]) -> Iterator[None]:
-        """Take the messages of a document one by one."""
+    def take_messages(self, document: Mapping[str, Any]) -> Iterator[None]:
+        """Take the messages of a document one by one; yield after each."""
         self._heads(document)
         messages = document.get("messages")
         for message in messages if isinstance(messages, list) else ():
@@ -104,7 +105,7 @@ class Gemini:
             said = texts_of(message.get("content", message.get("parts")), _TEXT)
             if not building.cwd and (found := _FOLDER.search(said[:_CONTEXT])):
                 building.cwd = found[1].strip()
-            building.ask(asked_in(said), key=own, at=message.get("timestamp"))
+            building.ask(user_text(said), key=own, at=message.get("timestamp"))
         elif sort in _REPLIES:
             if not own or building.renew(own):
                 self._reply(message, own)
@@ -131,7 +132,7 @@ class Gemini:
             building.touch(made.get("timestamp"))
 
 
-def document_in(path: Path) -> Mapping[str, Any] | None:
+def _document_in(path: Path) -> Mapping[str, Any] | None:
     """Return the document that a file of an older version is; None for one that is broken or half written.
 
     Raises ReadError for one that is too large to be held.
@@ -147,8 +148,7 @@ def document_in(path: Path) -> Mapping[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def is_document(path: Path, head: bytes) -> bool:
-    """Tell whether a file is one document and not lines."""
+def _is_document(path: Path, head: bytes) -> bool:
     first, _, rest = head.lstrip().partition(b"\n")
     try:
         record = parse(first)
@@ -196,3 +196,36 @@ def _beginning(path: Path) -> bytes:
             return file.read(_MAX_NOTED)
     except OSError:
         return b""
+
+
+def _read_document(reader: Gemini, path: Path) -> Iterator[None] | None:
+    document = _document_in(path)
+    return None if document is None else reader.take_messages(document)
+
+
+_TYPES = frozenset(("user", "gemini", "info", "error", "warning"))
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    sort = word(record, "type")
+    if "sessionId" in record and (sort == "session_metadata" or "projectHash" in record):
+        return True
+    return sort == "gemini" and "id" in record and ("content" in record or "toolCalls" in record)
+
+
+def _may_be_record(record: dict[str, Any]) -> bool:
+    return word(record, "type") in _TYPES and "content" in record and "id" in record
+
+
+def _is_torn(head: bytes) -> bool:
+    return b'"projectHash"' in head and b'"messages"' in head and b'"sessionId"' in head
+
+
+FORMAT = Format(
+    Gemini,
+    _is_record,
+    _may_be_record,
+    is_torn=_is_torn,
+    is_document=_is_document,
+    read_document=_read_document,
+)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragmem.domain.injection.framing import FRAME_TAG
-from ragmem.domain.injection.purity import purified_text
+from ragmem.domain.injection.purity import sanitize_text
 from ragmem.domain.secrets.commands import prints_secret
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.transcript import Act, Deed
+from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.domain.text.exchanges import BEYOND, clip
 from ragmem.readers.transcripts.tools import Call
 
@@ -86,12 +86,12 @@ class Outcome:
 def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redactor) -> Outcome:
     """Return what the result of a call tells that is worth remembering."""
     if call.asks:
-        said = clip(purified_text(text[: LOOKED_AT + BEYOND], redactor), MAX_ANSWER, redactor)
-        return Outcome((Act(Deed.ADDED, said),) if said and not failed else ())
+        said = clip(sanitize_text(text[: LOOKED_AT + BEYOND], redactor), MAX_ANSWER, redactor)
+        return Outcome((Act(ActType.ADDED, said),) if said and not failed else ())
     if failed and _REJECTED.search(text[:_EXIT_REACH]):
         found = _SAID.search(text[:LOOKED_AT])
         said = _NOTE.sub("", found["said"]).strip() if found else ""
-        return Outcome((Act(Deed.ADDED, said),) if said else (), undone=True)
+        return Outcome((Act(ActType.ADDED, said),) if said else (), undone=True)
     if not call.runs:
         return Outcome(undone=failed and bool(call.files))
     code = _exit_code(text)
@@ -104,17 +104,19 @@ def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redacto
     if call.commits:
         for made in _COMMITTED.finditer(text):
             commits.append(made["hash"])
-            acts.append(Act(Deed.COMMITTED, f"{made['hash'][:12]} {_kept(made['subject'], redactor)}"))
+            acts.append(
+                Act(ActType.COMMITTED, f"{made['hash'][:12]} {_summary_lines(made['subject'], redactor)}")
+            )
     pulls = tuple(dict.fromkeys(_PULL.findall(text))) if call.pulls else ()
-    acts.extend(Act(Deed.REPORTED, address) for address in pulls)
+    acts.extend(Act(ActType.REPORTED, address) for address in pulls)
     sums = [found.group().strip("= ") for found in _SUM.finditer(text)] if call.tests else []
     bad = [line for line in dict.fromkeys(sums) if _BAD_SUM.search(line)]
-    told = [_kept(line, redactor) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
-    acts.extend(Act(Deed.REPORTED, line) for line in dict.fromkeys(told))
+    told = [_summary_lines(line, redactor) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
+    acts.extend(Act(ActType.REPORTED, line) for line in dict.fromkeys(told))
     if broken or bad:
-        acts.extend(Act(Deed.FAILED, line) for line in _errors(text, call, redactor) if line not in told)
+        acts.extend(Act(ActType.FAILED, line) for line in _errors(text, call, redactor) if line not in told)
     # A commit that its result names needs no command.
-    named = bool(commits) and all(act.deed is Deed.RAN for act in call.acts)
+    named = bool(commits) and all(act.deed is ActType.RAN for act in call.acts)
     return Outcome(tuple(acts), tuple(commits), pulls, undone=named)
 
 
@@ -124,7 +126,7 @@ def _ends_of(text: str, redactor: Redactor) -> str:
         text = f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
     lowered = text.lower()
     if any(mark in lowered for mark in _BLOCKS):
-        text = purified_text(text, redactor)
+        text = sanitize_text(text, redactor)
     return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
@@ -149,14 +151,19 @@ def _errors(text: str, call: Call, redactor: Redactor) -> list[str]:
     if named or any(prints_secret(act.text) for act in call.acts):
         return named
     # A line of a key, or of a manifest, tells by itself of no secret: what stands before it has to.
-    rest = purified_text(text[-LOOKED_AT:], redactor).splitlines()[-20:]
+    rest = sanitize_text(text[-LOOKED_AT:], redactor).splitlines()[-20:]
     return next(
-        ([_kept(line, redactor)] for line in reversed(rest) if line.strip() and not _NOISE.match(line)), []
+        (
+            [_summary_lines(line, redactor)]
+            for line in reversed(rest)
+            if line.strip() and not _NOISE.match(line)
+        ),
+        [],
     )
 
 
-def _kept(line: str, redactor: Redactor) -> str:
-    return clip(purified_text(line[: 4 * MAX_LINE + BEYOND], redactor), MAX_LINE, redactor)
+def _summary_lines(line: str, redactor: Redactor) -> str:
+    return clip(sanitize_text(line[: 4 * MAX_LINE + BEYOND], redactor), MAX_LINE, redactor)
 
 
 def _places(text: str, word: str) -> Iterator[int]:
@@ -175,4 +182,4 @@ def _line(text: str, at: int, redactor: Redactor) -> str:
     """Return the line around a place, in short; nothing for one that says that there is no error."""
     end = text.find("\n", at)
     line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)]
-    return "" if _NOISE.match(line) or _NONE.search(line[:MAX_LINE]) else _kept(line, redactor)
+    return "" if _NOISE.match(line) or _NONE.search(line[:MAX_LINE]) else _summary_lines(line, redactor)

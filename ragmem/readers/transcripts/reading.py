@@ -1,21 +1,17 @@
 """A transcript is read record by record from where it was left, and handed on exchange by exchange."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
 
 import orjson
 
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Exchange
 from ragmem.readers.files import ReadError, Reason
-from ragmem.readers.transcripts.building import Building
-from ragmem.readers.transcripts.claude import Claude
-from ragmem.readers.transcripts.codex import Codex
-from ragmem.readers.transcripts.cursor import Cursor
-from ragmem.readers.transcripts.detecting import ASSISTANTS, assistant_of
-from ragmem.readers.transcripts.gemini import Gemini, document_in, is_document
+from ragmem.readers.transcripts.building import ExchangeBuilder
+from ragmem.readers.transcripts.detecting import ASSISTANTS, assistant_of, find_session_format
+from ragmem.readers.transcripts.format import Format, RecordReader
 from ragmem.readers.transcripts.lines import lines
 from ragmem.readers.transcripts.records import parse
 
@@ -42,22 +38,6 @@ class Step:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-class _Taker(Protocol):
-    def passes_over(self, line: bytes, /) -> bool:
-        """Tell whether a line need not be parsed; it was counted then."""
-
-    def take(self, record: Mapping[str, Any]) -> None:
-        """Take the next record of a transcript."""
-
-
-_TAKERS: Mapping[str, Callable[..., _Taker]] = {
-    "claude": Claude,
-    "codex": Codex,
-    "gemini": Gemini,
-    "cursor": Cursor,
-}
-
-
 def read(
     path: Path,
     assistant: str = "",
@@ -74,7 +54,7 @@ def read(
     none. With `ended` that one counts as finished, and a last line without an end is read as well. Records of
     subagents are left out unless `sidechains` asks for them. Broken lines and unknown records are counted.
     Memory does not grow with the file. Raises ReadError for a file that is not there, cannot be read, or is
-    no transcript of the four assistants.
+    no transcript of an assistant that is known.
     """
     try:
         with path.open("rb") as file:
@@ -82,16 +62,18 @@ def read(
             name = assistant or assistant_of(path, head) or ""
             if name not in ASSISTANTS:
                 raise ReadError(path, Reason.FORMAT, "it is no transcript of " + ", ".join(ASSISTANTS))
-            if name == "gemini" and is_document(path, head):
-                yield from _document(path, ended=ended, sidechains=sidechains, redactor=redactor)
+            known = find_session_format(name)
+            if known.is_document(path, head):
+                building = ExchangeBuilder(name, redactor=redactor)
+                yield from _document(path, known, building, ended=ended, sidechains=sidechains)
                 return
-            building = Building(name, carried or "", position, redactor=redactor)
-            taker = _TAKERS[name](building, path, sidechains=sidechains)
+            building = ExchangeBuilder(name, carried or "", position, redactor=redactor)
+            reader = known.reader(building, path, sidechains=sidechains)
             for line, after in lines(file, position, torn=ended):
-                _take(line, taker, building)
-                yield from _closed(building)
+                _take(line, reader, building)
+                yield from _closed_steps(building)
                 building.close_part(after)
-                yield from _closed(building)
+                yield from _closed_steps(building)
                 position = after
                 building.begin_record(after)
     except OSError as error:
@@ -100,30 +82,30 @@ def read(
     yield _step(building.left(ended=ended), building, position)
 
 
-def _document(path: Path, *, ended: bool, sidechains: bool, redactor: Redactor) -> Iterator[Step]:
+def _document(
+    path: Path, known: Format, building: ExchangeBuilder, *, ended: bool, sidechains: bool
+) -> Iterator[Step]:
     """Yield the exchanges of a document, which is written anew each time and so read from its beginning."""
-    building = Building("gemini", redactor=redactor)
-    document = document_in(path)
-    if document is None:
+    messages = known.read_document(known.reader(building, path, sidechains=sidechains), path)
+    if messages is None:
         building.problems["broken document"] += 1
-    else:
-        for _ in Gemini(building, path, sidechains=sidechains).messages(document):
-            yield from _anew(building)
-            building.close_part(0)
-            yield from _anew(building)
+    for _ in messages or ():
+        yield from _restart(building)
+        building.close_part(0)
+        yield from _restart(building)
     yield replace(_step(building.left(ended=ended), building, 0), position=0, carried="")
 
 
-def _anew(building: Building) -> Iterator[Step]:
-    for step in _closed(building):
+def _restart(building: ExchangeBuilder) -> Iterator[Step]:
+    for step in _closed_steps(building):
         yield replace(step, position=0, carried="")
 
 
-def _take(line: bytes | None, taker: _Taker, building: Building) -> None:
+def _take(line: bytes | None, reader: RecordReader, building: ExchangeBuilder) -> None:
     if line is None:
         building.problems["line too long"] += 1
         return
-    if not line.strip() or taker.passes_over(line):
+    if not line.strip() or reader.passes_over(line):
         return
     try:
         record = parse(line)
@@ -131,17 +113,17 @@ def _take(line: bytes | None, taker: _Taker, building: Building) -> None:
         building.problems["broken line"] += 1
         return
     if isinstance(record, dict):
-        taker.take(record)
+        reader.take(record)
     else:
         building.problems["broken line"] += 1
 
 
-def _closed(building: Building) -> Iterator[Step]:
+def _closed_steps(building: ExchangeBuilder) -> Iterator[Step]:
     if building.closed is not None:
         yield _step(building.take_closed(), building, building.position)
 
 
-def _step(exchange: Exchange | None, building: Building, position: int) -> Step:
+def _step(exchange: Exchange | None, building: ExchangeBuilder, position: int) -> Step:
     where, carried = building.resume_from(position)
     problems, left_out = dict(building.problems), dict(building.left_out)
     building.problems.clear()

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragmem.domain.injection.purity import purified_text
+from ragmem.domain.injection.purity import sanitize_text
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.transcript import Act, Deed
+from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.domain.text.exchanges import BEYOND, clip
 
 MAX_LINE = 160
@@ -78,10 +78,10 @@ _COMMANDS = ("command", "cmd", "script", "CommandLine")
 _TASKS = ("description", "title", "objective", "message", "prompt", "task")
 
 _LINES = {
-    "read": (Deed.READ, _PATHS),
-    "listed": (Deed.READ, _FOLDERS),
-    "searched": (Deed.SEARCHED, _QUERIES),
-    "delegated": (Deed.DELEGATED, _TASKS),
+    "read": (ActType.READ, _PATHS),
+    "listed": (ActType.READ, _FOLDERS),
+    "searched": (ActType.SEARCHED, _QUERIES),
+    "delegated": (ActType.DELEGATED, _TASKS),
 }
 
 _PATCHED = re.compile(
@@ -152,17 +152,17 @@ def call_of(name: str, arguments: Any, redactor: Redactor) -> Call:
     given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
     if sort in _LINES:
         deed, names = _LINES[sort]
-        return _told(deed, _first(given, names, redactor=redactor))
+        return _describe_call(deed, _first(given, names, redactor=redactor))
     if sort in {"changed", "created", "removed"}:
         return _edit(sort, given, arguments, redactor=redactor)
     if sort == "ran":
         return run(_command(given, arguments), redactor=redactor)
     if sort == "planned":
-        return Call(tuple(Act(Deed.PLANNED, text) for text in _plan(given, redactor=redactor)))
+        return Call(tuple(Act(ActType.PLANNED, text) for text in _plan(given, redactor=redactor)))
     if sort in {"quiet", "asking"}:
         return Call(asks=sort == "asking")
     said = next((value for value in given.values() if isinstance(value, str) and value.strip()), "")
-    return _told(Deed.RAN, f"{plain} {said}".strip()) if plain else NOTHING
+    return _describe_call(ActType.RAN, f"{plain} {said}".strip()) if plain else NOTHING
 
 
 def run(command: str, redactor: Redactor) -> Call:
@@ -178,12 +178,12 @@ def run(command: str, redactor: Redactor) -> Call:
     else:
         # Only its beginning is kept, and a line of a key tells by itself of no secret.
         kept = command[: 4 * MAX_LINE + BEYOND]
-        shown = clip(purified_text(kept, redactor=redactor) if more else kept, MAX_LINE, redactor=redactor)
+        shown = clip(sanitize_text(kept, redactor=redactor) if more else kept, MAX_LINE, redactor=redactor)
     if _looks(command):
-        return Call((Act(Deed.READ, f"`{shown}`"),))
+        return Call((Act(ActType.READ, f"`{shown}`"),))
     tests = bool(_TESTS.search(command[:4000]))
     commits = bool(_COMMITS.search(command[:4000]))
-    deed = Deed.TESTED if tests else Deed.RAN
+    deed = ActType.TESTED if tests else ActType.RAN
     pulls = bool(_PULLS.search(command[:4000]))
     acts = (Act(deed, shown),)
     return Call(acts, runs=True, tests=tests, commits=commits, pulls=pulls)
@@ -194,14 +194,14 @@ def patch(text: str) -> Call:
     acts, files = [], []
     for found in _PATCHED.finditer(text):
         path = (found[2] or found[3]).strip()
-        acts.append(Act(Deed.CREATED if found[1] == "Add" else Deed.CHANGED, path))
+        acts.append(Act(ActType.CREATED if found[1] == "Add" else ActType.CHANGED, path))
         files.append(path)
     return Call(tuple(acts), tuple(files))
 
 
 def script(source: str, redactor: Redactor) -> Call:
     """Return what a script that calls tools comes to: its commands and its patches."""
-    calls = [run(_unquoted(found[1]), redactor=redactor) for found in _SCRIPTED.finditer(source[:MAX_SCRIPT])]
+    calls = [run(_unquote(found[1]), redactor=redactor) for found in _SCRIPTED.finditer(source[:MAX_SCRIPT])]
     if "*** Begin Patch" in source:
         calls.append(patch(source.replace("\\n", "\n")))
     return Call(
@@ -214,7 +214,7 @@ def script(source: str, redactor: Redactor) -> Call:
     )
 
 
-def _unquoted(written: str) -> str:
+def _unquote(written: str) -> str:
     """Return a command of a script without the marks of its language."""
     return " ".join(_QUOTES.sub("", written).split()) if written.startswith("[") else _QUOTES.sub("", written)
 
@@ -230,10 +230,10 @@ def _edit(sort: str, given: Mapping[str, Any], arguments: Any, redactor: Redacto
     path = _first(given, _PATHS, whole=True, redactor=redactor)
     if not path or "\n" in path:
         return NOTHING
-    return Call((Act(Deed.CREATED if sort == "created" else Deed.CHANGED, path),), (path,))
+    return Call((Act(ActType.CREATED if sort == "created" else ActType.CHANGED, path),), (path,))
 
 
-def _told(deed: Deed, text: str) -> Call:
+def _describe_call(deed: ActType, text: str) -> Call:
     return Call((Act(deed, text),)) if text else NOTHING
 
 

@@ -37,8 +37,8 @@ UMask=0077"""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be started: this interpreter's ragmem with these options, in this environment."""
+class ServiceOptions:
+    """The command to start: the ragmem of this interpreter, its options and environment."""
 
     python: str
     options: Sequence[str]
@@ -74,12 +74,14 @@ def environment_for(environ: Mapping[str, str], *, home: Path, cwd: Path) -> tup
     return kept, sorted(name for name in environ if name.startswith("RAGMEM_") and name not in kept)
 
 
-def service_for(platform: str, wish: Wish, *, home: Path, environ: Mapping[str, str], user: int) -> Service:
+def service_for(
+    platform: str, wish: ServiceOptions, *, home: Path, environ: Mapping[str, str], user: int
+) -> Service:
     """Return the service for a platform (`sys.platform`); raises UsageError for one that has none."""
     if platform == "darwin":
-        return _agent(wish, home=home, user=user)
+        return _launchd_agent(wish, home=home, user=user)
     if platform.startswith("linux"):
-        return _unit(wish, home=home, environ=environ)
+        return _systemd_unit(wish, home=home, environ=environ)
     raise UsageError(
         f'nothing on "{platform}" starts services that ragmem knows of',
         hint="let your system run `ragmem serve` at login",
@@ -161,7 +163,7 @@ def require_ours(service: Service) -> bool:
     return True
 
 
-def _marked(content: str) -> str:
+def _add_mark(content: str) -> str:
     """Return a content with its own digest in the mark, by which it is known again."""
     return content.replace(_MARK, f"{_MARK} {_digest(content.replace(_MARK, f'{_MARK} ', 1))}", 1)
 
@@ -170,13 +172,13 @@ def _digest(content: str) -> str:
     return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
 
-def _unit(wish: Wish, *, home: Path, environ: Mapping[str, str]) -> Service:
+def _systemd_unit(wish: ServiceOptions, *, home: Path, environ: Mapping[str, str]) -> Service:
     if set(wish.python) & set("\"'\\"):
         raise UsageError(f"systemd runs nothing at {wish.python!a}", hint="use a path without quotes in it")
-    words = (_quoted(word) for word in ("-m", "ragmem", "serve", *wish.options))
-    command = " ".join((_quoted(wish.python, dollars=False), *words))
+    words = (_quote(word) for word in ("-m", "ragmem", "serve", *wish.options))
+    command = " ".join((_quote(wish.python, dollars=False), *words))
     variables = "".join(
-        f"Environment={_quoted(f'{name}={value}', dollars=False)}\n"
+        f"Environment={_quote(f'{name}={value}', dollars=False)}\n"
         for name, value in wish.environment.items()
     )
     content = f"""\
@@ -199,7 +201,7 @@ WantedBy=default.target
     ask = ("systemctl", "--user")
     return Service(
         folder / UNIT,
-        _marked(content),
+        _add_mark(content),
         probe=(*ask, "show-environment"),
         start=((*ask, "daemon-reload"), (*ask, "enable", UNIT), (*ask, "restart", UNIT)),
         stop=((*ask, "disable", "--now", UNIT),),
@@ -207,7 +209,7 @@ WantedBy=default.target
     )
 
 
-def _quoted(word: str, *, dollars: bool = True) -> str:
+def _quote(word: str, *, dollars: bool = True) -> str:
     """Return a word as systemd reads it back; `dollars`: where it would put variables in."""
     if any(ord(character) < 0x20 for character in word):
         raise UsageError(f"{word!a} cannot be written into a unit", hint="use a path without such characters")
@@ -215,7 +217,7 @@ def _quoted(word: str, *, dollars: bool = True) -> str:
     return f'"{written.replace("$", "$$") if dollars else written}"'
 
 
-def _agent(wish: Wish, *, home: Path, user: int) -> Service:
+def _launchd_agent(wish: ServiceOptions, *, home: Path, user: int) -> Service:
     written = plistlib.dumps(
         {
             "Label": LABEL,
@@ -233,7 +235,7 @@ def _agent(wish: Wish, *, home: Path, user: int) -> Service:
     domain = f"gui/{user}"
     return Service(
         path,
-        _marked(content),
+        _add_mark(content),
         probe=("launchctl", "print", domain),
         start=(("launchctl", "bootstrap", domain, str(path)),),
         stop=(("launchctl", "bootout", f"{domain}/{LABEL}"),),

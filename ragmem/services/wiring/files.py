@@ -22,7 +22,7 @@ class ChangedMeanwhileError(Exception):
 def read_settings(path: Path) -> str | None:
     """Return a file's text, its byte order mark and line ends included; None where there is no such file.
 
-    Raises ConfigError for what is no file, is no UTF-8, cannot be read, or is too large.
+    Raises ConfigError if it is not a file, not UTF-8, too large, or cannot be read.
     """
     try:
         if not path.exists():

@@ -1,4 +1,4 @@
-"""The forms that settings have: what putting our hooks in and taking them out means for each."""
+"""The forms of settings files, and how each gets our hooks or our MCP server and loses them again."""
 
 import tomllib
 from collections.abc import Mapping
@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from ragmem.assistants import json_servers, json_wiring, opencode, servers, toml_flag, toml_servers
-from ragmem.assistants.command import Program
-from ragmem.assistants.json_hooks import HOOKS, by_hand, hooks_in, own
-from ragmem.assistants.json_text import Child, JsonTextError, read_json
-from ragmem.assistants.json_wiring import ShapeError, Wiring
-from ragmem.assistants.model import Assistant
+from ragmem.assistants.assistant import Assistant
 from ragmem.errors import ConfigError
+from ragmem.services.wiring import json_servers, json_wiring, plugin, servers, toml_flag, toml_servers
+from ragmem.services.wiring.command import Program
+from ragmem.services.wiring.json_hooks import HOOKS, handwritten_hooks, own_hooks, read_hooks
+from ragmem.services.wiring.json_text import Child, JsonTextError, read_json
+from ragmem.services.wiring.json_wiring import ShapeError, Wiring
 from ragmem.services.wiring.record import FileRecord, digest
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class FilePlan:
     """A file as it shall be (None: no file), what is ours in it then, and what the person should know."""
 
     after: str | None
@@ -25,7 +25,7 @@ class Planned:
     notes: tuple[str, ...] = ()
 
 
-class Form(Protocol):
+class SettingsForm(Protocol):
     """What is known of one form of settings; all raise ConfigError for a text of another form."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
@@ -33,12 +33,12 @@ class Form(Protocol):
 
     def put_in(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the file with what is ours in it."""
 
     def take_out(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the file without it."""
 
 
@@ -48,30 +48,32 @@ class JsonHooks:
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
         """Tell whether a hook leads to this home."""
         try:
-            return bool(own(hooks_in(text), assistant, program))
+            return bool(own_hooks(read_hooks(text), assistant, program))
         except JsonTextError:  # the next step says where
             return False
 
     def put_in(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the file with all hooks of the assistant in it."""
         before = Wiring()
         try:
-            hooks = hooks_in(text or "")
-            if own(hooks, assistant, program):
+            hooks = read_hooks(text or "")
+            if own_hooks(hooks, assistant, program):
                 # Without a record nobody knows what we made: what is empty without us goes with us.
-                everything = {HOOKS, *(f"{HOOKS}.{wire.event}" for wire in assistant.wires)}
+                everything = {HOOKS, *(f"{HOOKS}.{event}" for event in assistant.hooks())}
                 before = old.wiring if old is not None else Wiring((), frozenset(everything))
-            after, wiring = json_wiring.put_in(text or "", assistant, program, before)
+            after, wiring = json_wiring.insert_hooks(text or "", assistant, program, before)
         except JsonTextError as error:
-            raise _no_json(path, error) from error
+            raise _json_error(path, error) from error
         except ShapeError as error:
             raise ConfigError(
                 f'"{path}" has another shape than {assistant.title} reads: {error}',
                 hint="mend it, then run the same command again",
             ) from error
-        notes = [f'stays beside ours, and does the same: "{hook.command}"' for hook in by_hand(hooks)]
+        notes = [
+            f'stays beside ours, and does the same: "{hook.command}"' for hook in handwritten_hooks(hooks)
+        ]
         others = {
             hook.call.program.variables
             for hook in hooks
@@ -80,29 +82,34 @@ class JsonHooks:
         for variables in sorted(others):
             told = " ".join(f"{name}={value}" for name, value in variables) or "the default home"
             notes.append(f"another home is connected too: {told}")
-        return Planned(after, wiring, tuple(notes))
+        return FilePlan(after, wiring, tuple(notes))
 
     def take_out(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the file without our hooks; None where nothing is left of a file that we made."""
         try:
-            after = json_wiring.taken_out(text, assistant, program, old.wiring if old is not None else None)
-            empty = not after.strip("\ufeff \t\r\n") or read_json(after).value in ({}, _bare(assistant))
+            after = json_wiring.remove_hooks(
+                text, assistant, program, old.wiring if old is not None else None
+            )
+            empty = not after.strip("\ufeff \t\r\n") or read_json(after).value in (
+                {},
+                _empty_document(assistant),
+            )
             notes = tuple(
                 f'stays, because somebody wrote it otherwise: "{hook.command}"'
-                for hook in by_hand(hooks_in(after))
+                for hook in handwritten_hooks(read_hooks(after))
             )
         except JsonTextError as error:
-            raise _no_json(path, error) from error
-        return Planned(None if empty and old is not None and old.created else after, notes=notes)
+            raise _json_error(path, error) from error
+        return FilePlan(None if empty and old is not None and old.created else after, notes=notes)
 
 
-def _bare(assistant: Assistant) -> dict[str, int]:
+def _empty_document(assistant: Assistant) -> dict[str, int]:
     return {} if assistant.version is None else {json_wiring.VERSION: assistant.version}
 
 
-def _no_json(path: Path, error: JsonTextError) -> ConfigError:
+def _json_error(path: Path, error: JsonTextError) -> ConfigError:
     return ConfigError(
         f"{path}:{error.line}:{error.column}: not valid JSON: {error}",
         hint="mend it; nothing was changed",
@@ -110,85 +117,84 @@ def _no_json(path: Path, error: JsonTextError) -> ConfigError:
 
 
 class TomlFlag:
-    """The switch for hooks in Codex' config.toml."""
+    """The switch for hooks in a TOML file."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
         """Tell whether hooks are on; who turned them on is not written there."""
-        del assistant, program
+        del program
         try:
-            return toml_flag.state(text) is True
+            return toml_flag.state(text, assistant) is True
         except tomllib.TOMLDecodeError:  # the next step says where
             return False
 
     def put_in(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the file with the switch on, unless it says something about it."""
         del program
         try:
-            after, wiring = toml_flag.put_in(path, text or "")
+            after, wiring = toml_flag.put_in(path, text or "", assistant)
         except ConfigError as error:
             if "line by line" not in str(error):
                 raise
-            return Planned(text, notes=(error.told,))
+            return FilePlan(text, notes=(error.told,))
         if after == (text or ""):
             notes: tuple[str, ...] = ()
-            if toml_flag.state(after) is False:
+            if toml_flag.state(after, assistant) is False:
                 notes = (f'{assistant.title} calls no hook: "{path}" turns them off',)
-            return Planned(text, old.wiring if old is not None else wiring, notes)
-        return Planned(after, wiring)
+            return FilePlan(text, old.wiring if old is not None else wiring, notes)
+        return FilePlan(after, wiring)
 
     def take_out(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the file without the switch, where it was we who put it there."""
-        del assistant, program
+        del program
         if old is None:
-            return Planned(text)
-        after = toml_flag.taken_out(path, text, old.wiring)
-        return Planned(None if old.created and not after.strip() else after)
+            return FilePlan(text)
+        after = toml_flag.taken_out(path, text, assistant, old.wiring)
+        return FilePlan(None if old.created and not after.strip() else after)
 
 
-class OpenCodePlugin:
-    """A plugin that is ours as a whole."""
+class Plugin:
+    """A plug-in that is ours as a whole."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
         """Tell whether the plugin is ours and leads to this home."""
-        del assistant
-        return text.startswith(opencode.MARK) and opencode.same_home(text, program)
+        return plugin.is_ours(text, assistant) and plugin.has_home(text, program)
 
     def put_in(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the plugin; raises ConfigError where something else stands in its place."""
-        wanted = opencode.plugin(assistant, program)
+        wanted = plugin.write_plugin(assistant, program)
         if text is not None and text != wanted:
-            if not text.startswith(opencode.MARK):
+            if not plugin.is_ours(text, assistant):
                 raise ConfigError(f'"{path}" is not of ragmem', hint="give it another name")
-            if not opencode.same_home(text, program):
+            if not plugin.has_home(text, program):
                 raise ConfigError(
                     f'"{path}" belongs to another home of ragmem',
-                    hint="disconnect that one first: RAGMEM_HOME=... ragmem disconnect opencode",
+                    hint=f"disconnect that one first: RAGMEM_HOME=... ragmem disconnect {assistant.name}",
                 )
             if old is not None and old.digest != digest(text):
-                raise _changed(path)
-        return Planned(wanted)
+                raise _changed_error(path)
+        return FilePlan(wanted)
 
     def take_out(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return nothing, where the plugin is as we wrote it."""
         if not self.has_ours(text, assistant, program):
-            return Planned(text)
+            return FilePlan(text)
         as_written = (
-            old.digest == digest(text) if old is not None else text == opencode.plugin(assistant, program)
+            old.digest == digest(text) if old is not None else text == plugin.write_plugin(assistant, program)
         )
         if not as_written:
-            raise _changed(path)
-        return Planned(None)
+            raise _changed_error(path)
+        return FilePlan(None)
 
 
-def _changed(path: Path) -> ConfigError:
+def _changed_error(path: Path) -> ConfigError:
     return ConfigError(
         f'"{path}" was changed since ragmem wrote it',
         hint=f'look at it first: less "{path}"; ragmem writes it anew where there is none',
@@ -196,7 +202,7 @@ def _changed(path: Path) -> ConfigError:
 
 
 class McpServer:
-    """The MCP server in settings of JSON or TOML; where it cannot be put in, the person is told, no more."""
+    """The MCP server in settings of JSON or TOML. If it cannot be added, a note says so."""
 
     def __init__(self, written: Any) -> None:
         self._written = written
@@ -210,35 +216,35 @@ class McpServer:
 
     def put_in(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the file with the server in it."""
         try:
             before = old.wiring if old is not None else Wiring()
             after, wiring = self._written.put_in(text or "", assistant, program, before)
         except (JsonTextError, tomllib.TOMLDecodeError, ShapeError) as error:
             told = f'the MCP server is not in "{path}", which cannot be changed: {error}'
-            return Planned(text, old.wiring if old is not None else Wiring(), (told,))
+            return FilePlan(text, old.wiring if old is not None else Wiring(), (told,))
         notes: tuple[str, ...] = ()
         if not servers.is_ours(self._value(after, assistant), program):
             notes = (f'another MCP server is named {servers.NAME} in "{path}", and stays',)
-        return Planned(after if after or text is not None else None, wiring, notes)
+        return FilePlan(after if after or text is not None else None, wiring, notes)
 
     def take_out(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
-    ) -> Planned:
+    ) -> FilePlan:
         """Return the file without our server; None where nothing is left of a file that we made."""
         try:
             wiring = old.wiring if old is not None else None
             after = self._written.taken_out(text, assistant, program, wiring)
         except (JsonTextError, tomllib.TOMLDecodeError, ShapeError) as error:
-            return Planned(text, notes=(f'the MCP server stays in "{path}": {error}',))
+            return FilePlan(text, notes=(f'the MCP server stays in "{path}": {error}',))
         empty = after.strip("\ufeff \t\r\n") in {"", "{}"}
-        return Planned(None if empty and old is not None and old.created else after)
+        return FilePlan(None if empty and old is not None and old.created else after)
 
     def server(self, text: str, assistant: Assistant) -> servers.Server | None:
-        """Return what the server of our name says, None where there is none of ragmem."""
+        """Return the MCP server of ragmem, None if the text has none."""
         try:
-            return servers.read(self._value(text, assistant))
+            return servers.read_server(self._value(text, assistant))
         except (JsonTextError, tomllib.TOMLDecodeError):  # what is wrong with a file, others tell
             return None
 
@@ -247,10 +253,10 @@ class McpServer:
         return found.node.value if isinstance(found, Child) else found
 
 
-FORMS: Mapping[str, Form] = {
+FORMS: Mapping[str, SettingsForm] = {
     "json": JsonHooks(),
     "toml": TomlFlag(),
-    "plugin": OpenCodePlugin(),
+    "plugin": Plugin(),
     "json server": McpServer(json_servers),
     "toml server": McpServer(toml_servers),
 }

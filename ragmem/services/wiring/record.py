@@ -8,9 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ragmem.assistants.json_wiring import Insertion, Wiring
 from ragmem.errors import ConfigError, StorageError
 from ragmem.services.processes.atomic_write import new_file
+from ragmem.services.wiring.json_wiring import Insertion, Wiring
 
 FILE, FOLDER = "connections.json", "connections"
 SCHEMA = 1
@@ -59,7 +59,7 @@ class Record:
         path = folder / FILE
         try:
             document = json.loads(path.read_bytes())
-            return cls(folder, [_connection(one) for one in document["connections"]])
+            return cls(folder, [_connection_from_json(one) for one in document["connections"]])
         except FileNotFoundError:
             return cls(folder)
         except OSError as error:
@@ -88,13 +88,13 @@ class Record:
         if not self.connections:
             (self.folder / FILE).unlink(missing_ok=True)
             return
-        document = {"schema": SCHEMA, "connections": [_plain(one) for one in self.connections]}
+        document = {"schema": SCHEMA, "connections": [_connection_to_json(one) for one in self.connections]}
         with new_file(self.folder / FILE, force=True) as file:
             file.write(json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
 
     def keep(self, path: Path, text: str) -> Path:
         """Keep a file as it was before it was first changed; returns where."""
-        place = self._kept(path)
+        place = self._backup_path(path)
         try:
             place.parent.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -105,17 +105,17 @@ class Record:
 
     def kept(self, path: Path) -> Path | None:
         """Return where a file is kept as it was before."""
-        place = self._kept(path)
+        place = self._backup_path(path)
         return place if place.is_file() else None
 
     def forget(self, paths: Sequence[Path]) -> None:
         """Remove what was kept of these files."""
         for path in paths:
-            self._kept(path).unlink(missing_ok=True)
+            self._backup_path(path).unlink(missing_ok=True)
         with suppress(OSError):  # others are kept there still, or none ever was
             (self.folder / FOLDER).rmdir()
 
-    def _kept(self, path: Path) -> Path:
+    def _backup_path(self, path: Path) -> Path:
         return self.folder / FOLDER / f"{digest(str(path))[:12]}-{path.name}"
 
 
@@ -124,7 +124,7 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _plain(connection: Connection) -> dict[str, Any]:
+def _connection_to_json(connection: Connection) -> dict[str, Any]:
     return asdict(connection) | {
         "files": [
             {
@@ -141,7 +141,7 @@ def _plain(connection: Connection) -> dict[str, Any]:
     }
 
 
-def _connection(value: dict[str, Any]) -> Connection:
+def _connection_from_json(value: dict[str, Any]) -> Connection:
     files = tuple(
         FileRecord(
             Path(one["path"]),

@@ -2,6 +2,7 @@
 
 import difflib
 import random
+import shutil
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -9,12 +10,11 @@ from datetime import datetime
 from pathlib import Path
 
 from ragmem import __version__
-from ragmem.assistants.command import Program
-from ragmem.assistants.json_wiring import Wiring
-from ragmem.assistants.model import Assistant
-from ragmem.assistants.places import SERVER_FORMS, Scope, SettingsFile, Surroundings, files_of
-from ragmem.assistants.table import ASSISTANTS, assistant_named
+from ragmem.assistants import load_assistant, load_assistants
+from ragmem.assistants.assistant import Assistant
+from ragmem.assistants.places import SERVER_FORMS, Places, Scope
 from ragmem.errors import ConfigError, RagmemError, StorageError, StoreBusyError, UsageError
+from ragmem.services.wiring.command import Program
 from ragmem.services.wiring.files import (
     ChangedMeanwhileError,
     made_folders,
@@ -22,7 +22,8 @@ from ragmem.services.wiring.files import (
     remove_empty,
     replace_settings,
 )
-from ragmem.services.wiring.forms import FORMS, Planned
+from ragmem.services.wiring.forms import FORMS, FilePlan
+from ragmem.services.wiring.json_wiring import Wiring
 from ragmem.services.wiring.record import Connection, FileRecord, Record, digest
 from ragmem.storage.sql.fair_lock import turn
 
@@ -38,10 +39,10 @@ LONGEST_PAUSE_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ConnectContext:
     """What wiring needs to know of the world: places, the program to call, the state's folder, the moment."""
 
-    around: Surroundings
+    places: Places
     program: Program
     state: Path
     at: str
@@ -93,34 +94,34 @@ class Outcome:
 
 
 def connect(
-    desk: Desk, assistant: Assistant, scope: Scope, *, server: bool = True, dry_run: bool = False
+    desk: ConnectContext, assistant: Assistant, scope: Scope, *, server: bool = True, dry_run: bool = False
 ) -> Outcome:
     """Wire an assistant's hooks to this home, and name its MCP server unless not wanted; twice is once.
 
     Raises ConfigError for settings that cannot be read or have another shape, StorageError where they cannot
     be written; then every file is as it was. Raises UsageError for a project where there is none.
     """
-    if scope == "project" and not desk.around.in_project:
+    if scope == "project" and not desk.places.in_project:
         raise UsageError(
-            f'"{desk.around.project}" is your home, not a project', hint="go to a project's folder"
+            f'"{desk.places.project}" is your home, not a project', hint="go to a project's folder"
         )
-    return _persistently(
+    return _with_retries(
         desk, lambda record: _connect(desk, record, assistant, scope, server=server, dry_run=dry_run), dry_run
     )
 
 
-def disconnect(desk: Desk, assistant: Assistant, scope: Scope, *, dry_run: bool = False) -> Outcome:
+def disconnect(desk: ConnectContext, assistant: Assistant, scope: Scope, *, dry_run: bool = False) -> Outcome:
     """Take out what `connect` has put in, and nothing else; what is not connected stays as it is.
 
     Raises ConfigError for settings that cannot be read, or that were changed so that what is ours cannot be
     told from what is not; StorageError where they cannot be written.
     """
-    return _persistently(
+    return _with_retries(
         desk, lambda record: _disconnect(desk, record, assistant, scope, dry_run=dry_run), dry_run
     )
 
 
-def _persistently(desk: Desk, act: Callable[[Record], Outcome], dry_run: bool) -> Outcome:  # noqa: FBT001
+def _with_retries(desk: ConnectContext, act: Callable[[Record], Outcome], dry_run: bool) -> Outcome:  # noqa: FBT001
     if dry_run:
         return act(Record.read(desk.state))
     try:
@@ -141,50 +142,50 @@ def _persistently(desk: Desk, act: Callable[[Record], Outcome], dry_run: bool) -
     raise StoreBusyError("the settings are being changed by somebody else", hint="run the same command again")
 
 
-def root_of(desk: Desk, scope: Scope) -> str:
+def root_of(desk: ConnectContext, scope: Scope) -> str:
     """Return the folder of the project that a connection is for, empty for the person's own."""
-    return str(desk.around.project) if scope == "project" else ""
+    return str(desk.places.project) if scope == "project" else ""
 
 
-def planned(
-    desk: Desk, record: Record, assistant: Assistant, scope: Scope, *, server: bool = True
+def plan_changes(
+    desk: ConnectContext, record: Record, assistant: Assistant, scope: Scope, *, server: bool = True
 ) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
     """Return the changes that connect an assistant, and what the person should know; nothing is written."""
     connection = record.find(assistant.name, scope, root_of(desk, scope))
     changes: list[FileChange] = []
     notes: list[str] = []
-    for file in files_of(assistant, scope, desk.around):
-        if file.form in SERVER_FORMS and not server:
+    for path, form in assistant.settings_files(desk.places, scope):
+        if form in SERVER_FORMS and not server:
             continue
         try:
-            before = _as_changed(changes, file.path)
+            before = _text_after(changes, path)
         except ConfigError as error:
-            if file.form not in SERVER_FORMS:
+            if form not in SERVER_FORMS:
                 raise
             notes.append(f"the MCP server could not be named: {error}")
             continue
-        old = _recorded(connection, file)
-        plan = FORMS[file.form].put_in(file.path, before, assistant, desk.program, old)
-        changes.append(FileChange(file.path, file.form, before, plan.after, plan.wiring))
+        old = _find_record(connection, path, form)
+        plan = FORMS[form].put_in(path, before, assistant, desk.program, old)
+        changes.append(FileChange(path, form, before, plan.after, plan.wiring))
         notes += plan.notes
     return tuple(changes), tuple(notes)
 
 
-def _as_changed(changes: Collection[FileChange], path: Path) -> str | None:
+def _text_after(changes: Collection[FileChange], path: Path) -> str | None:
     """Return a file as it will be after these changes; raises ConfigError where it cannot be read."""
     earlier = [change.after for change in changes if change.path == path]
     return earlier[-1] if earlier else read_settings(path)
 
 
-def _recorded(connection: Connection | None, file: SettingsFile | FileChange) -> FileRecord | None:
+def _find_record(connection: Connection | None, path: Path, form: str) -> FileRecord | None:
     files = connection.files if connection is not None else ()
-    return next((one for one in files if (one.path, one.form) == (file.path, file.form)), None)
+    return next((one for one in files if (one.path, one.form) == (path, form)), None)
 
 
 def _connect(
-    desk: Desk, record: Record, assistant: Assistant, scope: Scope, *, server: bool, dry_run: bool
+    desk: ConnectContext, record: Record, assistant: Assistant, scope: Scope, *, server: bool, dry_run: bool
 ) -> Outcome:
-    changes, notes = planned(desk, record, assistant, scope, server=server)
+    changes, notes = plan_changes(desk, record, assistant, scope, server=server)
     outcome = Outcome(assistant, scope, changes, notes)
     root = root_of(desk, scope)
     connection = record.find(assistant.name, scope, root)
@@ -194,7 +195,7 @@ def _connect(
     kept = []
     files: list[FileRecord] = []
     for change in changes:
-        old = _recorded(connection, change)
+        old = _find_record(connection, change.path, change.form)
         fresh = change.before is not None and not FORMS[change.form].has_ours(
             change.before, assistant, desk.program
         )
@@ -237,32 +238,34 @@ def _write_all(changes: Collection[FileChange]) -> None:
         raise
 
 
-def _disconnect(desk: Desk, record: Record, assistant: Assistant, scope: Scope, *, dry_run: bool) -> Outcome:
+def _disconnect(
+    desk: ConnectContext, record: Record, assistant: Assistant, scope: Scope, *, dry_run: bool
+) -> Outcome:
     connection = record.find(assistant.name, scope, root_of(desk, scope))
     changes: list[FileChange] = []
     notes: list[str] = []
     # The latest first: what was put in last stands where it was put. The switch reads its file itself.
-    latest_first = reversed(files_of(assistant, scope, desk.around))
-    for file in sorted(latest_first, key=lambda one: one.form != "toml"):
+    latest_first = reversed(assistant.settings_files(desk.places, scope))
+    for path, form in sorted(latest_first, key=lambda one: one[1] != "toml"):
+        old = _find_record(connection, path, form)
         try:
-            before = _as_changed(changes, file.path)
+            before = _text_after(changes, path)
         except ConfigError:
-            if file.form not in SERVER_FORMS or _recorded(connection, file) is not None:
+            if form not in SERVER_FORMS or old is not None:
                 raise
             continue
-        old = _recorded(connection, file)
         if before is None:
             if old is not None:
-                notes.append(f'"{file.path}" is gone')
+                notes.append(f'"{path}" is gone')
             continue
         if old is not None and connection is not None:
-            made = any(one.created for one in connection.files if one.path == file.path)
+            made = any(one.created for one in connection.files if one.path == path)
             old = replace(old, created=made)
-        plan: Planned = FORMS[file.form].take_out(file.path, before, assistant, desk.program, old)
+        plan: FilePlan = FORMS[form].take_out(path, before, assistant, desk.program, old)
         if old is not None and plan.after == before and old.wiring.insertions:
-            notes.append(f'nothing of ragmem is in "{file.path}" any more')
+            notes.append(f'nothing of ragmem is in "{path}" any more')
         notes += plan.notes
-        changes.append(FileChange(file.path, file.form, before, plan.after, plan.wiring))
+        changes.append(FileChange(path, form, before, plan.after, plan.wiring))
     outcome = Outcome(assistant, scope, tuple(changes), tuple(notes))
     if not dry_run:
         _write_all(changes)
@@ -282,7 +285,7 @@ def _forget(record: Record, connection: Connection | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ConnectionState:
     """How an assistant is connected in a scope, and the file that says so."""
 
     assistant: Assistant
@@ -293,19 +296,19 @@ class Standing:
     problem: str = ""
 
 
-def standing(desk: Desk, record: Record, assistant: Assistant, scope: Scope) -> Standing:
-    """Return how an assistant is connected; never raises for what is wrong with its settings."""
-    first = files_of(assistant, scope, desk.around)[0]
+def find_state(desk: ConnectContext, record: Record, assistant: Assistant, scope: Scope) -> ConnectionState:
+    """Return how an assistant is connected; wrong settings raise nothing."""
+    path, form = assistant.settings_files(desk.places, scope)[0]
     try:
-        before = read_settings(first.path)
+        before = read_settings(path)
         named = _names_server(record.find(assistant.name, scope, root_of(desk, scope)))
-        changes = planned(desk, record, assistant, scope, server=named)[0] if before is not None else ()
+        changes = plan_changes(desk, record, assistant, scope, server=named)[0] if before is not None else ()
     except ConfigError as error:
-        return Standing(assistant, scope, first.path, "unreadable", str(error))
-    if before is None or not FORMS[first.form].has_ours(before, assistant, desk.program):
-        return Standing(assistant, scope, first.path, "no")
+        return ConnectionState(assistant, scope, path, "unreadable", str(error))
+    if before is None or not FORMS[form].has_ours(before, assistant, desk.program):
+        return ConnectionState(assistant, scope, path, "no")
     current = not any(change.changed for change in changes)
-    return Standing(assistant, scope, first.path, "connected" if current else "out of date")
+    return ConnectionState(assistant, scope, path, "connected" if current else "out of date")
 
 
 def _names_server(connection: Connection | None) -> bool:
@@ -313,27 +316,35 @@ def _names_server(connection: Connection | None) -> bool:
     return connection is None or any(one.form in SERVER_FORMS for one in connection.files)
 
 
-def connected_at(desk: Desk, assistant: Assistant) -> list[datetime]:
+def is_installed(assistant: Assistant, places: Places) -> bool:
+    """Tell whether an assistant is on this machine: by its folder, or by its program."""
+    if assistant.user_folder(places).is_dir():
+        return True
+    search = places.environ.get("PATH")
+    return any(shutil.which(program, path=search) for program in assistant.programs)
+
+
+def connected_at(desk: ConnectContext, assistant: Assistant) -> list[datetime]:
     """Return when an assistant was connected, once for each scope that is recorded."""
     record = Record.read(desk.state)
     return [datetime.fromisoformat(one.at) for one in record.connections if one.assistant == assistant.name]
 
 
-def everything(desk: Desk) -> list[tuple[Assistant, Scope, Desk]]:
+def find_connections(desk: ConnectContext) -> list[tuple[Assistant, Scope, ConnectContext]]:
     """Return what can be disconnected: every assistant of the person, and what is recorded of projects.
 
     Each comes with the desk that stands in its project.
     """
-    found: list[tuple[Assistant, Scope, Desk]] = [(one, "user", desk) for one in ASSISTANTS]
+    found: list[tuple[Assistant, Scope, ConnectContext]] = [(one, "user", desk) for one in load_assistants()]
     for connection in Record.read(desk.state).connections:
         if connection.scope == "project":
-            there = replace(desk, around=replace(desk.around, cwd=Path(connection.root)))
-            found.append((assistant_named(connection.assistant), "project", there))
+            there = replace(desk, places=replace(desk.places, cwd=Path(connection.root)))
+            found.append((load_assistant(connection.assistant), "project", there))
     return found
 
 
-def standings(desk: Desk, assistant: Assistant) -> list[Standing]:
+def connection_states(desk: ConnectContext, assistant: Assistant) -> list[ConnectionState]:
     """Return how an assistant is connected for the person, and in the project one is in."""
     record = Record.read(desk.state)
-    scopes: tuple[Scope, ...] = ("user", "project") if desk.around.in_project else ("user",)
-    return [standing(desk, record, assistant, scope) for scope in scopes]
+    scopes: tuple[Scope, ...] = ("user", "project") if desk.places.in_project else ("user",)
+    return [find_state(desk, record, assistant, scope) for scope in scopes]

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from ragmem.readers.documents.formats import html
-from ragmem.readers.documents.formats.html.html_decoding import decoded
+from ragmem.readers.documents.formats.html.html_decoding import decode_page
 from ragmem.readers.documents.model import Limits, RefusedError
 
 
 def text(page: str) -> str:
-    return html.converted(page, Limits()).parts[0].text
+    return html.convert_page(page, Limits()).parts[0].text
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_pictures_of_the_page_itself_are_handed_on_and_no_others(monkeypatch):
     Image.new("RGB", (90, 90), "red").save(data, "GIF")
     inside = b64encode(data.getvalue()).decode()
     monkeypatch.setattr(socket, "socket", None)
-    found = html.converted(
+    found = html.convert_page(
         f'<p>See <img alt="A flag" src="data:image/gif;base64,{inside}"> here</p>'
         '<img src="/etc/hostname" alt="Other">'
         '<img src="https://a.example/b.png"><img alt="🌊" src="wave.png">',
@@ -280,7 +280,7 @@ def test_damaged_pictures_take_nothing_from_the_text(kind):
 
 
 def test_a_page_tells_title_author_time_and_address():
-    found = html.converted(
+    found = html.convert_page(
         "<!-- saved from url=(0042)https://tides.example/ebb --><html lang=de>"
         "<title>Ebb - Tides</title>"
         '<meta name=author content="Ida Mohr"><meta property="article:published_time" content="2024-01-02">'
@@ -295,12 +295,12 @@ def test_a_page_tells_title_author_time_and_address():
 
 def test_the_name_of_the_site_is_not_the_title_of_the_page():
     page = "<title>Ebb - Tides</title><header><h1>Tides</h1></header><main><h2>Ebb</h2><p>Text</main>"
-    assert html.converted(page, Limits()).title == "Ebb"
+    assert html.convert_page(page, Limits()).title == "Ebb"
 
 
 def test_a_page_may_tell_it_to_search_engines():
     linked = '{"@graph": [{"author": [{"name": "Ida Mohr"}], "datePublished": "2024-01-02"}]}'
-    found = html.converted(
+    found = html.convert_page(
         f'<title>Ebb</title><script type="application/ld+json">{linked}</script><p>a', Limits()
     )
     assert (found.title, found.event_time) == ("Ebb", "2024-01-02T00:00:00Z")
@@ -328,7 +328,7 @@ PAGE = '<meta charset="{}"><p>Tönning, 5 €, Москва'
     ],
 )
 def test_the_encoding_is_that_of_the_bytes(data, expected):
-    found = decoded(data)
+    found = decode_page(data)
     assert found == expected if expected else found.endswith(("Москва", "東京"))
 
 
@@ -364,11 +364,11 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
 def test_any_text_is_read(page):
-    found = html.converted(page, Limits())
+    found = html.convert_page(page, Limits())
     assert len(found.parts) == 1
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_decoded(data):
-    assert isinstance(decoded(data), str)
-    assert isinstance(decoded(b'<meta charset="utf-8">' + data), str)
+    assert isinstance(decode_page(data), str)
+    assert isinstance(decode_page(b'<meta charset="utf-8">' + data), str)

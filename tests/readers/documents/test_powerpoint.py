@@ -16,7 +16,7 @@ from pptx.util import Inches
 from word_pieces import M, fraction, run
 
 from ragmem.readers.documents.formats import powerpoint
-from ragmem.readers.documents.formats.slide_order import Box, ordered
+from ragmem.readers.documents.formats.slide_order import Box, sort_shapes
 from ragmem.readers.documents.model import Converted, Limits, RefusedError
 
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -289,13 +289,13 @@ BOXES = st.lists(
 @given(BOXES)
 def test_no_box_is_lost_or_doubled_by_ordering(places):
     boxes = [Box(str(number), *place) for number, place in enumerate(places)]
-    assert sorted(each.text for each in ordered(boxes)) == sorted(each.text for each in boxes)
+    assert sorted(each.text for each in sort_shapes(boxes)) == sorted(each.text for each in boxes)
 
 
 @given(BOXES, st.randoms())
 def test_the_order_of_reading_does_not_depend_on_the_order_in_the_file(places, random):
     boxes = [Box(str(number), *place) for number, place in enumerate(dict.fromkeys(places))]
     mixed = random.sample(boxes, len(boxes))
-    assert [(each.left, each.top) for each in ordered(mixed)] == [
-        (each.left, each.top) for each in ordered(boxes)
+    assert [(each.left, each.top) for each in sort_shapes(mixed)] == [
+        (each.left, each.top) for each in sort_shapes(boxes)
     ]

@@ -12,7 +12,7 @@ import pytest
 from ragmem.api.memory import Ragmem
 from ragmem.errors import SourceError
 from ragmem.readers.documents import converting
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.lifecycle.items import Item
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
@@ -54,7 +54,7 @@ def uris(memory: Ragmem) -> set[str]:
 
 
 def planned(memory: Ragmem) -> list[Item]:
-    return list(memory.plan_gc(missing=True).items)
+    return list(memory.gc.plan(missing=True).items)
 
 
 def seed(memory: Ragmem, *, dry_run: bool = False):
@@ -110,7 +110,7 @@ def test_pages_that_a_document_lost_are_archived_and_can_be_brought_back(
     assert uris(memory) == {"report.pdf#page=1"}
     assert seed(memory).problems == []
     assert not seed(memory, dry_run=True).would_change
-    assert memory.undo_gc(told.reason.split()[-1]).restored == 2
+    assert memory.gc.undo(told.reason.split()[-1]).restored == 2
     assert len(uris(memory)) == 3
 
 
@@ -129,7 +129,7 @@ def test_a_table_that_grows_keeps_its_places(tmp_path: Path) -> None:
 def test_a_page_that_a_person_pinned_stays(memory: Ragmem, report: Path) -> None:
     seed(memory)
     places = {Path(uri).name: identifier for identifier, _, uri in memory.catalog.overview.places()}
-    memory.pin(places["report.pdf#page=3"])
+    memory.lifecycle.pin(places["report.pdf#page=3"])
     write_pdf(report, PAGES[:1])
     (told,) = [one.reason for one in seed(memory).problems]
     assert told.startswith("1 part that it no longer has was archived")
@@ -204,9 +204,9 @@ def test_a_file_whose_name_goes_on_behind_that_of_another_is_no_part_of_it(
         write_pdf(report, [PAGES[0], PAGES[1], "The keeper's house is for sale."])
         assert seed(opened).problems == []
         assert other.name in uris(opened)
-        handed = opened.hand_in([report, other], HandIn())
+        handed = opened.ingestion.draft([report, other], DraftOptions())
         opened.ingest(handed.drafts)
-        assert opened.archive_gone_parts(handed.drafts) == []
+        assert opened.ingestion.archive_missing_pages(handed.drafts) == []
 
 
 @pytest.mark.parametrize("how", ["a scan that is not read", "pages beyond the limit"])
@@ -233,7 +233,7 @@ def test_pages_that_could_not_be_read_this_time_are_not_lost(
         assert len(told) == 1
         assert "archived" not in told[0]
         assert len(uris(opened)) == 3
-        handed = opened.hand_in([report], HandIn())
+        handed = opened.ingestion.draft([report], DraftOptions())
         assert len(handed.unread) == 2
 
 
@@ -269,16 +269,16 @@ def test_a_document_that_ended_its_process_is_not_tried_by_each_run(
 
 
 def test_a_document_that_is_handed_in_is_kept_whole_with_its_places(memory: Ragmem, report: Path) -> None:
-    handed = memory.hand_in([report], HandIn(tags=("harbour",)))
+    handed = memory.ingestion.draft([report], DraftOptions(tags=("harbour",)))
     stored = memory.ingest(handed.drafts, projects=handed.projects)
     assert [one.judged.memory.text for one in stored] == PAGES
     assert {one.judged.memory.tier.value for one in stored} == {"ingest"}
     assert stored[1].judged.memory.metadata["document_label"] == "page 2"
     assert stored[1].judged.memory.tags == ("harbour",)
     write_pdf(report, PAGES[:2])
-    handed = memory.hand_in([report], HandIn())
+    handed = memory.ingestion.draft([report], DraftOptions())
     memory.ingest(handed.drafts)
-    (line,) = memory.archive_gone_parts(handed.drafts)
+    (line,) = memory.ingestion.archive_missing_pages(handed.drafts)
     assert line.startswith(f"{report}: 1 part that it no longer has was archived")
     assert uris(memory) == {"report.pdf#page=1", "report.pdf#page=2"}
 
@@ -290,7 +290,7 @@ def test_a_folder_gives_its_documents_in_any_spelling_and_not_its_pictures(
     report.with_name("~$report.docx").write_bytes(b"\x0bInes Duarte")  # as Word has it while it is open
     report.with_name("notes.md").write_text("# Notes\n\nThe lease ends in 2031.\n")
     report.with_name("icon.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    handed = memory.hand_in([report.parent], HandIn())
+    handed = memory.ingestion.draft([report.parent], DraftOptions())
     assert handed.problems == []
     assert {Path(draft.uri).name for draft in handed.drafts} == {
         "notes.md",
@@ -301,7 +301,7 @@ def test_a_folder_gives_its_documents_in_any_spelling_and_not_its_pictures(
 def test_a_refusal_keeps_its_hint(memory: Ragmem, tmp_path: Path) -> None:
     hostile.encrypted_pdf(tmp_path / "secret.pdf", user="secret")
     with pytest.raises(SourceError, match=r'secret\.pdf": it is encrypted') as refused:
-        memory.hand_in([tmp_path / "secret.pdf"], HandIn())
+        memory.ingestion.draft([tmp_path / "secret.pdf"], DraftOptions())
     assert refused.value.hint == "save a copy without the password"
 
 

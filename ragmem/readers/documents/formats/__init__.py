@@ -9,7 +9,6 @@ from ragmem.readers.documents.suffixes import FORMATS
 __all__ = ["FORMATS", "module_of"]
 
 HEAD_BYTES = 4_096
-_TEXTS = frozenset({"html", "csv_table", "notebook"})  # these have no first bytes of their own
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image"),
     (b"\xff\xd8\xff", "image"),
@@ -31,6 +30,7 @@ _ZIP_FORMATS = (
     ("xl/", "excel"),
     ("META-INF/container.xml", "epub"),
 )
+_MARKED = frozenset(("pdf", *(name for _, name in (*_MAGIC, *_ZIP_FORMATS))))
 
 
 def module_of(path: str) -> str:
@@ -45,8 +45,9 @@ def module_of(path: str) -> str:
         raise RefusedError("it is empty")
     suffix = PurePath(path).suffix.lower()
     found = _by_bytes(path, head)
-    if found is None and FORMATS.get(suffix) in _TEXTS and _is_text(head):
-        found = FORMATS[suffix]
+    # What has no first bytes of its own is text.
+    if found is None and FORMATS.get(suffix) not in _MARKED and _is_text(head):
+        found = FORMATS.get(suffix)
     if found is not None:
         return found
     raise RefusedError(f"its content is not that of a {suffix or 'document'} file")

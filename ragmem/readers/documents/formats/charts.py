@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ragmem.readers.documents.formats.package import child, every, local, whole, within
-from ragmem.readers.documents.tables import written
+from ragmem.readers.documents.tables import write_table
 
 _MOST_POINTS = 5_000
 
@@ -31,7 +31,7 @@ def chart(root: Any) -> str:
         return f"Chart: {title}" if title else ""
     head = [_axis(root) or "Category", *names]
     rows = [[places.get(n, str(n + 1)), *(column.get(n, "") for column in columns)] for n in numbers]
-    return written([head, *rows], caption=f"Chart: {title}" if title else "Chart")
+    return write_table([head, *rows], caption=f"Chart: {title}" if title else "Chart")
 
 
 def diagram(root: Any) -> str:
@@ -63,11 +63,11 @@ def _points(series: Any, name: str) -> list[tuple[int, str]]:
         text = next((each.text or "" for each in point if local(each) == "v"), "")
         if len(found) < _MOST_POINTS:
             form_of_point = point.get("formatCode") or form
-            found.append((whole(point.get("idx"), len(found)), _shown(text, form_of_point)))
+            found.append((whole(point.get("idx"), len(found)), _show(text, form_of_point)))
     return found
 
 
-def _shown(text: str, form: str) -> str:
+def _show(text: str, form: str) -> str:
     """Return a number as a person writes it: 0.3 for 0.30000000000000004, dates and shares as such."""
     try:
         number = float(text)

@@ -39,13 +39,13 @@ def read(path: str, limits: Limits) -> Converted:
         warnings.append(f"what is beyond {limits.characters:,} characters is left out")
         text = text[: limits.characters].rpartition("\n")[0]
     text = text.replace("\x00", "")
-    declared, text, skipped = _declared(text)
+    declared, text, skipped = _declared_encoding(text)
     dialect = _dialect(text, declared)
     if isinstance(dialect, _Unquoted):
         warnings.append("a quotation mark in it is not closed, so that all of them are read as they are")
     rows, widths = _rows(text, dialect, skipped)
     found = blocks(rows, cut=False)
-    warnings += _ragged(found, widths)
+    warnings += _pad_rows(found, widths)
     return Converted(tuple(_parts(found, limits, warnings)), warnings=tuple(warnings))
 
 
@@ -96,7 +96,7 @@ def _without_mark(head: bytes) -> str:
     raise RefusedError("its content is not text")
 
 
-def _declared(text: str) -> tuple[str, str, int]:
+def _declared_encoding(text: str) -> tuple[str, str, int]:
     """Return the delimiter that a first line `sep=;` names, the text after it, and how many rows it took."""
     first, _, rest = text.partition("\n")
     name, _, value = first.rstrip("\r").partition("=")
@@ -133,7 +133,7 @@ def _dialect(text: str, declared: str) -> csv.Dialect:
     for delimiter in "" if declared else _DELIMITERS:
         tried = _Dialect()
         tried.delimiter = delimiter
-        rows = [row for row in _parsed(sample, tried, rows=_SAMPLE_ROWS) if any(row)]
+        rows = [row for row in _parse(sample, tried, rows=_SAMPLE_ROWS) if any(row)]
         wide = Counter(len(row) for row in rows if len(row) > 1)
         if not wide:
             continue
@@ -143,14 +143,14 @@ def _dialect(text: str, declared: str) -> csv.Dialect:
             share /= 2
         if share > best:
             best, dialect = share, tried
-    if any(len(cell) > _LONGEST_FIELD for row in _parsed(text, dialect) for cell in row):
+    if any(len(cell) > _LONGEST_FIELD for row in _parse(text, dialect) for cell in row):
         unquoted = _Unquoted()
         unquoted.delimiter = dialect.delimiter
         return unquoted
     return dialect
 
 
-def _parsed(text: str, dialect: csv.Dialect, *, rows: int | None = None) -> Iterator[list[str]]:
+def _parse(text: str, dialect: csv.Dialect, *, rows: int | None = None) -> Iterator[list[str]]:
     # It is one limit for all of a process, so that it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), dialect)):
@@ -163,7 +163,7 @@ def _rows(text: str, dialect: csv.Dialect, skipped: int) -> tuple[list[Row], dic
     """Return the rows that hold something, and how many cells each is written with."""
     found: list[Row] = []
     widths: dict[int, int] = {}
-    for number, row in enumerate(_parsed(text, dialect), 1 + skipped):
+    for number, row in enumerate(_parse(text, dialect), 1 + skipped):
         cells: dict[int, Value] = {}
         for column, cell in enumerate(row, 1):
             if shown := " ".join(cell.split()):
@@ -174,7 +174,7 @@ def _rows(text: str, dialect: csv.Dialect, skipped: int) -> tuple[list[Row], dic
     return found, widths
 
 
-def _ragged(found: list[Block], widths: dict[int, int]) -> list[str]:
+def _pad_rows(found: list[Block], widths: dict[int, int]) -> list[str]:
     """Return a warning where rows of a table have more or fewer cells than most."""
     if not found or not found[0].header:
         return []

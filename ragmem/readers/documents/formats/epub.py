@@ -11,7 +11,7 @@ from ragmem.readers.dates import parse_time
 from ragmem.readers.documents import archives
 from ragmem.readers.documents.formats import marks
 from ragmem.readers.documents.formats.html import html_notes, html_tree
-from ragmem.readers.documents.formats.html.html_decoding import decoded
+from ragmem.readers.documents.formats.html.html_decoding import decode_page
 from ragmem.readers.documents.formats.html.html_inline import Page
 from ragmem.readers.documents.formats.html.html_tree import local, roles
 from ragmem.readers.documents.formats.html.html_writing import blocks
@@ -53,10 +53,10 @@ class Book:
 
 def read(path: str, limits: Limits) -> Converted:
     """Read an e-book, a part for each chapter that has text; raise RefusedError where none has."""
-    with archives.opened(path, limits) as archive:
+    with archives.open_archive(path, limits) as archive:
         if _is_locked(archive):
             raise RefusedError("it is encrypted", hint="an e-book with copy protection is not read")
-        book = _opened(archive)
+        book = _open_book(archive)
         metadata = _metadata(book.package)
         pictures = Pictures(limits)
         notes = html_notes.by_place(book.pages)
@@ -74,7 +74,7 @@ def read(path: str, limits: Limits) -> Converted:
     return Converted(tuple(parts), metadata.get("title", ""), event_time, metadata, tuple(warnings), unread)
 
 
-def _opened(archive: ZipFile) -> Book:
+def _open_book(archive: ZipFile) -> Book:
     container = _xml(archive, "META-INF/container.xml")
     found = (
         next((each for each in container.iter() if local(each) == "rootfile"), None)
@@ -145,10 +145,10 @@ def _page(archive: ZipFile, path: str) -> Any:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError:
-        return html_tree.parsed(decoded(data))
+        return html_tree.parse_page(decode_page(data))
     # An entity of HTML (&nbsp;) that no DTD was fetched for stays unread in XML, and is known in HTML.
     unread = any(each.tag is etree.Entity for each in root.iter())
-    return html_tree.parsed(decoded(data)) if unread or local(root) != "html" else root
+    return html_tree.parse_page(decode_page(data)) if unread or local(root) != "html" else root
 
 
 def _join(folder: str, address: str) -> str:
@@ -174,7 +174,7 @@ def _part(
 def _heading(root: Any) -> str:
     for each in root.iter():
         if local(each) in {"h1", "h2", "h3"}:
-            return marks.flat("".join(text for text in each.itertext() if isinstance(text, str)))
+            return marks.flatten("".join(text for text in each.itertext() if isinstance(text, str)))
     return ""
 
 
@@ -200,7 +200,7 @@ def _of_navigation(root: Any) -> Iterator[tuple[str, str]]:
         if local(nav) != "nav" or ("toc" not in roles(nav) and roles(nav)):
             continue
         for each in nav.iter():
-            name = marks.flat("".join(each.itertext())) if local(each) == "a" else ""
+            name = marks.flatten("".join(each.itertext())) if local(each) == "a" else ""
             if name:
                 yield each.get("href") or "", name
 
@@ -211,7 +211,7 @@ def _of_ncx(root: Any) -> Iterator[tuple[str, str]]:
             continue
         label = next((each for each in point if local(each) == "navlabel"), None)
         content = next((each for each in point if local(each) == "content"), None)
-        name = marks.flat("".join(label.itertext())) if label is not None else ""
+        name = marks.flatten("".join(label.itertext())) if label is not None else ""
         if name and content is not None:
             yield content.get("src") or "", name
 
@@ -220,7 +220,7 @@ def _metadata(package: Any) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     holder = next((each for each in package.iter() if local(each) == "metadata"), package)
     for each in holder.iter():
-        text = marks.flat(each.text or "")[:_LONGEST_VALUE] if local(each) else ""
+        text = marks.flatten(each.text or "")[:_LONGEST_VALUE] if local(each) else ""
         key = _TOLD.get(local(each), "")
         if local(each) == "meta" and each.get("property") == "dcterms:modified":
             key = "modified"

@@ -29,7 +29,7 @@ def _name(node: Any) -> str:
 def _within(node: Any, depth: int) -> str:
     if depth > _DEEPEST:
         return latex.characters("".join(each for each in node.itertext() if isinstance(each, str)))
-    return latex.joined(_one(child, depth + 1) for child in node)
+    return latex.join_tokens(_one(child, depth + 1) for child in node)
 
 
 def _one(node: Any, depth: int) -> str:
@@ -70,7 +70,7 @@ def _run(node: Any, depth: int) -> str:
     style = _SCRIPTS.get(_setting(node, "scr")) or _STYLES.get(_setting(node, "sty"), "")
     if _setting(node, "sty") == "p" and re.fullmatch(r"[A-Za-z]{2,}", text) and text not in latex.FUNCTIONS:
         style = "mathrm"
-    return latex.styled(latex.characters(text), style)
+    return latex.add_style(latex.characters(text), style)
 
 
 def _fraction(node: Any, depth: int) -> str:
@@ -89,13 +89,13 @@ def _radical(node: Any, depth: int) -> str:
 
 
 def _scripts(node: Any, depth: int) -> str:
-    return latex.scripted(*(_child(node, name, depth) for name in ("e", "sub", "sup")))
+    return latex.add_script(*(_child(node, name, depth) for name in ("e", "sub", "sup")))
 
 
 def _scripts_before(node: Any, depth: int) -> str:
-    return latex.joined(
+    return latex.join_tokens(
         [
-            latex.scripted("", _child(node, "sub", depth), _child(node, "sup", depth)),
+            latex.add_script("", _child(node, "sub", depth), _child(node, "sup", depth)),
             _child(node, "e", depth),
         ]
     )
@@ -115,7 +115,7 @@ def _large_operator(node: Any, depth: int) -> str:
 def _delimiter(node: Any, depth: int) -> str:
     parts = [latex.tidy(_within(each, depth + 1)) for each in node if _name(each) == "e"]
     begin, end = _setting(node, "begChr", "("), _setting(node, "endChr", ")")
-    return latex.fenced(begin[:1], parts, end[:1], separator=_setting(node, "sepChr", "|")[:1])
+    return latex.add_fence(begin[:1], parts, end[:1], separator=_setting(node, "sepChr", "|")[:1])
 
 
 def _matrix(node: Any, depth: int) -> str:
@@ -132,7 +132,7 @@ def _equations(node: Any, depth: int) -> str:
 
 
 def _accent(node: Any, depth: int) -> str:
-    return latex.accented(_setting(node, "chr", "\u0302")[:1], _child(node, "e", depth))
+    return latex.add_accent(_setting(node, "chr", "\u0302")[:1], _child(node, "e", depth))
 
 
 def _bar(node: Any, depth: int) -> str:
@@ -140,17 +140,17 @@ def _bar(node: Any, depth: int) -> str:
     return f"\\{name}{latex.group(_child(node, 'e', depth))}"
 
 
-def _grouped(node: Any, depth: int) -> str:
+def _group(node: Any, depth: int) -> str:
     below = _setting(node, "pos", "bot") == "bot"
-    return latex.accented(_setting(node, "chr", "⏟")[:1], _child(node, "e", depth), below=below)
+    return latex.add_accent(_setting(node, "chr", "⏟")[:1], _child(node, "e", depth), below=below)
 
 
 def _limit_below(node: Any, depth: int) -> str:
-    return latex.stacked(_child(node, "e", depth), _child(node, "lim", depth), below=True)
+    return latex.stack(_child(node, "e", depth), _child(node, "lim", depth), below=True)
 
 
 def _limit_above(node: Any, depth: int) -> str:
-    return latex.stacked(_child(node, "e", depth), _child(node, "lim", depth), below=False)
+    return latex.stack(_child(node, "e", depth), _child(node, "lim", depth), below=False)
 
 
 def _function(node: Any, depth: int) -> str:
@@ -161,7 +161,7 @@ def _function(node: Any, depth: int) -> str:
     return f"{name} {_child(node, 'e', depth)}"
 
 
-def _boxed(node: Any, depth: int) -> str:
+def _box(node: Any, depth: int) -> str:
     return f"\\boxed{latex.group(_child(node, 'e', depth))}"
 
 
@@ -196,11 +196,11 @@ _READERS: dict[str, Callable[[Any, int], str]] = {
     "eqArr": _equations,
     "acc": _accent,
     "bar": _bar,
-    "groupChr": _grouped,
+    "groupChr": _group,
     "limLow": _limit_below,
     "limUpp": _limit_above,
     "func": _function,
-    "borderBox": _boxed,
+    "borderBox": _box,
     "phant": _phantom,
     "oMathPara": _paragraph,
 }

@@ -8,13 +8,13 @@ from urllib.parse import quote
 
 from lxml.etree import XMLSyntaxError
 
-from ragmem.readers.documents.archives import opened as opened_archive
+from ragmem.readers.documents.archives import open_archive as opened_archive
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.grid import Piece, blocks, parts, pieces
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
 from ragmem.readers.documents.workbook import beside
 from ragmem.readers.documents.workbook.cells import Cells, place, read_cells
-from ragmem.readers.documents.workbook.package import Package, SheetEntry, opened
+from ragmem.readers.documents.workbook.package import Package, SheetEntry, open_workbook
 
 _PROPERTIES = {
     "creator": "author",
@@ -32,7 +32,7 @@ def read(path: str, limits: Limits) -> Converted:
     """
     with opened_archive(path, limits) as archive:
         try:
-            package = opened(archive)
+            package = open_workbook(archive)
         except KeyError as error:
             raise RefusedError("the file is damaged or cut short") from error
         warnings: list[str] = []
@@ -94,7 +94,7 @@ def _sheet(
             part = _part(sheet, text, group, pictures[index], is_whole=len(groups) <= 1)
             # Tables side by side may be of the same rows, and two memories cannot have one place.
             places[part.locator] += 1
-            yield part if places[part.locator] == 1 else _numbered(part, places[part.locator])
+            yield part if places[part.locator] == 1 else _number_rows(part, places[part.locator])
 
 
 def _heading(sheet: SheetEntry, index: int) -> str:
@@ -115,7 +115,7 @@ def _part(
     return Part(text, locator, label, sheet.name, tuple(pictures))
 
 
-def _numbered(part: Part, number: int) -> Part:
+def _number_rows(part: Part, number: int) -> Part:
     return replace(part, locator=f"{part.locator}&part={number}", label=f"{part.label}, part {number}")
 
 

@@ -50,7 +50,7 @@ def read(path: str, limits: Limits) -> Converted:
     if pages > limits.pages:
         warnings.append(f"only the first {limits.pages:,} of {pages:,} pages are read")
     title = facts.first("title", "headline")
-    if not (limits.described or _is_told(facts) or any(text for _, text in seen)):
+    if not (limits.described or _has_description(facts) or any(text for _, text in seen)):
         warnings.append(_unknown(limits))
     parts = []
     for number, (picture, text) in enumerate(seen, 1):
@@ -97,13 +97,16 @@ def _pages(image: Any, count: int, limits: Limits) -> tuple[list[tuple[Picture, 
         upright = _upright(image)
         left = until - time.monotonic()
         text = (
-            ocr(_packed(upright.convert("L")), limits, seconds=min(SECONDS, left))
-            if reads and left > 0
-            else ""
+            ocr(_pack(upright.convert("L")), limits, seconds=min(SECONDS, left)) if reads and left > 0 else ""
         )
         unread += reads and left <= 0
         found.append(
-            (_shown(upright, f"[[picture {number + 1}]]", is_photograph=image.format in _PHOTOGRAPHS), text)
+            (
+                _make_picture(
+                    upright, f"[[picture {number + 1}]]", is_photograph=image.format in _PHOTOGRAPHS
+                ),
+                text,
+            )
         )
     warnings = [f"the last {unread:,} of {count:,} pages are not read: it takes too long"] if unread else []
     return found, warnings
@@ -121,24 +124,24 @@ def _upright(image: Any) -> Any:
     return upright if upright.mode in {"RGB", "L"} else upright.convert("RGB")
 
 
-def _shown(upright: Any, mark: str, *, is_photograph: bool) -> Picture:
+def _make_picture(upright: Any, mark: str, *, is_photograph: bool) -> Picture:
     """Return the image no larger than models look at, as PNG or JPEG."""
     upright.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
-    if not is_photograph and len(packed := _packed(upright)) <= _LARGEST_BYTES:
+    if not is_photograph and len(packed := _pack(upright)) <= _LARGEST_BYTES:
         return Picture(mark, packed, "image/png")
     small = io.BytesIO()
     upright.save(small, "JPEG", quality=85)
     return Picture(mark, small.getvalue(), "image/jpeg")
 
 
-def _packed(image: Any) -> bytes:
+def _pack(image: Any) -> bytes:
     packed = io.BytesIO()
     # Nobody keeps it, so that it need not be small.
     image.save(packed, "PNG", compress_level=1)
     return packed.getvalue()
 
 
-def _is_told(facts: Facts) -> bool:
+def _has_description(facts: Facts) -> bool:
     return bool(facts.first("title", "headline", "description", "alt", "keywords", "subject"))
 
 

@@ -139,7 +139,7 @@ def characters(text: str) -> str:
             pieces += [_character(each) for each in text[at : found.start()]]
             pieces.append(f"\\{found[0]}")
             at = found.end()
-    return joined([*pieces, *(_character(each) for each in text[at:])])
+    return join_tokens([*pieces, *(_character(each) for each in text[at:])])
 
 
 def _character(char: str) -> str:
@@ -158,7 +158,7 @@ def _character(char: str) -> str:
     return char
 
 
-def joined(pieces: Iterable[str]) -> str:
+def join_tokens(pieces: Iterable[str]) -> str:
     """Return pieces in a row, with a blank where a letter would lengthen the name of a command."""
     whole = ""
     for piece in pieces:
@@ -175,11 +175,11 @@ def tidy(latex: str) -> str:
 
 def words(text: str) -> str:
     """Return ordinary text within an equation."""
-    safe = "".join(r"\backslash " if each == "\\" else _escaped(each) for each in text if each.isprintable())
+    safe = "".join(r"\backslash " if each == "\\" else _escape(each) for each in text if each.isprintable())
     return f"\\text{{{safe}}}" if safe else ""
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     return f"\\{char}" if char in "{}$%#_&" else char
 
 
@@ -188,7 +188,7 @@ def group(latex: str) -> str:
     return f"{{{tidy(latex)}}}"
 
 
-def scripted(base: str, sub: str, sup: str) -> str:
+def add_script(base: str, sub: str, sup: str) -> str:
     """Return a base with its scripts; one that is more than a sign or a command is put in braces."""
     base = tidy(base)
     whole = (
@@ -198,7 +198,7 @@ def scripted(base: str, sub: str, sup: str) -> str:
     )
     if len(base) > 1 and base.isalpha():
         whole = group(base)
-    return joined(
+    return join_tokens(
         [whole or "{}", f"_{group(sub)}" if tidy(sub) else "", f"^{group(sup)}" if tidy(sup) else ""]
     )
 
@@ -222,17 +222,17 @@ def fraction(above: str, below: str) -> str:
     return f"\\frac{group(above)}{group(below)}"
 
 
-def accented(sign: str, base: str, *, below: bool = False) -> str:
+def add_accent(sign: str, base: str, *, below: bool = False) -> str:
     """Return a base under an accent, a brace or any other sign, or over it."""
     if below and sign in {"_", "¯", "‾", "\u0332"}:
         return f"\\underline{group(base)}"
     name = _ACCENTS.get(sign, "")
     if name and below == name.startswith("under"):
         return f"\\{name}{group(base)}"
-    return stacked(base, characters(sign), below=below)
+    return stack(base, characters(sign), below=below)
 
 
-def stacked(base: str, other: str, *, below: bool) -> str:
+def stack(base: str, other: str, *, below: bool) -> str:
     """Return a base with something above or below: limits where the base has them, else set apart."""
     base = tidy(base)
     if not tidy(other):
@@ -243,7 +243,7 @@ def stacked(base: str, other: str, *, below: bool) -> str:
     return f"\\{'underset' if below else 'overset'}{group(other)}{group(base)}"
 
 
-def fenced(begin: str, parts: Sequence[str], end: str, *, separator: str = "|") -> str:
+def add_fence(begin: str, parts: Sequence[str], end: str, *, separator: str = "|") -> str:
     """Return parts between fences that grow with them; a matrix between fences becomes its own kind."""
     if len(parts) == 1:
         inner = tidy(parts[0])
@@ -268,6 +268,6 @@ def table(rows: Iterable[Iterable[str]], *, kind: str = "matrix") -> str:
     return f"\\begin{{{kind}}} {body} \\end{{{kind}}}"
 
 
-def styled(latex: str, style: str) -> str:
+def add_style(latex: str, style: str) -> str:
     r"""Return LaTeX in a style such as `mathbb`, or as it is where there is none."""
     return f"\\{style}{group(latex)}" if style and tidy(latex) else latex

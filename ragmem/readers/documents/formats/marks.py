@@ -12,7 +12,7 @@ _DEEPEST = 6
 
 def heading(level: int, text: str) -> str:
     """Return a heading of a level from 1; deeper than 6 there are none."""
-    return f"{'#' * min(max(level, 1), _DEEPEST)} {flat(text)}" if text.strip() else ""
+    return f"{'#' * min(max(level, 1), _DEEPEST)} {flatten(text)}" if text.strip() else ""
 
 
 def paragraph(text: str) -> str:
@@ -21,7 +21,7 @@ def paragraph(text: str) -> str:
     return _STARTS.sub(r"\1\\\2", _BLANK_LINES.sub("\n\n", text).strip())
 
 
-def flat(text: str) -> str:
+def flatten(text: str) -> str:
     """Return text as one line."""
     return " ".join(text.split())
 
@@ -29,7 +29,7 @@ def flat(text: str) -> str:
 def item(text: str, *, level: int = 0, label: str = "") -> str:
     """Return an item of a list; a label that is a number with a full stop becomes Markdown's own."""
     mark = label if re.fullmatch(r"\d{1,9}[.)]", label) else "-"
-    told = flat(text) if mark == label or not label else f"{label} {flat(text)}"
+    told = flatten(text) if mark == label or not label else f"{label} {flatten(text)}"
     return f"{'    ' * level}{mark} {told}"
 
 

@@ -38,7 +38,7 @@ def name(node: Any) -> str:
 
 def _row(nodes: list[Any], depth: int) -> str:
     whole = _between_fences(nodes, depth) if depth <= _DEEPEST else None
-    return whole if whole is not None else latex.joined(_one(each, depth + 1) for each in nodes)
+    return whole if whole is not None else latex.join_tokens(_one(each, depth + 1) for each in nodes)
 
 
 def _between_fences(nodes: list[Any], depth: int) -> str | None:
@@ -49,7 +49,7 @@ def _between_fences(nodes: list[Any], depth: int) -> str | None:
     begin, end = _text(kept[0]), _text(kept[2]) if len(kept) == 3 else ""
     if begin not in _FENCES or end not in {"", _FENCES[begin]}:
         return None
-    return latex.fenced(begin, [_one(kept[1], depth + 1)], end)
+    return latex.add_fence(begin, [_one(kept[1], depth + 1)], end)
 
 
 def _text(node: Any) -> str:
@@ -75,7 +75,7 @@ def _sign(node: Any, depth: int) -> str:
     text = _text(node)
     if len(text) > 1 and text.isalpha() and text not in latex.FUNCTIONS and name(node) == "mi":
         return f"\\mathrm{latex.group(latex.characters(text))}"
-    return latex.styled(latex.characters(text), _VARIANTS.get(node.get("mathvariant") or "", ""))
+    return latex.add_style(latex.characters(text), _VARIANTS.get(node.get("mathvariant") or "", ""))
 
 
 def _words(node: Any, depth: int) -> str:
@@ -101,16 +101,16 @@ def _root_of_degree(node: Any, depth: int) -> str:
 
 def _below(node: Any, depth: int) -> str:
     base, sub = _parts(node, depth, 2)
-    return latex.scripted(base, sub, "")
+    return latex.add_script(base, sub, "")
 
 
 def _above(node: Any, depth: int) -> str:
     base, sup = _parts(node, depth, 2)
-    return latex.scripted(base, "", sup)
+    return latex.add_script(base, "", sup)
 
 
 def _both(node: Any, depth: int) -> str:
-    return latex.scripted(*_parts(node, depth, 3))
+    return latex.add_script(*_parts(node, depth, 3))
 
 
 def _is_large(node: Any) -> bool:
@@ -132,7 +132,7 @@ def _accent(node: Any, base: str, other: str, *, below: bool) -> str:
     parts = [each for each in node if name(each)]
     sign = _text(parts[1]) if len(parts) > 1 and name(parts[1]) == "mo" else ""
     return (
-        latex.accented(sign, base, below=below) if len(sign) == 1 else latex.stacked(base, other, below=below)
+        latex.add_accent(sign, base, below=below) if len(sign) == 1 else latex.stack(base, other, below=below)
     )
 
 
@@ -140,7 +140,7 @@ def _under_and_over(node: Any, depth: int) -> str:
     base, sub, sup = _parts(node, depth, 3)
     if _is_large(node):
         return f"{base}_{latex.group(sub)}^{latex.group(sup)}"
-    return latex.stacked(latex.stacked(base, sub, below=True), sup, below=False)
+    return latex.stack(latex.stack(base, sub, below=True), sup, below=False)
 
 
 def _table(node: Any, depth: int) -> str:
@@ -148,13 +148,15 @@ def _table(node: Any, depth: int) -> str:
     return latex.table([_row(list(cell), depth + 1) for cell in row if name(cell) == "mtd"] for row in rows)
 
 
-def _fenced(node: Any, depth: int) -> str:
+def _fence(node: Any, depth: int) -> str:
     parts = [_one(each, depth + 1) for each in node if name(each)]
     begin, end = node.get("open", "(").strip(), node.get("close", ")").strip()
-    return latex.fenced(begin[:1], parts, end[:1], separator=(node.get("separators", ",").strip() or ",")[0])
+    return latex.add_fence(
+        begin[:1], parts, end[:1], separator=(node.get("separators", ",").strip() or ",")[0]
+    )
 
 
-def _enclosed(node: Any, depth: int) -> str:
+def _enclose(node: Any, depth: int) -> str:
     inner = _row(list(node), depth)
     return f"\\boxed{latex.group(inner)}" if "box" in (node.get("notation") or "") else inner
 
@@ -182,7 +184,7 @@ _READERS: dict[str, Callable[[Any, int], str]] = {
     "mover": _over,
     "munderover": _under_and_over,
     "mtable": _table,
-    "mfenced": _fenced,
-    "menclose": _enclosed,
+    "mfenced": _fence,
+    "menclose": _enclose,
     "semantics": _meaning,
 }

@@ -63,7 +63,7 @@ def read(path: str, limits: Limits) -> Converted:
         section = sections[-1]
         section.last = number
         section.title = section.title or heading
-        section.texts += [text for text in _told(cell, language, seen) if text]
+        section.texts += [text for text in _describe_output(cell, language, seen) if text]
         section.pictures += seen.taken()
     parts = tuple(_part(section, is_whole=len(sections) == 1) for section in sections if section.texts)
     metadata = _metadata(notebook, language)
@@ -124,7 +124,7 @@ def _part(section: _Section, *, is_whole: bool) -> Part:
     return Part(text, f"cell={section.first}", cells, section.title, tuple(section.pictures))
 
 
-def _told(cell: Mapping[str, Any], language: str, seen: Pictures) -> Iterator[str]:
+def _describe_output(cell: Mapping[str, Any], language: str, seen: Pictures) -> Iterator[str]:
     source = _source(cell).strip("\n")
     match cell.get("cell_type"):
         case "markdown":
@@ -134,7 +134,7 @@ def _told(cell: Mapping[str, Any], language: str, seen: Pictures) -> Iterator[st
         case "code":
             used = _text(cell.get("language")) or language
             if source.strip():
-                yield _fenced(source, _magic(source) or used)
+                yield _fence(source, _magic(source) or used)
             for output in cell.get("outputs") or []:
                 if isinstance(output, Mapping):
                     yield _output(output, seen)
@@ -152,7 +152,7 @@ def _magic(source: str) -> str:
     return found.group(1) if found else ""
 
 
-def _fenced(source: str, language: str) -> str:
+def _fence(source: str, language: str) -> str:
     fence = "```"
     while fence in source:
         fence += "`"
@@ -174,7 +174,7 @@ def _output(output: Mapping[str, Any], seen: Pictures) -> str:
     """Return what a cell put out: text, a table, a picture or an error."""
     match output.get("output_type"):
         case "stream":
-            return _bounded(_text(output.get("text")))
+            return _limit_text(_text(output.get("text")))
         case "error" | "pyerr":
             return f"Error: {_plain(_text(output.get('ename')))}: {_plain(_text(output.get('evalue')))}"
         case _:
@@ -203,7 +203,7 @@ def _representation(bundle: Mapping[str, Any]) -> str:
         return _cut(latex)
     plain = _text(bundle.get("text/plain"))
     # What a plot or a widget prints of itself is an address in memory.
-    return "" if re.match(r"\s*<[^>]*>\s*$", plain) else _bounded(plain)
+    return "" if re.match(r"\s*<[^>]*>\s*$", plain) else _limit_text(plain)
 
 
 def _alt(output: Mapping[str, Any]) -> object:
@@ -223,10 +223,10 @@ def _image(bundle: Mapping[str, Any]) -> bytes:
     return b""
 
 
-def _bounded(text: str) -> str:
+def _limit_text(text: str) -> str:
     """Return what was printed, as a block of its own so that nothing in it is taken for Markdown."""
     told = _cut(_plain(text).strip("\n"))
-    return f"Output:\n\n{_fenced(told, 'text')}" if told.strip() else ""
+    return f"Output:\n\n{_fence(told, 'text')}" if told.strip() else ""
 
 
 def _plain(text: str) -> str:

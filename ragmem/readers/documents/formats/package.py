@@ -71,7 +71,7 @@ class Package:
     def tree(self, part: str) -> Any:
         """Return the root element of an XML part, None where it is missing; raise RefusedError for no XML."""
         data = self.bytes_of(part)
-        return None if data is None else parsed(data, part)
+        return None if data is None else parse_xml(data, part)
 
     def relations(self, part: str) -> Mapping[str, Relation]:
         """Return what a part refers to, by the ids that it uses; `""` is the file itself."""
@@ -117,9 +117,9 @@ class Package:
         return found
 
 
-def opened(path: str, limits: Limits, *, main: str) -> tuple[Package, str, Any]:
+def open_package(path: str, limits: Limits, *, main: str) -> tuple[Package, str, Any]:
     """Return an Office file, the path of its main part and its root; raise RefusedError without one."""
-    package = Package(archives.opened(path, limits))
+    package = Package(archives.open_archive(path, limits))
     part = package.main(main)
     root = package.tree(part)
     if root is None:
@@ -127,7 +127,7 @@ def opened(path: str, limits: Limits, *, main: str) -> tuple[Package, str, Any]:
     return package, part, root
 
 
-def parsed(data: bytes, name: str) -> Any:
+def parse_xml(data: bytes, name: str) -> Any:
     """Return the root element of XML; nothing that it names is fetched, no entity of its own is put in."""
     from lxml import etree
 

@@ -7,7 +7,7 @@ from typing import Any
 from ragmem.readers.documents.formats import charts, marks, package, slide_text
 from ragmem.readers.documents.formats.package import Package, child, every, local, relation_id, value, within
 from ragmem.readers.documents.formats.pictures import Pictures
-from ragmem.readers.documents.formats.slide_order import Box, ordered
+from ragmem.readers.documents.formats.slide_order import Box, sort_shapes
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
 
 _TITLES = frozenset({"title", "ctrTitle"})
@@ -31,7 +31,7 @@ class Slide:
 
 def read(path: str, limits: Limits) -> Converted:
     """Read a presentation, a part for each slide that says something; raise RefusedError where it is none."""
-    whole, main, root = package.opened(path, limits, main="ppt/presentation.xml")
+    whole, main, root = package.open_package(path, limits, main="ppt/presentation.xml")
     with whole.archive:
         if local(root) != "presentation":
             raise RefusedError("it is not a PowerPoint presentation")
@@ -49,7 +49,7 @@ def read(path: str, limits: Limits) -> Converted:
             if relation is None or tree is None:
                 continue
             slide = Slide(whole, relation.target, pictures, size, _places(whole, relation.target))
-            text = _told(slide, tree, authors)
+            text = _describe_shape(slide, tree, authors)
             found = pictures.taken()
             if text.strip():
                 parts.append(Part(text, f"slide={number}", f"slide {number}", slide.title, found))
@@ -69,10 +69,10 @@ def _size(root: Any) -> tuple[int, int]:
     return width or _WIDTH, height or _HEIGHT
 
 
-def _told(slide: Slide, root: Any, authors: dict[str, str]) -> str:
+def _describe_shape(slide: Slide, root: Any, authors: dict[str, str]) -> str:
     """Return a slide: its title, what stands on it in the order of reading, speaker notes, comments."""
     boxes = list(_boxes(within(root, "cSld", "spTree"), slide, 0))
-    texts = [marks.heading(1, slide.title), *(box.text for box in ordered(boxes))]
+    texts = [marks.heading(1, slide.title), *(box.text for box in sort_shapes(boxes))]
     for notes in slide.whole.of_kind(slide.part, "notesSlide"):
         if said := _notes(slide, notes):
             texts += ["## Speaker notes", said]
@@ -93,7 +93,7 @@ def _boxes(tree: Any, slide: Slide, depth: int) -> Iterator[Box]:
         elif name in _SHAPES and not _is_hidden(shape):
             text = _shape(shape, name, slide, depth)
             if text.strip():
-                yield _placed(text, shape, slide)
+                yield _place_shapes(text, shape, slide)
 
 
 def _is_hidden(shape: Any) -> bool:
@@ -104,7 +104,7 @@ def _shape(shape: Any, name: str, slide: Slide, depth: int) -> str:
     relations = slide.whole.relations(slide.part)
     alt = next((each.get("descr") or "" for each in every(shape, "cNvPr")), "")
     if name == "grpSp":
-        inner = ordered(list(_boxes(shape, slide, depth + 1)))
+        inner = sort_shapes(list(_boxes(shape, slide, depth + 1)))
         told = [slide.pictures.told(None, alt=alt), *(box.text for box in inner)]
         return marks.blocks([(text, False) for text in told])
     if name == "pic":
@@ -114,7 +114,7 @@ def _shape(shape: Any, name: str, slide: Slide, depth: int) -> str:
     kind, _ = _placeholder(shape)
     text = slide_text.body(child(shape, "txBody"), relations, is_list=_is_list(shape))
     if kind in _TITLES and not slide.title:
-        slide.title = marks.flat(text)
+        slide.title = marks.flatten(text)
         return ""
     if kind in _ON_EACH_SLIDE:
         return ""
@@ -155,7 +155,7 @@ def _graphic(shape: Any, slide: Slide, alt: str) -> str:
     return marks.blocks([(slide.pictures.told(None, alt=alt), False), (told, False)])
 
 
-def _placed(text: str, shape: Any, slide: Slide) -> Box:
+def _place_shapes(text: str, shape: Any, slide: Slide) -> Box:
     """Return a text with the place of its shape, or that of the placeholder which the layout has for it."""
     kind, number = _placeholder(shape)
     place = _transform(shape)
@@ -213,7 +213,7 @@ def _comments(root: Any, authors: dict[str, str]) -> list[str]:
     for each in (node for name in ("cm", "reply") for node in every(root, name)):
         plain = child(each, "text")
         words = (t.text or "" for t in every(child(each, "txBody"), "t"))
-        text = marks.flat(plain.text or "" if plain is not None else " ".join(words))
+        text = marks.flatten(plain.text or "" if plain is not None else " ".join(words))
         author = authors.get(each.get("authorId") or "", "")
         if text:
             found.append(f"> Comment{f' by {author}' if author else ''}: {text}")

@@ -19,7 +19,7 @@ class Box:
     bottom: float
 
 
-def ordered(boxes: Sequence[Box], depth: int = 0) -> list[Box]:
+def sort_shapes(boxes: Sequence[Box], depth: int = 0) -> list[Box]:
     """Return boxes in the order of reading; those that overlap by their upper edges.
 
     The slide is cut where a line goes between all boxes: first into columns, then into rows, then each piece
@@ -30,7 +30,7 @@ def ordered(boxes: Sequence[Box], depth: int = 0) -> list[Box]:
     for start, end in (_across, _down):
         pieces = _cut(boxes, start, end)
         if len(pieces) > 1:
-            return [box for piece in pieces for box in ordered(piece, depth + 1)]
+            return [box for piece in pieces for box in sort_shapes(piece, depth + 1)]
     return sorted(boxes, key=_by_upper_edge)
 
 

@@ -118,7 +118,7 @@ def table(node: Any, relations: Mapping[str, Relation]) -> str:
             # What a merged cell covers is in the file as well, marked as covered.
             if {"1", "true"} & {each.get("hMerge"), each.get("vMerge")}:
                 continue
-            text = marks.flat(" ".join(line(p, relations) for p in every(child(each, "txBody"), "p")))
+            text = marks.flatten(" ".join(line(p, relations) for p in every(child(each, "txBody"), "p")))
             cells.append(Cell(text, _span(each, "gridSpan"), _span(each, "rowSpan")))
         rows.append(cells)
     return spans.told(rows)

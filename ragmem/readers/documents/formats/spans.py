@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragmem.readers.documents.tables import written
+from ragmem.readers.documents.tables import write_table
 
 _WIDEST = 500
 """Columns of a table that are laid out: a span beyond them is a mistake or an attack."""
@@ -49,12 +49,12 @@ def _table(laid: Sequence[Sequence[Cell]], headings: int, caption: str) -> str:
     if not headings and len(laid[0]) > 1 and all(row[0].heading and not row[1].heading for row in laid):
         return _sideways(laid, caption)
     if not headings:
-        headings = _guessed(laid)
+        headings = _guess_spans(laid)
     texts = [_texts(row) for row in laid]
     headings = min(headings, len(texts))
     if headings > 1:
-        texts = [[_united(column) for column in zip(*texts[:headings], strict=True)], *texts[headings:]]
-    return written(texts, header=headings > 0, caption=caption)
+        texts = [[_unite(column) for column in zip(*texts[:headings], strict=True)], *texts[headings:]]
+    return write_table(texts, header=headings > 0, caption=caption)
 
 
 def flat(rows: Sequence[Sequence[str]]) -> str:
@@ -71,7 +71,7 @@ def flat(rows: Sequence[Sequence[str]]) -> str:
 
 def _laid_out(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Return rows of the same width; a cell that spans stands in each place that it covers, as itself."""
-    rows = _narrowed(rows)
+    rows = _narrow(rows)
     laid: list[list[Cell]] = []
     hanging: dict[int, tuple[Cell, int]] = {}
     for row in rows:
@@ -98,7 +98,7 @@ def _laid_out(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     return [line + [Cell("")] * (width - len(line)) for line in laid]
 
 
-def _narrowed(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+def _narrow(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Return cells that span no more columns than there are: `colspan="999"` is meant for all of them."""
     widths = (sum(cell.columns for cell in row if cell.columns <= _WIDE) for row in rows)
     most = max(1, *widths) if rows else 1
@@ -119,7 +119,7 @@ def _leading_headings(laid: Sequence[Sequence[Cell]]) -> int:
     return count
 
 
-def _guessed(laid: Sequence[Sequence[Cell]]) -> int:
+def _guess_spans(laid: Sequence[Sequence[Cell]]) -> int:
     """Return the rows of headings where none is marked: the first, and the second if cells reach wide."""
     wide = any(1 < cell.columns < len(laid[0]) for cell in laid[0])
     hangs = any(cell.rows == 2 for cell in laid[0])
@@ -135,10 +135,10 @@ def _texts(row: Sequence[Cell]) -> list[str]:
 def _sideways(laid: Sequence[Sequence[Cell]], caption: str) -> str:
     """Write a table whose headings are its first column; one of two columns as a list of names and values."""
     if len(laid[0]) > 2:
-        return written([_texts(row) for row in laid], header=False, caption=caption)
+        return write_table([_texts(row) for row in laid], header=False, caption=caption)
     lines = "\n".join(f"- {row[0].text}: {row[1].text}".rstrip(": ") for row in laid)
     return f"{caption}\n\n{lines}" if caption else lines
 
 
-def _united(texts: Sequence[str]) -> str:
+def _unite(texts: Sequence[str]) -> str:
     return " ".join(dict.fromkeys(text for text in texts if text))

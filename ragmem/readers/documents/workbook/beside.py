@@ -33,7 +33,9 @@ class PictureOfSheet:
 
 def comments(package: Package, path: str) -> list[Comment]:
     """Return the comments and notes of a sheet from top to bottom."""
-    threads = [one for part in package.related(path, "threadedComment") for one in _threaded(package, part)]
+    threads = [
+        one for part in package.related(path, "threadedComment") for one in _threaded_comments(package, part)
+    ]
     told = {one.cell for one in threads}
     notes = [
         one
@@ -57,7 +59,7 @@ def _notes(package: Package, path: str) -> Iterator[Comment]:
             yield Comment(place(cell)[0], cell, author.strip(), text.removeprefix(f"{author}:").strip())
 
 
-def _threaded(package: Package, path: str) -> Iterator[Comment]:
+def _threaded_comments(package: Package, path: str) -> Iterator[Comment]:
     people = {}
     for name in package.archive.namelist():
         if name.startswith("xl/persons/"):

@@ -60,7 +60,7 @@ def read_cells(package: Package, path: str, *, characters: int, cells: int = CEL
             elif name == "drawing":
                 related = targets.get(attribute(element, "id"))
                 result.drawings += [related.target] if related is not None else []
-    result.rows = _merged(_linked(result.rows, links), merges)
+    result.rows = _merge_cells(_add_links(result.rows, links), merges)
     return result
 
 
@@ -140,7 +140,7 @@ def _clean(text: str) -> str:
     return " ".join(text.split())
 
 
-def _linked(rows: list[Row], links: Mapping[tuple[int, int], str]) -> list[Row]:
+def _add_links(rows: list[Row], links: Mapping[tuple[int, int], str]) -> list[Row]:
     """Return the rows with the address after what is shown of a link."""
     if not links:
         return rows
@@ -158,7 +158,7 @@ def _linked(rows: list[Row], links: Mapping[tuple[int, int], str]) -> list[Row]:
     ]
 
 
-def _merged(rows: list[Row], merges: list[tuple[int, int, int, int]]) -> list[Row]:
+def _merge_cells(rows: list[Row], merges: list[tuple[int, int, int, int]]) -> list[Row]:
     """Return the rows with what merged cells show in each of the rows and columns that they reach."""
     by_number = {number: dict(cells) for number, cells in rows}
     before = {number: len(cells) for number, cells in by_number.items()}

@@ -60,7 +60,7 @@ class Package:
         return [each.target for each in some if each.target in names]
 
 
-def opened(archive: zipfile.ZipFile) -> Package:
+def open_workbook(archive: zipfile.ZipFile) -> Package:
     """Return the workbook of an archive; raises KeyError where a part that it needs is missing."""
     main = next(
         (each.target for each in relations(archive, "").values() if each.kind == "officeDocument"),

@@ -9,7 +9,7 @@ from typing import Any
 from ragmem.readers.dates import parse_time
 from ragmem.readers.documents.formats import marks
 from ragmem.readers.documents.formats.html import html_notes, html_tree
-from ragmem.readers.documents.formats.html.html_decoding import decoded
+from ragmem.readers.documents.formats.html.html_decoding import decode_page
 from ragmem.readers.documents.formats.html.html_inline import Page, line
 from ragmem.readers.documents.formats.html.html_tree import local
 from ragmem.readers.documents.formats.html.html_writing import blocks
@@ -45,12 +45,12 @@ def read(path: str, limits: Limits) -> Converted:
     file = Path(path)
     if file.stat().st_size > limits.unpacked_bytes:
         raise RefusedError(f"it is larger than {limits.unpacked_bytes // 1_000_000:,} MB")
-    return converted(decoded(file.read_bytes()), limits)
+    return convert_page(decode_page(file.read_bytes()), limits)
 
 
-def converted(text: str, limits: Limits) -> Converted:
+def convert_page(text: str, limits: Limits) -> Converted:
     """Return a page as a document. Never raises for any text."""
-    root = html_tree.parsed(text)
+    root = html_tree.parse_page(text)
     if root is None:
         return Converted((Part(marks.paragraph(text)),) if "<" not in text else (Part(""),))
     metadata = _metadata(root, text)
@@ -71,14 +71,14 @@ def _title(body: Any, metadata: dict[str, str]) -> str:
     """Return the first heading where the title holds it ("Tides - Weather Site"), else the title."""
     named = metadata.pop("title", "")
     first = next((each for each in body.iter() if local(each) in {"h1", "h2"}), None)
-    shown = marks.flat(line(first, _no_page())) if first is not None else ""
+    shown = marks.flatten(line(first, _no_page())) if first is not None else ""
     return shown if shown and (not named or shown.lower() in named.lower()) else named
 
 
 def _metadata(root: Any, text: str) -> dict[str, str]:
     values: dict[str, str] = {}
     for each in root.iter():
-        if local(each) == "meta" and (content := marks.flat(each.get("content") or "")):
+        if local(each) == "meta" and (content := marks.flatten(each.get("content") or "")):
             key = (
                 each.get("property")
                 or each.get("name")
@@ -90,7 +90,7 @@ def _metadata(root: Any, text: str) -> dict[str, str]:
     linked = dict(_linked_data(root))
     written = next((line(each, _no_page()) for each in root.iter() if local(each) == "title"), "")
     found = {
-        "title": marks.flat(_first(values, _TITLES) or written),
+        "title": marks.flatten(_first(values, _TITLES) or written),
         "author": _first(values, _AUTHORS) or linked.get("author", ""),
         "description": values.get("description") or values.get("og:description", ""),
         "modified": _first(values, _MODIFIED) or linked.get("dateModified", ""),

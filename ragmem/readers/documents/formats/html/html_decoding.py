@@ -15,7 +15,7 @@ _READ_AS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk"
 _NOT_OF_PAGES = re.compile(r"utf[-_]?(16|32)|utf_?7|punycode|idna|unicode_escape|raw_unicode|undefined")
 
 
-def decoded(data: bytes) -> str:
+def decode_page(data: bytes) -> str:
     """Return the text of a page: by its byte order mark, by what it declares, as UTF-8, or as Windows-1252.
 
     What it declares is not believed where its bytes are UTF-8 and not just ASCII. Never raises for any bytes:
@@ -27,10 +27,10 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode(_declared(data) or "cp1252", "replace")
+        return data.decode(_declared_encoding(data) or "cp1252", "replace")
 
 
-def _declared(data: bytes) -> str:
+def _declared_encoding(data: bytes) -> str:
     """Return the name of the codec that a page declares; empty where it declares none that is known."""
     found = _DECLARED.search(data[:_LOOKED_AT])
     if not found:

@@ -120,7 +120,9 @@ def _note(leads_to: str, page: Page) -> str:
         node = page.notes[leads_to]
         # Notes on notes on notes: no person goes on, and a chain of a thousand ends no reader here.
         text = (
-            _note_text(node, page) if page.inside <= _NOTES_WITHIN else marks.flat("".join(node.itertext()))
+            _note_text(node, page)
+            if page.inside <= _NOTES_WITHIN
+            else marks.flatten("".join(node.itertext()))
         )
         page.below, page.inside = [*before, f"[^{number}]: {text}", *page.below], page.inside - 1
     return f"[^{page.numbers[leads_to]}]"
@@ -136,10 +138,10 @@ def _note_text(node: Any, page: Page) -> str:
             for inner in list(each):
                 each.remove(inner)
             each.text = None
-    return re.sub(r"^[\s.:)\]]+", "", marks.flat(_within(node, page, 0)))
+    return re.sub(r"^[\s.:)\]]+", "", marks.flatten(_within(node, page, 0)))
 
 
-def _raised(node: Any, page: Page, depth: int) -> str:
+def _superscript(node: Any, page: Page, depth: int) -> str:
     text = _within(node, page, depth)
     return text if "[^" in text else marks.raised(text)
 
@@ -153,7 +155,7 @@ def _code(node: Any, page: Page, depth: int) -> str:
     return f"`{text.strip()}`" if text.strip() and "`" not in text else text
 
 
-def _quoted(node: Any, page: Page, depth: int) -> str:
+def _quote(node: Any, page: Page, depth: int) -> str:
     return f"“{_within(node, page, depth)}”"
 
 
@@ -186,7 +188,7 @@ def _script(node: Any, page: Page, depth: int) -> str:
 
 def _image(node: Any, page: Page, depth: int) -> str:
     del depth
-    alt = marks.flat(node.get("alt") or "")
+    alt = marks.flatten(node.get("alt") or "")
     classes = tokens(node)
     if alt and any("math" in each or each in {"tex", "latex"} for each in classes):
         near = node.getparent()
@@ -237,14 +239,14 @@ def _reading(node: Any, page: Page, depth: int) -> str:
 _APART = frozenset("p div li dt dd tr td th h1 h2 h3 h4 h5 h6 section article blockquote figcaption".split())
 _READERS: dict[str, Callable[[Any, Page, int], str]] = {
     "a": _link,
-    "sup": _raised,
+    "sup": _superscript,
     "del": _struck,
     "s": _struck,
     "strike": _struck,
     "code": _code,
     "kbd": _code,
     "samp": _code,
-    "q": _quoted,
+    "q": _quote,
     "br": _break,
     "math": _formula,
     "script": _script,

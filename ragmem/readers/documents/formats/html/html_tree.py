@@ -44,7 +44,7 @@ _SHARE_OF_ARTICLE = 0.4
 _TOO_MUCH_TO_DROP = 0.6
 
 
-def parsed(text: str) -> Any:
+def parse_page(text: str) -> Any:
     """Return the root element of a page; None where there is nothing in it. Never raises for any text."""
     from lxml import etree
 
@@ -123,14 +123,14 @@ def _take_out(top: Any, unwanted: Any) -> None:
         before = node.getprevious()
         if node.tail:
             if before is not None:
-                before.tail = _joined(before.tail, node.tail)
+                before.tail = _join_texts(before.tail, node.tail)
             else:
-                parent.text = _joined(parent.text, node.tail)
+                parent.text = _join_texts(parent.text, node.tail)
         node.tail = None
         parent.remove(node)
 
 
-def _joined(one: str | None, other: str) -> str:
+def _join_texts(one: str | None, other: str) -> str:
     """Return two texts as one, without what a page may have, as &#8;, and a tree does not take."""
     return _NOT_TAKEN.sub("", (one or "") + other)
 

@@ -81,7 +81,7 @@ def _list(node: Any, page: Page, depth: int) -> Written:
     for each in node:
         name = local(each)
         if name in {"ul", "ol"}:
-            found += _indented(_list(each, page, depth + 1)) if depth < _DEEPEST else []
+            found += _indent(_list(each, page, depth + 1)) if depth < _DEEPEST else []
         elif name and not page.is_note(each):
             count = _whole(each.get("value"), count)
             found += _item(each, f"{count}." if is_counted else "", page, depth)
@@ -103,7 +103,7 @@ def _item(node: Any, label: str, page: Page, depth: int) -> Written:
     return found
 
 
-def _indented(found: Written) -> Written:
+def _indent(found: Written) -> Written:
     return [(f"    {text}" if is_item else text, is_item) for text, is_item in found]
 
 
@@ -112,7 +112,7 @@ def _definitions(node: Any, page: Page, depth: int) -> Written:
     terms: list[str] = []
     for each in _children(node, {"dt", "dd"}):
         if local(each) == "dt":
-            terms.append(marks.flat(line(each, page)))
+            terms.append(marks.flatten(line(each, page)))
             continue
         inner = blocks(each, page, depth + 1)
         front = f"{', '.join(terms)}: " if terms else ""
@@ -121,7 +121,7 @@ def _definitions(node: Any, page: Page, depth: int) -> Written:
             inner = inner[1:]
         elif front:
             found.append((marks.item(front.strip()), True))
-        found += _indented(inner)
+        found += _indent(inner)
         terms = []
     return _with_below(found + [(marks.item(term), True) for term in terms], page)
 
@@ -183,7 +183,7 @@ def _figure(node: Any, page: Page, depth: int) -> Written:
         and len(tables) == 1
         and not any(local(each) == "caption" for each in tables[0].iter())
     ):
-        return table(tables[0], page, depth, caption=marks.flat(line(caption, page)))
+        return table(tables[0], page, depth, caption=marks.flatten(line(caption, page)))
     return blocks(node, page, depth)
 
 
@@ -195,7 +195,7 @@ def table(node: Any, page: Page, depth: int = 0, *, caption: str = "") -> Writte
         return [block for cell in cells for block in blocks(cell, page, depth + 1)]
     titled = next((each for each in node if local(each) == "caption"), None)
     if titled is not None:
-        caption = marks.flat(line(titled, page))
+        caption = marks.flatten(line(titled, page))
     laid = [[_cell(each, page, depth) for each in row if local(each) in {"td", "th"}] for row in rows]
     marked = sum(1 for row in rows if local(row.getparent()) == "thead")
     text = spans.told(laid, headings=marked or None, caption=caption)
@@ -231,14 +231,14 @@ def _cell(node: Any, page: Page, depth: int) -> Cell:
     told: list[str] = []
     below = page.taken()
     for each, is_item in _cell_blocks(node, page, depth):
-        text = each.strip().removeprefix("- ") if is_item else marks.flat(each)
+        text = each.strip().removeprefix("- ") if is_item else marks.flatten(each)
         if text.startswith(("[^", "Image: ", "[[picture")) and not is_item:
             below.append(each)
             continue
         told.append(f"; {text}" if told and is_item else f" {text}")
     page.below = below + page.below
     return Cell(
-        marks.flat("".join(told)),
+        marks.flatten("".join(told)),
         min(_whole(node.get("colspan"), 1), _MOST_SPAN),
         min(_whole(node.get("rowspan"), 1), _MOST_SPAN * 10),
         local(node) == "th",
@@ -250,7 +250,7 @@ def _cell_blocks(node: Any, page: Page, depth: int) -> Written:
     if not inner:
         return blocks(node, page, depth + 1)
     rows = [
-        [marks.flat(line(cell, page)) for cell in row if local(cell) in {"td", "th"}]
+        [marks.flatten(line(cell, page)) for cell in row if local(cell) in {"td", "th"}]
         for row in _rows(inner[0])
     ]
     return [(spans.flat(rows), False)]

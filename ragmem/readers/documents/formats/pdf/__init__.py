@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from ragmem.readers.documents.formats.pdf.pdf_blocks import Block, blocks_of, captioned
+from ragmem.readers.documents.formats.pdf.pdf_blocks import Block, blocks_of, join_captions
 from ragmem.readers.documents.formats.pdf.pdf_lines import Line, lines_of
 from ragmem.readers.documents.formats.pdf.pdf_order import reading_order
-from ragmem.readers.documents.formats.pdf.pdf_seen import drawn, scanned
+from ragmem.readers.documents.formats.pdf.pdf_seen import drawn, is_scanned_page
 from ragmem.readers.documents.formats.pdf.pdf_tables import RuledTables
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
@@ -61,7 +61,7 @@ def read(path: str, limits: Limits) -> Converted:
         if len(document) == 0:
             raise RefusedError("the file is damaged or cut short")
         pages, warnings, unread = _pages(document, path, limits)
-        converted = _converted(document, path, pages, warnings)
+        converted = _convert(document, path, pages, warnings)
         return replace(converted, unread=tuple(f"page={number}" for number in unread))
     finally:
         document.close()
@@ -130,7 +130,7 @@ def _page(
         tables = {f"table {place}": cells for place, (_, cells) in enumerate(found)}
         lines += [Line(name, box, 0.0, is_table=True) for name, (box, _) in zip(tables, found, strict=True)]
         if not lines and limits.ocr:
-            lines = scanned(page, limits, deadline - time.monotonic())
+            lines = is_scanned_page(page, limits, deadline - time.monotonic())
         if limits.described:
             lines += drawn(page, pictures)
         is_blank = not any(True for _ in page.get_objects(max_depth=1))
@@ -145,7 +145,7 @@ def _told_blank(pages: Sequence[int]) -> str:
     return f"page {shown} has no text" if len(pages) == 1 else f"pages {shown}{more} have no text"
 
 
-def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[str]) -> Converted:
+def _convert(document: Any, path: str, pages: Sequence[_Page], warnings: list[str]) -> Converted:
     sizes = Counter[float]()
     for page in pages:
         for line in page.lines:
@@ -158,7 +158,7 @@ def _converted(document: Any, path: str, pages: Sequence[_Page], warnings: list[
         edges = _edges(page)
         kept = [line for line in page.lines if line not in edges or _mark(line, usual) not in running]
         kept = kept or page.lines  # a form of one line a page
-        blocks = captioned(blocks_of(reading_order(kept)), page.tables)
+        blocks = join_captions(blocks_of(reading_order(kept)), page.tables)
         laid.append((page, blocks))
         for block in blocks:
             if not block.is_table:

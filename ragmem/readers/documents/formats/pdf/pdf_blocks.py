@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ragmem.readers.documents.formats.pdf.pdf_lines import Box, Line, union
-from ragmem.readers.documents.tables import written
+from ragmem.readers.documents.tables import write_table
 
 CAPTION = re.compile(r"(?:table|tab\.|tabelle|tableau|tabla|exhibit)\s*[\dIVX]", re.IGNORECASE)
 PICTURE = re.compile(r"\[\[picture \d+\]\]")
@@ -41,7 +41,7 @@ class Block:
 
 def blocks_of(rows: Sequence[Sequence[Line]]) -> list[Block]:
     """Return the blocks of a page in reading order."""
-    rows = [_itemized(row) for row in rows]
+    rows = [_itemize(row) for row in rows]
     usual = _usual_gap(rows)
     widths = [(line.box.left, line.box.width) for row in rows for line in row if len(row) == 1]
     blocks: list[Block] = []
@@ -66,7 +66,7 @@ def blocks_of(rows: Sequence[Sequence[Line]]) -> list[Block]:
             blocks.append(table)
             number += count
             continue
-        line = _joined(row)
+        line = _join_lines(row)
         if paragraph and _parts(paragraph[-1], line, usual):
             end_paragraph()
         paragraph.append(line)
@@ -75,7 +75,7 @@ def blocks_of(rows: Sequence[Sequence[Line]]) -> list[Block]:
     return blocks
 
 
-def captioned(blocks: Sequence[Block], tables: dict[str, list[list[str]]]) -> list[Block]:
+def join_captions(blocks: Sequence[Block], tables: dict[str, list[list[str]]]) -> list[Block]:
     """Return the blocks with each table written out, and its caption taken in where one stands beside it.
 
     `tables` are the cells of ruled ones, by the text that stands for them.
@@ -95,7 +95,7 @@ def captioned(blocks: Sequence[Block], tables: dict[str, list[list[str]]]) -> li
             caption = blocks[number + 1].text
             taken.add(number + 1)
         cells = tables.get(block.text) or [list(row) for row in block.cells]
-        done.append(replace(block, text=written(cells, header=block.header, caption=caption)))
+        done.append(replace(block, text=write_table(cells, header=block.header, caption=caption)))
     return done
 
 
@@ -106,7 +106,7 @@ def _is_caption(block: Block, table: Block) -> bool:
     return apart < _CAPTION_APART * max(block.size, 8.0)
 
 
-def _itemized(row: Sequence[Line]) -> Sequence[Line]:
+def _itemize(row: Sequence[Line]) -> Sequence[Line]:
     """Return a row whose first cell is the mark of a list's item with that mark before the next one."""
     if len(row) < 2 or row[0].is_table or not _MARK.fullmatch(row[0].text):
         return row
@@ -115,7 +115,7 @@ def _itemized(row: Sequence[Line]) -> Sequence[Line]:
     return [replace(second, text=f"{first.text} {second.text}", box=box), *rest]
 
 
-def _joined(row: Sequence[Line]) -> Line:
+def _join_lines(row: Sequence[Line]) -> Line:
     """Return a row as one line, its cells apart."""
     if len(row) == 1:
         return row[0]

@@ -162,7 +162,7 @@ def _segments(words: Sequence[_Word]) -> Iterator[list[_Word]]:
         else:
             runs.append([word])
     for row in _on_one_base(runs):
-        yield from _joined(row)
+        yield from _join_words(row)
 
 
 def _follows(before: _Word, word: _Word) -> bool:
@@ -190,7 +190,7 @@ def _largest(run: Sequence[_Word]) -> _Word:
     return max(run, key=lambda word: word.box.height)
 
 
-def _joined(row: Sequence[list[_Word]]) -> Iterator[list[_Word]]:
+def _join_words(row: Sequence[list[_Word]]) -> Iterator[list[_Word]]:
     height = max(_largest(run).box.height for run in row)
     every = [word for run in row for word in run]
     gaps = [right.box.left - left.box.right for left, right in pairwise(every) if not right.glued]

@@ -14,7 +14,7 @@ _IMAGES = 50  # of a page
 _OCR_SCALE = 200 / 72
 
 
-def scanned(page: Any, limits: Limits, seconds: float) -> list[Line]:
+def is_scanned_page(page: Any, limits: Limits, seconds: float) -> list[Line]:
     """Return the lines of a scanned page, where tesseract is there to read it."""
     width, height = page.get_size()
     if width * height * _OCR_SCALE**2 > limits.pixels or not any(True for _ in page.get_objects(max_depth=1)):

@@ -48,11 +48,11 @@ class RuledTables:
             return []
         begun = time.monotonic()
         try:
-            return self._found(number)
+            return self._find_tables(number)
         finally:
             self._spent += time.monotonic() - begun
 
-    def _found(self, number: int) -> list[tuple[Box, list[list[str]]]]:
+    def _find_tables(self, number: int) -> list[tuple[Box, list[list[str]]]]:
         import pdfplumber
 
         if self._document is None:

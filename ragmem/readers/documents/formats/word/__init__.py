@@ -9,13 +9,13 @@ from ragmem.readers.documents.formats.package import Package, child, local, rela
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.formats.word.word_blocks import blocks
 from ragmem.readers.documents.formats.word.word_story import Story
-from ragmem.readers.documents.formats.word.word_writing import written
+from ragmem.readers.documents.formats.word.word_writing import write_blocks
 from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
 
 
 def read(path: str, limits: Limits) -> Converted:
     """Read a Word document as one part; raise RefusedError where it is none."""
-    whole, part, root = package.opened(path, limits, main="word/document.xml")
+    whole, part, root = package.open_package(path, limits, main="word/document.xml")
     with whole.archive:
         body = child(root, "body")
         if body is None:
@@ -23,13 +23,13 @@ def read(path: str, limits: Limits) -> Converted:
         pictures = Pictures(limits)
         story = Story.of(whole, part, root, pictures)
         found = list(blocks(body, story, 0))
-        texts = [*written(found), *((text, False) for text in _margins(whole, root, story))]
+        texts = [*write_blocks(found), *((text, False) for text in _margins(whole, root, story))]
         properties = whole.properties()
         titles = (
-            marks.flat(each.text) for kind in ("title", "heading") for each in found if each.kind == kind
+            marks.flatten(each.text) for kind in ("title", "heading") for each in found if each.kind == kind
         )
         shown = next((each.text for each in found if each.kind == "title"), "")
-        title = marks.flat(shown) or properties.get("title", "") or next(titles, "")
+        title = marks.flatten(shown) or properties.get("title", "") or next(titles, "")
         warnings = ("macros are left out",) if _has_macros(whole) else ()
     text = marks.blocks(texts)
     return Converted(
@@ -50,7 +50,7 @@ def _margins(whole: Package, root: Any, story: Story) -> Iterator[str]:
         if relation is None or tree is None:
             continue
         found = list(blocks(tree, story.beside(relation.target, tree), 0))
-        text = marks.flat(" ".join(text for text, _ in written(found)))
+        text = marks.flatten(" ".join(text for text, _ in write_blocks(found)))
         name = local(reference).removesuffix("Reference")
         if re.search(r"\w{2}", text) and (name, text) not in seen:
             seen.add((name, text))

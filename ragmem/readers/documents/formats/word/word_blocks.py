@@ -135,7 +135,7 @@ def _table(node: Any, story: Story, depth: int) -> Iterator[Block]:
         return
     placed: list[list[tuple[int, int, str, Any]]] = []
     for row in rows:
-        at = _skipped(row)
+        at = _skip(row)
         line = []
         for cell in _cells(row):
             settings = child(cell, "tcPr")
@@ -173,7 +173,7 @@ def _cells(row: Any) -> Iterator[Any]:
             yield from _cells(each)
 
 
-def _skipped(row: Any) -> int:
+def _skip(row: Any) -> int:
     before = within(row, "trPr", "gridBefore")
     return min(max(whole(value(before, "val"), 0), 0), 500) if before is not None else 0
 
@@ -205,5 +205,5 @@ def _cell(node: Any, story: Story, depth: int, below: list[str]) -> str:
             ends = told and (told[-1].startswith("- ") or block.kind == "item")
             told.append(f"; {block.text.strip()}" if ends else block.text.strip())
         below += block.below
-    text = marks.flat(" ".join(told)).replace(" ; ", "; ")
+    text = marks.flatten(" ".join(told)).replace(" ; ", "; ")
     return re.sub(r"(^|; )- ", r"\1", text)

@@ -167,7 +167,7 @@ class Line:
         for paragraph in every(remark.node, "p"):
             told.read(paragraph)
             told.pieces.append(" ")
-        if text := marks.flat(told.text()):
+        if text := marks.flatten(told.text()):
             self.below.append(front + text)
             self.below += told.below
 

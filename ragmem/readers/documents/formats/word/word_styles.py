@@ -140,7 +140,7 @@ class Numbering:
         for number in (each for each in root if local(each) == "num"):
             reference = child(number, "abstractNumId")
             kind = value(reference, "val") if reference is not None else ""
-            kind = _linked(kind, abstract, root, styles)
+            kind = _linked_style(kind, abstract, root, styles)
             levels = _levels(abstract.get(kind))
             overridden = _override(levels, number)
             identity = value(number, "numId")
@@ -192,7 +192,7 @@ def numeral(count: int, form: str) -> str:
     return f"{count:02d}" if form == "decimalZero" else str(count)
 
 
-def _linked(kind: str, abstract: dict[str, Any], root: Any, styles: Styles) -> str:
+def _linked_style(kind: str, abstract: dict[str, Any], root: Any, styles: Styles) -> str:
     """Return the kind of list that a list's style leads to, where it only names a style."""
     link = child(abstract.get(kind), "numStyleLink")
     if link is None:

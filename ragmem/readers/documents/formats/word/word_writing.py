@@ -6,7 +6,7 @@ from ragmem.readers.documents.formats import marks, spans
 from ragmem.readers.documents.formats.word.word_blocks import Block
 
 
-def written(found: list[Block]) -> Iterator[tuple[str, bool]]:
+def write_blocks(found: list[Block]) -> Iterator[tuple[str, bool]]:
     """Yield the text of blocks, and whether it is an item of a list."""
     _take_captions(found)
     deeper = 1 if any(block.kind == "title" for block in found) else 0
@@ -18,14 +18,14 @@ def written(found: list[Block]) -> Iterator[tuple[str, bool]]:
             yield marks.fence("\n".join(code)), False
             code = []
         if block.kind != "code":
-            yield _told(block, deeper), block.kind == "item"
+            yield _describe(block, deeper), block.kind == "item"
         for text in block.below:
             yield text, False
     if code:
         yield marks.fence("\n".join(code)), False
 
 
-def _told(block: Block, deeper: int) -> str:
+def _describe(block: Block, deeper: int) -> str:
     if block.kind in {"title", "heading"}:
         return marks.heading(block.level + (deeper if block.kind == "heading" else 0), block.text)
     if block.kind == "table":
@@ -54,7 +54,7 @@ def _take_captions(found: list[Block]) -> None:
 
 
 def _take(table: Block, caption: Block) -> None:
-    table.caption = marks.flat(caption.text)
+    table.caption = marks.flatten(caption.text)
     table.below += caption.below
     caption.kind = "taken"
 

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ragmem.assistants.command import Call, Program, looks_like_ours, read_call
-from ragmem.assistants.json_text import Child, Node, read_json
-from ragmem.assistants.model import Assistant
+from ragmem.assistants.assistant import Assistant
+from ragmem.services.wiring.command import Call, Program, looks_like_ours, read_call
+from ragmem.services.wiring.json_text import Child, Node, read_json
 
 HOOKS = "hooks"
 
@@ -32,15 +32,15 @@ class Hook:
         return self.siblings == 1
 
 
-def hooks_in(text: str) -> list[Hook]:
+def read_hooks(text: str) -> list[Hook]:
     """Return every hook of a settings file in order; what has another form is passed over.
 
-    Raises JsonTextError for a text that is no JSON.
+    Raises JsonTextError for invalid JSON.
     """
-    return list(hooks_of(read_json(text))) if text.strip("\ufeff \t\r\n") else []
+    return list(iterate_hooks(read_json(text))) if text.strip("\ufeff \t\r\n") else []
 
 
-def hooks_of(root: Node) -> Iterator[Hook]:
+def iterate_hooks(root: Node) -> Iterator[Hook]:
     """Yield the hooks of a document that was read."""
     hooks = root.get(HOOKS) if root.kind == "object" else None
     if hooks is None or hooks.kind != "object":
@@ -65,7 +65,7 @@ def hooks_of(root: Node) -> Iterator[Hook]:
                     )
 
 
-def own(hooks: Collection[Hook], assistant: Assistant, program: Program) -> list[Hook]:
+def own_hooks(hooks: Collection[Hook], assistant: Assistant, program: Program) -> list[Hook]:
     """Return the hooks that lead to the same home as `program`, whichever version wrote them."""
     return [
         hook
@@ -76,6 +76,6 @@ def own(hooks: Collection[Hook], assistant: Assistant, program: Program) -> list
     ]
 
 
-def by_hand(hooks: Collection[Hook]) -> list[Hook]:
+def handwritten_hooks(hooks: Collection[Hook]) -> list[Hook]:
     """Return the hooks that call ragmem in words of somebody else."""
     return [hook for hook in hooks if hook.call is None and looks_like_ours(hook.command)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragmem.assistants.json_text import Child, Node
+from ragmem.services.wiring.json_text import Child, Node
 
 DEFAULT_UNIT = "  "
 
@@ -24,7 +24,7 @@ class Cut:
     text: str = ""
 
 
-def applied(text: str, cuts: Sequence[Cut]) -> str:
+def apply_cuts(text: str, cuts: Sequence[Cut]) -> str:
     """Return the text with all cuts made; several at one place are made in the order given."""
     parts: list[str] = []
     place = 0
@@ -56,8 +56,8 @@ def style_of(text: str) -> Style:
     )
 
 
-def rendered(value: Any, style: Style, *, indent: str | None) -> str:
-    """Return a value as JSON: on one line without an indent, else in lines of which the first has none."""
+def render(value: Any, style: Style, *, indent: str | None) -> str:
+    """Return a value as JSON: on one line without an indent, else in lines, indented from the second on."""
     if indent is None:
         separators = (", ", ": ") if style.spaced else (",", ":")
         return json.dumps(value, ensure_ascii=False, separators=separators)
@@ -65,7 +65,7 @@ def rendered(value: Any, style: Style, *, indent: str | None) -> str:
     return f"{style.line_end}{indent}".join(lines)
 
 
-def added(text: str, node: Node, entries: Sequence[tuple[str | None, Any]], style: Style) -> list[Cut]:
+def add_entries(text: str, node: Node, entries: Sequence[tuple[str | None, Any]], style: Style) -> list[Cut]:
     """Return the cuts that put entries (name or None, value) behind the last one of an object or array."""
     indent = _indent_of_children(text, node, style)
     pieces = [_entry(name, value, style, indent) for name, value in entries]
@@ -99,7 +99,7 @@ def added(text: str, node: Node, entries: Sequence[tuple[str | None, Any]], styl
 
 
 def _entry(name: str | None, value: Any, style: Style, indent: str | None) -> str:
-    whole = rendered(value, style, indent=indent)
+    whole = render(value, style, indent=indent)
     if name is None:
         return whole
     colon = ":" if indent is None and not style.spaced else ": "
@@ -129,13 +129,15 @@ def _after_comment(text: str, place: int) -> int:
     return found.end() if found else place
 
 
-def without(text: str, node: Node, gone: Sequence[Child]) -> list[Cut]:
+def remove_entries(text: str, node: Node, gone: Sequence[Child]) -> list[Cut]:
     """Return the cuts that take some entries out of an object or array, with their lines and commas."""
     starts = {child.start for child in gone}
     kept = [child for child in node.children if child.start not in starts]
     if not kept:
         inner = text[node.start + 1 : node.end - 1]
-        rest = applied(inner, [Cut(one.start - node.start - 1, _end(one) - node.start - 1) for one in gone])
+        rest = apply_cuts(
+            inner, [Cut(one.start - node.start - 1, _end(one) - node.start - 1) for one in gone]
+        )
         if not rest.strip():
             return [Cut(node.start + 1, node.end - 1)]
     kept_first = kept[0].start if kept else node.end

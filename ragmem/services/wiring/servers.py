@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragmem.assistants.command import Program
-from ragmem.assistants.model import Assistant
+from ragmem.assistants.assistant import Assistant
+from ragmem.services.wiring.command import Program
 
 NAME = "ragmem"
 COMMAND = "mcp"
@@ -14,31 +14,20 @@ COMMAND = "mcp"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What an entry of ours says: which program, in which home, and what a person has added."""
+    """An entry of ours: the program, the variables that lead to its home, and options that a person added."""
 
     words: tuple[str, ...]
     variables: tuple[tuple[str, str], ...]
     options: tuple[str, ...] = ()
 
 
-def holder(assistant: Assistant) -> str:
-    """Return the name of the object that holds an assistant's servers."""
-    return {"opencode": "mcp", "codex": "mcp_servers"}.get(assistant.name, "mcpServers")
-
-
-def entry(assistant: Assistant, program: Program, *, options: tuple[str, ...] = ()) -> dict[str, Any]:
+def make_entry(assistant: Assistant, program: Program, *, options: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return what is written for an assistant, with options that a person has added to the command."""
-    words = [*program.words, COMMAND, *options]
-    variables = dict(program.variables)
-    if assistant.name == "opencode":
-        environment = {"environment": variables} if variables else {}
-        return {"type": "local", "command": words, **environment, "enabled": True}
-    kind = {"type": "stdio"} if assistant.name == "claude-code" else {}
-    return {**kind, "command": words[0], "args": words[1:], **({"env": variables} if variables else {})}
+    return assistant.server_entry([*program.words, COMMAND, *options], dict(program.variables))
 
 
-def read(value: Any) -> Server | None:
-    """Return what an entry says that leads to a `ragmem mcp`, whoever wrote it; None for any other."""
+def read_server(value: Any) -> Server | None:
+    """Parse an entry that starts `ragmem mcp`, whoever wrote it; return None for any other."""
     if not isinstance(value, Mapping):
         return None
     command, more = value.get("command"), value.get("args", [])
@@ -60,7 +49,7 @@ def read(value: Any) -> Server | None:
 
 def is_ours(value: Any, program: Program) -> bool:
     """Tell whether an entry leads to the same home as a program, whichever version wrote it."""
-    found = read(value)
+    found = read_server(value)
     return (
         found is not None
         and set(program.variables) <= set(found.variables)
@@ -73,10 +62,10 @@ def _home(one: Server | Program) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(pair for pair in one.variables if pair[0] in places))
 
 
-def renewed(value: Mapping[str, Any], assistant: Assistant, program: Program) -> dict[str, Any]:
+def update_entry(value: Mapping[str, Any], assistant: Assistant, program: Program) -> dict[str, Any]:
     """Return an entry of ours as it should be, with all that a person has added to it."""
-    found = read(value)
+    found = read_server(value)
     options = found.options if found is not None else ()
-    wanted = entry(assistant, program, options=options)
+    wanted = make_entry(assistant, program, options=options)
     kept = {name: said for name, said in value.items() if name not in ("command", "args")}
     return {**wanted, **kept}

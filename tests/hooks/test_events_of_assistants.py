@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from ragmem.hooks import adapters, capture, query, rules, spool
-from ragmem.hooks.adapters import CONTRACTS
-from ragmem.hooks.event import Happening
+from ragmem.assistants import load_assistants
+from ragmem.hooks import capture, query, rules, spool
+from ragmem.hooks.event import HookEvent
 
+ASSISTANTS = {one.name: one for one in load_assistants()}
 TRANSCRIPT = "/home/sam/.claude/projects/-p/s1.jsonl"
 
 # assistant, its own name of an event, its fields -> what it is to ragmem, and what is read of it.
@@ -44,7 +45,7 @@ EVENTS = [
 @pytest.mark.parametrize(("assistant", "name", "fields", "what", "read"), EVENTS)
 def test_an_event_is_read_by_its_assistants_contract(assistant, name, fields, what, read):
     common = {"session_id": "s1", "cwd": "/p", "transcript_path": TRANSCRIPT, "hook_event_name": name}
-    happened = Happening(CONTRACTS[assistant], name, {**common, **fields})
+    happened = HookEvent(ASSISTANTS[assistant], name, {**common, **fields})
 
     found = {
         slot: getattr(happened, slot) for slot in ("what", "session", "cwd", "transcript", "agent", "tool")
@@ -65,19 +66,19 @@ def test_an_event_is_read_by_its_assistants_contract(assistant, name, fields, wh
 )
 def test_cursor_calls_a_session_a_conversation_and_has_its_folders_in_a_list(name, what):
     fields = {"conversation_id": "c-1", "generation_id": "g", "workspace_roots": ["/p", "/q"]}
-    happened = Happening(CONTRACTS["cursor"], name, {**fields, "transcript_path": None})
+    happened = HookEvent(ASSISTANTS["cursor"], name, {**fields, "transcript_path": None})
 
     assert (happened.what, happened.session, happened.cwd, happened.transcript) == (what, "c-1", "/p", "")
 
 
-@pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS)
-def test_an_event_is_known_however_its_name_is_spelled(contract):
-    for name in contract.events:
+@pytest.mark.parametrize("assistant", ASSISTANTS.values(), ids=ASSISTANTS)
+def test_an_event_is_known_however_its_name_is_spelled(assistant):
+    for name in assistant.events:
         kebab = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
-        assert adapters.known_event(contract, kebab) == name
-        assert adapters.known_event(contract, name.lower()) == name
-        assert adapters.known_event(contract, kebab.replace("-", "_")) == name
-    assert adapters.known_event(contract, "", "party") == ""
+        assert assistant.find_event(kebab) == name
+        assert assistant.find_event(name.lower()) == name
+        assert assistant.find_event(kebab.replace("-", "_")) == name
+    assert assistant.find_event("", "party") == ""
 
 
 @pytest.mark.parametrize(
@@ -96,40 +97,40 @@ def test_an_event_is_known_however_its_name_is_spelled(contract):
     ],
 )
 def test_text_is_handed_over_under_the_name_of_the_event_that_fired(assistant, event):
-    said = adapters.answer(CONTRACTS[assistant], event, "known")
+    said = ASSISTANTS[assistant].answer(event, "known")
 
     assert said == {"hookSpecificOutput": {"hookEventName": event, "additionalContext": "known"}}
-    assert adapters.answer(CONTRACTS[assistant], event, "") is None
+    assert ASSISTANTS[assistant].answer(event, "") is None
 
 
 @pytest.mark.parametrize(
     ("assistant", "event"),
     [
         (name, event)
-        for name, contract in CONTRACTS.items()
-        for event, (what, _) in contract.events.items()
+        for name, known in ASSISTANTS.items()
+        for event, (what, _) in known.events.items()
         if what in spool.KINDS
     ]
     + [("claude-code", "PostToolUse"), ("cursor", "afterFileEdit")],
 )
 def test_an_event_that_takes_no_text_is_never_answered(assistant, event):
-    assert adapters.answer(CONTRACTS[assistant], event, "known") is None
+    assert ASSISTANTS[assistant].answer(event, "known") is None
 
 
 def test_cursor_is_told_to_go_on_with_a_prompt_and_handed_text_as_a_field_of_its_own():
-    cursor = CONTRACTS["cursor"]
+    cursor = ASSISTANTS["cursor"]
 
-    assert adapters.answer(cursor, "beforeSubmitPrompt", "known") == {"continue": True}
-    assert adapters.answer(cursor, "sessionStart", "known") == {"additional_context": "known"}
+    assert cursor.answer("beforeSubmitPrompt", "known") == {"continue": True}
+    assert cursor.answer("sessionStart", "known") == {"additional_context": "known"}
 
 
 def claude(event="PreToolUse", **fields):
     common = {"session_id": "s1", "cwd": "/p", "transcript_path": TRANSCRIPT}
-    return Happening(CONTRACTS["claude-code"], event, {**common, **fields})
+    return HookEvent(ASSISTANTS["claude-code"], event, {**common, **fields})
 
 
 def asked(happened, assistant="claude-code", **options):
-    return query.request(CONTRACTS[assistant], happened, **{"max_chars": 9000, "research": True, **options})
+    return query.request(happened, **{"max_chars": 9000, "research": True, **options})
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def test_a_session_without_an_id_goes_by_the_name_of_its_transcript():
 
 
 def left(happened, assistant="claude-code"):
-    return capture.events(CONTRACTS[assistant], happened)
+    return capture.events(happened)
 
 
 def test_the_reason_of_an_end_is_kept_where_it_is_a_word_and_not_where_it_is_a_text():
@@ -238,8 +239,7 @@ def test_a_session_end_says_whose_and_why():
 
 def test_last_words_are_those_of_a_turn_of_a_session_that_can_be_told():
     def said(event, fields, assistant="claude-code"):
-        contract = CONTRACTS[assistant]
-        return rules.said(contract, Happening(contract, event, fields))
+        return rules.last_words(HookEvent(ASSISTANTS[assistant], event, fields))
 
     words = {"session_id": "s1", "last_assistant_message": "All tests pass."}
     assert said("Stop", words) == said("SubagentStop", words) == "All tests pass."
@@ -296,7 +296,7 @@ def test_each_assistant_names_the_file_that_it_wrote(assistant, event, fields, t
         json.dumps({"session_id": "s1", "cwd": str(tmp_path), **fields}).replace("PATH", str(path))
     )
 
-    events = left(Happening(CONTRACTS[assistant], event, said), assistant)
+    events = left(HookEvent(ASSISTANTS[assistant], event, said), assistant)
 
     assert [(one["event"], one["file"]) for one in events] == [("file-written", str(path))]
 

@@ -1,28 +1,27 @@
 """An MCP server into a settings file of JSON and out again, every other character left where it is."""
 
-from dataclasses import replace
-
-from ragmem.assistants import servers
-from ragmem.assistants.command import Program
-from ragmem.assistants.json_edit import Cut, added, applied, rendered, style_of, without
-from ragmem.assistants.json_text import Child, Node, read_json
-from ragmem.assistants.json_wiring import (
-    Insertion,
+from ragmem.assistants.assistant import Assistant
+from ragmem.services.wiring import servers
+from ragmem.services.wiring.command import Program
+from ragmem.services.wiring.json_edit import add_entries, apply_cuts, remove_entries, style_of
+from ragmem.services.wiring.json_text import Child, Node, read_json
+from ragmem.services.wiring.json_wiring import (
     ShapeError,
     Wiring,
-    by_letter,
-    exchanged,
+    exchange_text,
+    fill_blank,
     insertions,
-    pruned,
-    same,
+    is_same_value,
+    remove_empty_members,
+    remove_insertions,
+    replacement,
 )
-from ragmem.assistants.model import Assistant
 
 BLANK = "\ufeff \t\r\n"
 
 
 def found_in(text: str, assistant: Assistant) -> Child | None:
-    """Return the server of our name in a text, whoever wrote it; raises JsonTextError for what is no JSON."""
+    """Return the server with our name, whoever wrote it; raises JsonTextError for invalid JSON."""
     return _found(read_json(text), assistant) if text.strip(BLANK) else None
 
 
@@ -30,18 +29,12 @@ def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) ->
     """Return the text with the server in it, and what is ours in it then.
 
     One of ours that is there is brought up to date where it stands; what somebody else has given our name is
-    left alone. Raises JsonTextError for what is no JSON, ShapeError for what are no settings.
+    left alone. Raises JsonTextError for invalid JSON, ShapeError for settings of another shape.
     """
-    holder = servers.holder(assistant)
-    entry = servers.entry(assistant, program)
+    holder = assistant.servers_key
+    entry = servers.make_entry(assistant, program)
     if not text.strip(BLANK):
-        style = replace(style_of(text), lines=True)
-        mark = "\ufeff" if text.startswith("\ufeff") else ""
-        blank = text.removeprefix(mark)
-        whole = rendered({holder: {servers.NAME: entry}}, style, indent="") + (
-            "" if blank else style.line_end
-        )
-        return mark + whole + blank, Wiring((Insertion(mark, whole),), frozenset({"", holder}))
+        return fill_blank(text, {holder: {servers.NAME: entry}}, made={holder})
     root = read_json(text)
     if root.kind != "object":
         raise ShapeError("the settings are no object")
@@ -53,16 +46,16 @@ def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) ->
         return _renewed(text, there, assistant, program, before)
     style = style_of(text)
     if listed is None:
-        cuts = added(text, root, [(holder, {servers.NAME: entry})], style)
+        cuts = add_entries(text, root, [(holder, {servers.NAME: entry})], style)
         made = frozenset({holder})
     else:
-        cuts, made = added(text, listed, [(servers.NAME, entry)], style), frozenset()
-    after = applied(text, cuts)
+        cuts, made = add_entries(text, listed, [(servers.NAME, entry)], style), frozenset()
+    after = apply_cuts(text, cuts)
     return after, Wiring((*before.insertions, *insertions(after, cuts)), before.made | made)
 
 
 def _found(root: Node, assistant: Assistant) -> Child | None:
-    listed = root.get(servers.holder(assistant)) if root.kind == "object" else None
+    listed = root.get(assistant.servers_key) if root.kind == "object" else None
     children = listed.children if listed is not None and listed.kind == "object" else ()
     return next((child for child in reversed(children) if child.name == servers.NAME), None)
 
@@ -73,29 +66,26 @@ def _renewed(
     node = there.node
     if not servers.is_ours(node.value, program):
         return text, before
-    wanted = servers.renewed(node.value, assistant, program)
+    wanted = servers.update_entry(node.value, assistant, program)
     if wanted == node.value:
         return text, before
-    line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
-    indent = line[: len(line) - len(line.lstrip(" \t"))] if "\n" in text[node.start : node.end] else None
-    new = rendered(wanted, style_of(text), indent=indent)
-    old = text[node.start : node.end]
-    return applied(text, [Cut(node.start, node.end, new)]), exchanged(before, old, new)
+    cut = replacement(text, node, wanted, style_of(text))
+    return apply_cuts(text, [cut]), exchange_text(before, text[node.start : node.end], cut.text)
 
 
 def taken_out(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
     """Return the text without the server, where it is ours, and with every other change made since.
 
-    Raises JsonTextError for what is no JSON.
+    Raises JsonTextError for invalid JSON.
     """
     there = found_in(text, assistant)
     if there is None or not servers.is_ours(there.node.value, program):
         return text
-    holder = servers.holder(assistant)
+    holder = assistant.servers_key
     listed = read_json(text).get(holder)
     assert listed is not None
-    by_sense = applied(text, without(text, listed, [there]))
+    by_sense = apply_cuts(text, remove_entries(text, listed, [there]))
     if wiring is None or holder in wiring.made:
-        by_sense = pruned(by_sense, read_json(by_sense), {holder})
-    exact = by_letter(text, wiring.insertions) if wiring is not None else None
-    return exact if exact is not None and same(exact, by_sense) else by_sense
+        by_sense = remove_empty_members(by_sense, read_json(by_sense), {holder})
+    exact = remove_insertions(text, wiring.insertions) if wiring is not None else None
+    return exact if exact is not None and is_same_value(exact, by_sense) else by_sense

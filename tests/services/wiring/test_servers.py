@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from settings_files import CODEX_CONFIGS, SETTINGS
 
-from ragmem.assistants import json_servers, servers, toml_servers
-from ragmem.assistants.command import Program
-from ragmem.assistants.json_text import read_json
-from ragmem.assistants.json_wiring import ShapeError, Wiring
-from ragmem.assistants.table import ASSISTANTS, assistant_named
+from ragmem.assistants import load_assistant, load_assistants
+from ragmem.services.wiring import json_servers, servers, toml_servers
+from ragmem.services.wiring.command import Program
+from ragmem.services.wiring.json_text import read_json
+from ragmem.services.wiring.json_wiring import ShapeError, Wiring
 
 HERE = Program(("/opt/my tools/bin/ragmem",))
 NEWER = Program(("/opt/newer/bin/ragmem",))
 ELSEWHERE = Program(("/opt/my tools/bin/ragmem",), (("RAGMEM_HOME", "/data/it's mine"),))
-CODEX = assistant_named("codex")
-IN_JSON = [one for one in ASSISTANTS if one.name != "codex"]
+CODEX = load_assistant("codex")
+IN_JSON = [one for one in load_assistants() if one.name != "codex"]
 TEXTS = [content.decode() for _, content in SETTINGS.values()]
 
 
@@ -29,7 +29,7 @@ def test_json_is_as_before_when_the_server_is_taken_out(text, assistant):
     child = json_servers.found_in(after, assistant)
 
     assert child is not None
-    assert child.node.value == servers.entry(assistant, ELSEWHERE)
+    assert child.node.value == servers.make_entry(assistant, ELSEWHERE)
     assert json_servers.put_in(after, assistant, ELSEWHERE, wiring) == (after, wiring)
     assert json_servers.taken_out(after, assistant, ELSEWHERE, wiring) == text
     # Another home's hands are kept off it.
@@ -43,7 +43,7 @@ def test_toml_is_as_before_when_the_server_is_taken_out(content, program):
 
     after, wiring = toml_servers.put_in(text, CODEX, program, Wiring())
 
-    assert tomllib.loads(after)["mcp_servers"]["ragmem"] == servers.entry(CODEX, program)
+    assert tomllib.loads(after)["mcp_servers"]["ragmem"] == servers.make_entry(CODEX, program)
     assert toml_servers.put_in(after, CODEX, program, wiring) == (after, wiring)
     assert toml_servers.taken_out(after, CODEX, program, wiring) == text
     by_sense = toml_servers.taken_out(after, CODEX, program, None)
@@ -62,17 +62,17 @@ def test_toml_is_as_before_when_the_server_is_taken_out(content, program):
 )
 def test_servers_of_others_stay(others, indent, assistant):
     others.pop(servers.NAME, None)
-    text = json.dumps({"theme": "dark", servers.holder(assistant): others}, indent=indent)
+    text = json.dumps({"theme": "dark", assistant.servers_key: others}, indent=indent)
 
     after, wiring = json_servers.put_in(text, assistant, HERE, Wiring())
 
-    value = read_json(after).value[servers.holder(assistant)]
+    value = read_json(after).value[assistant.servers_key]
     assert {name: said for name, said in value.items() if name != servers.NAME} == others
     assert json_servers.taken_out(after, assistant, HERE, wiring) == text
 
 
 def test_another_version_takes_the_place_of_the_former_and_keeps_what_a_person_has_added():
-    claude = assistant_named("claude-code")
+    claude = load_assistant("claude-code")
     first, wiring = json_servers.put_in("{}", claude, HERE, Wiring())
     edited = first.replace('"mcp"', '"mcp", "--profile", "full"').replace(
         '"type": "stdio"', '"type": "stdio", "timeout": 5'
@@ -93,7 +93,7 @@ def test_another_version_takes_the_place_of_the_former_and_keeps_what_a_person_h
 
 def test_what_somebody_else_calls_ragmem_stays():
     text = '{"mcpServers": {"ragmem": {"command": "docker", "args": ["run", "ragmem"]}}}'
-    cursor = assistant_named("cursor")
+    cursor = load_assistant("cursor")
 
     assert json_servers.put_in(text, cursor, HERE, Wiring()) == (text, Wiring())
     assert json_servers.taken_out(text, cursor, HERE, None) == text

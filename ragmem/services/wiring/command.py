@@ -1,14 +1,23 @@
 """The command that is wired, and knowing it again."""
 
+import math
 import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragmem.assistants.model import LEAST_ALLOWED_S, allowed_s
-from ragmem.config.folders import HOME_VARIABLE, XDG, expanded, folder_of
+from ragmem.config.folders import HOME_VARIABLE, XDG, expand_tilde, folder_of
 from ragmem.hooks import limits
+
+LEAST_ALLOWED_S = 5
+"""Seconds until an assistant stops a hook: more than a hook's own deadlines, which it keeps by itself.
+
+A hook that writes gets as much, because on a busy machine Python alone takes a second to start.
+"""
+
+MARGIN_S = 2
+"""Seconds that an assistant waits beyond the deadline of a hook."""
 
 _ASSIGNMENT = re.compile(r"([A-Z_]+)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python[0-9.]*(?:\.exe)?\Z")
@@ -74,7 +83,7 @@ def variables_of(environ: Mapping[str, str], *, home: str, cwd: str) -> tuple[tu
     """
     chosen = environ.get(HOME_VARIABLE, "")
     if chosen:
-        return ((HOME_VARIABLE, str(Path(cwd, expanded(chosen, home)))),)
+        return ((HOME_VARIABLE, str(Path(cwd, expand_tilde(chosen, home)))),)
     return tuple(
         (variable, value)
         for variable, default in XDG.values()
@@ -87,8 +96,10 @@ def this_program(executable: str, environ: Mapping[str, str], *, home: str, cwd:
 
     Its hooks may take as long as [hooks] of config.toml says.
     """
-    deadline = limits.read(limits.config_file(folder_of("config", environ, home=home, cwd=cwd)), environ)
+    deadline = limits.read_limits(
+        limits.config_file(folder_of("config", environ, home=home, cwd=cwd)), environ
+    )
     beside = Path(executable).with_name("ragmem")
     words = (str(beside),) if beside.is_file() else (executable, "-m", "ragmem")
-    seconds = allowed_s(deadline.query_deadline_s)
+    seconds = max(LEAST_ALLOWED_S, math.ceil(deadline.query_deadline_s) + MARGIN_S)
     return Program(words, variables_of(environ, home=home, cwd=cwd), seconds)

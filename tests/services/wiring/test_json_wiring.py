@@ -8,17 +8,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from settings_files import SETTINGS
 
-from ragmem.assistants.command import Program, read_call
-from ragmem.assistants.json_hooks import by_hand, hooks_in, own
-from ragmem.assistants.json_text import JsonTextError, read_json
-from ragmem.assistants.json_wiring import ShapeError, Wiring, put_in, taken_out
-from ragmem.assistants.table import ASSISTANTS, assistant_named
+from ragmem.assistants import load_assistant, load_assistants
+from ragmem.services.wiring.command import Program, read_call
+from ragmem.services.wiring.json_hooks import handwritten_hooks, own_hooks, read_hooks
+from ragmem.services.wiring.json_text import JsonTextError, read_json
+from ragmem.services.wiring.json_wiring import ShapeError, Wiring, insert_hooks, remove_hooks
 
 HERE = Program(("/opt/my tools/bin/ragmem",))
 NEWER = Program(("/opt/newer/bin/ragmem",))
 ELSEWHERE = Program(("/opt/my tools/bin/ragmem",), (("RAGMEM_HOME", "/data/it's mine"),))
-CLAUDE = assistant_named("claude-code")
-JSON_ASSISTANTS = [one for one in ASSISTANTS if one.shape != "plugin"]
+CLAUDE = load_assistant("claude-code")
+JSON_ASSISTANTS = [one for one in load_assistants() if one.shape != "plugin"]
 
 
 def value_of(text):
@@ -27,32 +27,30 @@ def value_of(text):
 
 @pytest.mark.parametrize(("name", "content"), SETTINGS.values(), ids=SETTINGS)
 def test_what_was_connected_is_as_before_when_it_is_disconnected(name, content):
-    assistant, text = assistant_named(name), content.decode()
+    assistant, text = load_assistant(name), content.decode()
 
-    after, wiring = put_in(text, assistant, HERE, Wiring())
+    after, wiring = insert_hooks(text, assistant, HERE, Wiring())
 
-    assert {hook.event for hook in own(hooks_in(after), assistant, HERE)} == {
-        wire.event for wire in assistant.wires
-    }
-    assert taken_out(after, assistant, HERE, wiring) == text
+    assert {hook.event for hook in own_hooks(read_hooks(after), assistant, HERE)} == set(assistant.hooks())
+    assert remove_hooks(after, assistant, HERE, wiring) == text
 
 
 @pytest.mark.parametrize(("name", "content"), SETTINGS.values(), ids=SETTINGS)
 def test_connecting_twice_is_connecting_once(name, content):
-    assistant = assistant_named(name)
+    assistant = load_assistant(name)
 
-    once, wiring = put_in(content.decode(), assistant, HERE, Wiring())
+    once, wiring = insert_hooks(content.decode(), assistant, HERE, Wiring())
 
-    assert put_in(once, assistant, HERE, wiring) == (once, wiring)
+    assert insert_hooks(once, assistant, HERE, wiring) == (once, wiring)
 
 
 @pytest.mark.parametrize(("name", "content"), SETTINGS.values(), ids=SETTINGS)
 def test_hooks_of_others_stay_in_their_order_and_the_lines_of_the_file_stay_lines(name, content):
-    assistant, text = assistant_named(name), content.decode()
-    after, _ = put_in(text, assistant, HERE, Wiring())
+    assistant, text = load_assistant(name), content.decode()
+    after, _ = insert_hooks(text, assistant, HERE, Wiring())
 
-    others = [hook.command for hook in hooks_in(after) if hook.call is None]
-    assert others == [hook.command for hook in hooks_in(text)]
+    others = [hook.command for hook in read_hooks(after) if hook.call is None]
+    assert others == [hook.command for hook in read_hooks(text)]
     assert ("\r\n" in after) == ("\r\n" in text)
     assert after.count("\n") == after.count("\r\n") or "\r\n" not in after
     if "\n" not in text and '":' in text:
@@ -61,79 +59,81 @@ def test_hooks_of_others_stay_in_their_order_and_the_lines_of_the_file_stay_line
 
 @pytest.mark.parametrize(("name", "content"), SETTINGS.values(), ids=SETTINGS)
 def test_another_version_takes_the_place_of_the_former_one_and_leaves_nothing(name, content):
-    assistant, text = assistant_named(name), content.decode()
-    first, wiring = put_in(text, assistant, HERE, Wiring())
+    assistant, text = load_assistant(name), content.decode()
+    first, wiring = insert_hooks(text, assistant, HERE, Wiring())
 
-    second, wiring = put_in(first, assistant, NEWER, wiring)
+    second, wiring = insert_hooks(first, assistant, NEWER, wiring)
 
     assert first.replace("'/opt/my tools/bin/ragmem'", "/opt/newer/bin/ragmem") == second
-    assert taken_out(second, assistant, NEWER, wiring) == text
+    assert remove_hooks(second, assistant, NEWER, wiring) == text
 
 
 @pytest.mark.parametrize(("name", "content"), SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("first_out", [HERE, ELSEWHERE], ids=["first", "second"])
 def test_two_homes_come_and_go_by_themselves(name, content, first_out):
-    assistant, text = assistant_named(name), content.decode()
-    one, here = put_in(text, assistant, HERE, Wiring())
-    both, elsewhere = put_in(one, assistant, ELSEWHERE, Wiring())
-    assert len(own(hooks_in(both), assistant, HERE)) == len(own(hooks_in(both), assistant, ELSEWHERE))
+    assistant, text = load_assistant(name), content.decode()
+    one, here = insert_hooks(text, assistant, HERE, Wiring())
+    both, elsewhere = insert_hooks(one, assistant, ELSEWHERE, Wiring())
+    assert len(own_hooks(read_hooks(both), assistant, HERE)) == len(
+        own_hooks(read_hooks(both), assistant, ELSEWHERE)
+    )
 
     wirings = {HERE: here, ELSEWHERE: elsewhere}
     second_out = ELSEWHERE if first_out is HERE else HERE
-    left = taken_out(both, assistant, first_out, wirings[first_out])
-    assert len(own(hooks_in(left), assistant, second_out)) == len(assistant.wires)
-    end = taken_out(left, assistant, second_out, wirings[second_out])
+    left = remove_hooks(both, assistant, first_out, wirings[first_out])
+    assert len(own_hooks(read_hooks(left), assistant, second_out)) == len(assistant.hooks())
+    end = remove_hooks(left, assistant, second_out, wirings[second_out])
 
     if first_out is ELSEWHERE:
         assert end == text
     else:
-        assert not own(hooks_in(end), assistant, ELSEWHERE)
-        assert [hook.command for hook in hooks_in(end)] == [hook.command for hook in hooks_in(text)]
+        assert not own_hooks(read_hooks(end), assistant, ELSEWHERE)
+        assert [hook.command for hook in read_hooks(end)] == [hook.command for hook in read_hooks(text)]
 
 
 @pytest.mark.parametrize("indent", [None, 2, 4, "\t"])
 @pytest.mark.parametrize(("name", "content"), SETTINGS.values(), ids=SETTINGS)
 def test_a_file_that_its_assistant_wrote_anew_loses_only_what_is_ours(name, content, indent):
-    assistant, text = assistant_named(name), content.decode()
+    assistant, text = load_assistant(name), content.decode()
     before = value_of(text) if text.strip() else {}
-    after, wiring = put_in(text, assistant, HERE, Wiring())
+    after, wiring = insert_hooks(text, assistant, HERE, Wiring())
     changed = {**value_of(after), "theme": "light"}
     written = json.dumps(changed, indent=indent, ensure_ascii=False)
 
-    left = taken_out(written, assistant, HERE, wiring)
+    left = remove_hooks(written, assistant, HERE, wiring)
 
     assert left == json.dumps({**before, "theme": "light"}, indent=indent, ensure_ascii=False)
 
 
 def test_what_was_added_among_ours_stays_and_so_does_what_holds_it():
-    after, wiring = put_in('{\n  "model": "opus"\n}\n', CLAUDE, HERE, Wiring())
+    after, wiring = insert_hooks('{\n  "model": "opus"\n}\n', CLAUDE, HERE, Wiring())
     theirs = '"Stop": [\n      {"hooks": [{"type": "command", "command": "bell"}]},'
     changed = after.replace('"Stop": [', theirs)
 
-    left = value_of(taken_out(changed, CLAUDE, HERE, wiring))
+    left = value_of(remove_hooks(changed, CLAUDE, HERE, wiring))
 
     assert left == {"model": "opus", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]}}
 
 
 def test_a_hook_put_into_our_group_stays_there():
-    after, wiring = put_in("{}", CLAUDE, HERE, Wiring())
+    after, wiring = insert_hooks("{}", CLAUDE, HERE, Wiring())
     document = json.loads(after)
     document["hooks"]["Stop"][0]["hooks"].insert(0, {"type": "command", "command": "bell"})
     document["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "siren"})
 
-    left = value_of(taken_out(json.dumps(document), CLAUDE, HERE, wiring))
+    left = value_of(remove_hooks(json.dumps(document), CLAUDE, HERE, wiring))
 
     commands = [hook["command"] for hook in left["hooks"]["Stop"][0]["hooks"]]
     assert (list(left["hooks"]), commands) == (["Stop"], ["bell", "siren"])
 
 
 def test_a_hook_that_shares_its_group_is_renewed_without_its_neighbours():
-    after, wiring = put_in("{}", CLAUDE, HERE, Wiring())
+    after, wiring = insert_hooks("{}", CLAUDE, HERE, Wiring())
     document = json.loads(after)
     document["hooks"]["PreToolUse"][0]["matcher"] = "Task"
     document["hooks"]["PreToolUse"][0]["hooks"].append({"type": "command", "command": "bell"})
 
-    renewed = value_of(put_in(json.dumps(document), CLAUDE, NEWER, wiring)[0])["hooks"]["PreToolUse"]
+    renewed = value_of(insert_hooks(json.dumps(document), CLAUDE, NEWER, wiring)[0])["hooks"]["PreToolUse"]
 
     assert [group["matcher"] for group in renewed] == ["Task"]
     assert renewed[0]["hooks"][0]["command"].startswith("/opt/newer/bin/ragmem hook PreToolUse")
@@ -141,19 +141,19 @@ def test_a_hook_that_shares_its_group_is_renewed_without_its_neighbours():
 
 
 def test_ours_twice_becomes_ours_once():
-    after, wiring = put_in("{}", CLAUDE, HERE, Wiring())
+    after, wiring = insert_hooks("{}", CLAUDE, HERE, Wiring())
     document = json.loads(after)
     document["hooks"]["Stop"] *= 3
 
-    mended = value_of(put_in(json.dumps(document), CLAUDE, HERE, wiring)[0])
+    mended = value_of(insert_hooks(json.dumps(document), CLAUDE, HERE, wiring)[0])
 
     assert len(mended["hooks"]["Stop"]) == 1
 
 
 def test_a_time_out_that_somebody_has_changed_is_put_right():
-    after, wiring = put_in("{}", CLAUDE, HERE, Wiring())
+    after, wiring = insert_hooks("{}", CLAUDE, HERE, Wiring())
 
-    mended, _ = put_in(after.replace('"timeout": 5', '"timeout": 5000'), CLAUDE, HERE, wiring)
+    mended, _ = insert_hooks(after.replace('"timeout": 5', '"timeout": 5000'), CLAUDE, HERE, wiring)
 
     assert mended == after
 
@@ -161,10 +161,10 @@ def test_a_time_out_that_somebody_has_changed_is_put_right():
 def test_a_hook_in_somebody_elses_words_is_not_ours():
     text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "ragmem hook Stop"}]}]}})
 
-    after, wiring = put_in(text, CLAUDE, HERE, Wiring())
+    after, wiring = insert_hooks(text, CLAUDE, HERE, Wiring())
 
-    assert [hook.command for hook in by_hand(hooks_in(after))] == ["ragmem hook Stop"]
-    assert taken_out(after, CLAUDE, HERE, wiring) == text
+    assert [hook.command for hook in handwritten_hooks(read_hooks(after))] == ["ragmem hook Stop"]
+    assert remove_hooks(after, CLAUDE, HERE, wiring) == text
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_what_is_no_json_is_told_with_its_place(text, line, column):
 @pytest.mark.parametrize("text", ["[]", '"x"', '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": null}'])
 def test_settings_of_another_shape_are_left_alone(text):
     with pytest.raises(ShapeError):
-        put_in(text, CLAUDE, HERE, Wiring())
+        insert_hooks(text, CLAUDE, HERE, Wiring())
 
 
 @settings(max_examples=40)
@@ -262,10 +262,10 @@ def test_any_document_in_any_style_survives(document, data, assistant):
     text = data.draw(scribbled(document)) if style == "scribbled" else json.dumps(document, indent=style)
     assert value_of(text) == document
 
-    after, wiring = put_in(text, assistant, HERE, Wiring())
+    after, wiring = insert_hooks(text, assistant, HERE, Wiring())
 
-    assert put_in(after, assistant, HERE, wiring) == (after, wiring)
-    assert taken_out(after, assistant, HERE, wiring) == text
+    assert insert_hooks(after, assistant, HERE, wiring) == (after, wiring)
+    assert remove_hooks(after, assistant, HERE, wiring) == text
     # What cannot be found by letter any more is found by what it says.
     lost = replace(wiring, insertions=tuple(replace(one, text="?" * 40) for one in wiring.insertions))
-    assert value_of(taken_out(after, assistant, HERE, lost)) == document
+    assert value_of(remove_hooks(after, assistant, HERE, lost)) == document

@@ -4,11 +4,19 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragmem.assistants.command import Program
-from ragmem.assistants.json_edit import Cut, Style, added, applied, rendered, style_of, without
-from ragmem.assistants.json_hooks import HOOKS, Hook, hooks_of, own
-from ragmem.assistants.json_text import Node, read_json
-from ragmem.assistants.model import Assistant, Wire
+from ragmem.assistants.assistant import Assistant
+from ragmem.services.wiring.command import Program
+from ragmem.services.wiring.json_edit import (
+    Cut,
+    Style,
+    add_entries,
+    apply_cuts,
+    remove_entries,
+    render,
+    style_of,
+)
+from ragmem.services.wiring.json_hooks import HOOKS, Hook, iterate_hooks, own_hooks
+from ragmem.services.wiring.json_text import Node, read_json
 
 VERSION = "version"
 
@@ -36,44 +44,46 @@ class Wiring:
     made: frozenset[str] = frozenset()
 
 
-def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) -> tuple[str, Wiring]:
+def insert_hooks(text: str, assistant: Assistant, program: Program, before: Wiring) -> tuple[str, Wiring]:
     """Return the text with the hooks of an assistant in it, and what is ours in it then.
 
     Our own that are there already are brought up to date where they stand; nothing is changed where all are
-    as they should be. Raises JsonTextError for what is no JSON, ShapeError for what are no settings.
+    as they should be. Raises JsonTextError for invalid JSON, ShapeError for settings of another shape.
     """
     if not text.strip("\ufeff \t\r\n"):
         return _whole(text, assistant, program)
-    renewed, wiring = _renewed(text, assistant, program, before)
+    renewed, wiring = _update_own(text, assistant, program, before)
     root = read_json(renewed)
     _check(root, assistant)
-    present = {hook.event for hook in own(list(hooks_of(root)), assistant, program)}
-    missing = [wire for wire in assistant.wires if wire.event not in present]
-    cuts, made = _additions(renewed, root, assistant, _entries(missing, assistant, program))
-    after = applied(renewed, cuts)
+    present = {hook.event for hook in own_hooks(list(iterate_hooks(root)), assistant, program)}
+    missing = {event: entry for event, entry in _entries(assistant, program).items() if event not in present}
+    cuts, made = _additions(renewed, root, assistant, missing)
+    after = apply_cuts(renewed, cuts)
     put = tuple(insertions(after, cuts))
     return after, Wiring((*wiring.insertions, *put), wiring.made | made)
 
 
-def _entries(wires: Collection[Wire], assistant: Assistant, program: Program) -> dict[str, Any]:
+def _entries(assistant: Assistant, program: Program) -> dict[str, Any]:
     return {
-        wire.event: assistant.entry(wire, program.line(wire.event, assistant.name), program.allowed_s)
-        for wire in wires
+        event: assistant.hook_entry(event, program.line(event, assistant.name), program.allowed_s)
+        for event in assistant.hooks()
     }
 
 
 def _whole(text: str, assistant: Assistant, program: Program) -> tuple[str, Wiring]:
-    entries = _entries(assistant.wires, assistant, program)
+    entries = _entries(assistant, program)
     document: dict[str, Any] = {} if assistant.version is None else {VERSION: assistant.version}
     document[HOOKS] = {event: [entry] for event, entry in entries.items()}
+    return fill_blank(text, document, made={*document, *(f"{HOOKS}.{event}" for event in entries)})
+
+
+def fill_blank(text: str, document: dict[str, Any], *, made: Collection[str]) -> tuple[str, Wiring]:
+    """Return a blank text with a document in it, and what is ours in it then."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     blank = text.removeprefix(mark)
     style = replace(style_of(text), lines=True)
-    whole = rendered(document, style, indent="") + ("" if blank else style.line_end)
-    made = {"", HOOKS, *(f"{HOOKS}.{event}" for event in entries)}
-    if assistant.version is not None:
-        made.add(VERSION)
-    return mark + whole + blank, Wiring((Insertion(mark, whole),), frozenset(made))
+    whole = render(document, style, indent="") + ("" if blank else style.line_end)
+    return mark + whole + blank, Wiring((Insertion(mark, whole),), frozenset({"", *made}))
 
 
 def _check(root: Node, assistant: Assistant) -> None:
@@ -82,29 +92,29 @@ def _check(root: Node, assistant: Assistant) -> None:
     hooks = root.get(HOOKS)
     if hooks is not None and hooks.kind != "object":
         raise ShapeError('"hooks" is no object')
-    for wire in assistant.wires:
-        event = hooks.get(wire.event) if hooks is not None else None
+    for name in assistant.hooks():
+        event = hooks.get(name) if hooks is not None else None
         if event is not None and event.kind != "array":
-            raise ShapeError(f'"hooks.{wire.event}" is no list')
+            raise ShapeError(f'"hooks.{name}" is no list')
 
 
-def _renewed(text: str, assistant: Assistant, program: Program, before: Wiring) -> tuple[str, Wiring]:
+def _update_own(text: str, assistant: Assistant, program: Program, before: Wiring) -> tuple[str, Wiring]:
     """Bring what is ours up to date in its place, and take out what is there twice or no longer wanted."""
-    wanted = _entries(assistant.wires, assistant, program)
+    wanted = _entries(assistant, program)
     seen: set[str] = set()
     style = style_of(text)
     while True:
         root = read_json(text)
-        for hook in own(list(hooks_of(root)), assistant, program):
+        for hook in own_hooks(list(iterate_hooks(root)), assistant, program):
             if hook.event not in wanted or hook.event in seen:
-                text = _removed(text, root, hook)
+                text = _remove_hook(text, root, hook)
                 break
             seen.add(hook.event)
             cut = _replacement(text, hook, wanted[hook.event], style)
             if cut is not None:
                 old = text[cut.start : cut.end]
-                text = applied(text, [cut])
-                before = exchanged(before, old, cut.text)
+                text = apply_cuts(text, [cut])
+                before = exchange_text(before, old, cut.text)
                 break
         else:
             return text, before
@@ -117,14 +127,17 @@ def _replacement(text: str, hook: Hook, entry: Mapping[str, Any], style: Style) 
     whole = hook.alone or HOOKS not in entry
     node = hook.group.node if whole else hook.child.node
     value = entry if whole else entry[HOOKS][0]
-    if node.value == value:
-        return None
+    return None if node.value == value else replacement(text, node, value, style)
+
+
+def replacement(text: str, node: Node, value: Any, style: Style) -> Cut:
+    """Return what puts a value in the place of another one, in lines if that is in lines."""
     line = text[text.rfind("\n", 0, node.start) + 1 : node.start]
     indent = line[: len(line) - len(line.lstrip(" \t"))] if "\n" in text[node.start : node.end] else None
-    return Cut(node.start, node.end, rendered(value, style, indent=indent))
+    return Cut(node.start, node.end, render(value, style, indent=indent))
 
 
-def exchanged(wiring: Wiring, old: str, new: str) -> Wiring:
+def exchange_text(wiring: Wiring, old: str, new: str) -> Wiring:
     """Return what is ours in a text, after a part of it was written anew."""
     put = tuple(
         Insertion(one.left.replace(old, new), one.text.replace(old, new)) for one in wiring.insertions
@@ -147,7 +160,7 @@ def _additions(
     for event, entry in entries.items():
         listed = hooks.get(event) if hooks is not None else None
         if listed is not None:
-            cuts += added(text, listed, [(None, entry)], style)
+            cuts += add_entries(text, listed, [(None, entry)], style)
         else:
             fresh.append((event, [entry]))
             made.add(f"{HOOKS}.{event}")
@@ -155,9 +168,9 @@ def _additions(
         at_root.append((HOOKS, {name: value for name, value in fresh if name is not None}))
         made.add(HOOKS)
     elif hooks is not None and fresh:
-        cuts += added(text, hooks, fresh, style)
+        cuts += add_entries(text, hooks, fresh, style)
     if at_root:
-        cuts += added(text, root, at_root, style)
+        cuts += add_entries(text, root, at_root, style)
     return cuts, made
 
 
@@ -170,24 +183,24 @@ def insertions(after: str, cuts: Collection[Cut]) -> Iterator[Insertion]:
         moved += len(cut.text)
 
 
-def taken_out(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
+def remove_hooks(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
     """Return the text without what is ours, and with every change that somebody else has made since.
 
     What was put in is taken out letter by letter where it still stands so; else our entries are found by
-    what they say. Without a `wiring` what is left empty goes too. Raises JsonTextError for what is no JSON.
+    what they say. Without a `wiring` what is left empty goes too. Raises JsonTextError for invalid JSON.
     """
     if not text.strip("\ufeff \t\r\n"):
         return text
-    by_sense = _by_sense(text, assistant, program, wiring)
+    by_sense = _remove_by_meaning(text, assistant, program, wiring)
     if wiring is None:
         return by_sense
-    exact = by_letter(text, wiring.insertions)
-    if exact is not None and same(exact, by_sense):
+    exact = remove_insertions(text, wiring.insertions)
+    if exact is not None and is_same_value(exact, by_sense):
         return exact
     return by_sense
 
 
-def same(one: str, other: str) -> bool:
+def is_same_value(one: str, other: str) -> bool:
     """Tell whether two texts hold the same value; nothing at all is the same as an empty object."""
     if not one.strip("\ufeff \t\r\n"):
         return not read_json(other).value
@@ -197,7 +210,7 @@ def same(one: str, other: str) -> bool:
         return False
 
 
-def by_letter(text: str, put_in_before: Collection[Insertion]) -> str | None:
+def remove_insertions(text: str, put_in_before: Collection[Insertion]) -> str | None:
     """Return the text without what was put in; None where it does not stand so any more, or twice."""
     for put in reversed(tuple(put_in_before)):
         place = _only(text, put.left + put.text)
@@ -216,38 +229,40 @@ def _only(text: str, part: str) -> int | None:
     return place if place >= 0 and text.find(part, place + 1) < 0 else None
 
 
-def _by_sense(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
+def _remove_by_meaning(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
     emptied: set[str] = set()
     root = read_json(text)
-    while ours := own(list(hooks_of(root)), assistant, program):
+    while ours := own_hooks(list(iterate_hooks(root)), assistant, program):
         emptied.add(ours[0].event)
-        text = _removed(text, root, ours[0])
+        text = _remove_hook(text, root, ours[0])
         root = read_json(text)
     made = wiring.made if wiring is not None else {HOOKS, *(f"{HOOKS}.{event}" for event in emptied)}
     hooks = root.get(HOOKS)
     if hooks is not None:
-        text = pruned(text, hooks, {event for event in emptied if f"{HOOKS}.{event}" in made})
+        text = remove_empty_members(text, hooks, {event for event in emptied if f"{HOOKS}.{event}" in made})
     if HOOKS in made:
-        text = pruned(text, read_json(text), {HOOKS})
+        text = remove_empty_members(text, read_json(text), {HOOKS})
     root = read_json(text)
     # Hooks that somebody else has added since need the version that we brought.
     needed = HOOKS in made and root.get(HOOKS) is not None
     if VERSION in made and not needed and root.value.get(VERSION) == assistant.version:
-        text = applied(text, without(text, root, [one for one in root.children if one.name == VERSION]))
+        text = apply_cuts(
+            text, remove_entries(text, root, [one for one in root.children if one.name == VERSION])
+        )
     return text
 
 
-def _removed(text: str, root: Node, hook: Hook) -> str:
+def _remove_hook(text: str, root: Node, hook: Hook) -> str:
     hooks = root.get(HOOKS)
     listed = hooks.get(hook.event) if hooks is not None else None
     if listed is None:
         return text
     inner = hook.group.node.get(HOOKS)
     holder = listed if hook.alone or inner is None else inner
-    return applied(text, without(text, holder, [hook.group if holder is listed else hook.child]))
+    return apply_cuts(text, remove_entries(text, holder, [hook.group if holder is listed else hook.child]))
 
 
-def pruned(text: str, holder: Node, names: Collection[str]) -> str:
+def remove_empty_members(text: str, holder: Node, names: Collection[str]) -> str:
     """Take those of these members of an object out that hold nothing."""
     empty = [one for one in holder.children if one.name in names and not one.node.value]
-    return applied(text, without(text, holder, empty)) if empty else text
+    return apply_cuts(text, remove_entries(text, holder, empty)) if empty else text

@@ -1,0 +1,180 @@
+"""What ragmem has to know about a coding assistant, and what follows from it.
+
+A hook imports this module and that of one assistant, so both use only what Python has loaded anyway.
+"""
+
+# typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any, Literal
+
+    from ragmem.assistants.places import Form, Places, Scope, Shape
+
+    Meaning = Literal[
+        "start",
+        "prompt",
+        "before-tool",
+        "after-tool",
+        "nothing",
+        "session-end",
+        "stop",
+        "subagent-stop",
+        "pre-compact",
+    ]
+    Reply = Literal["nested", "flat", "continue", "none"]
+
+START, PROMPT, BEFORE_TOOL, AFTER_TOOL, NOTHING = "start", "prompt", "before-tool", "after-tool", "nothing"
+SESSION_END, STOP, SUBAGENT_STOP, PRE_COMPACT = "session-end", "stop", "subagent-stop", "pre-compact"
+"""What an event of an assistant means to ragmem."""
+
+
+class Assistant:
+    """A coding assistant. Each is a subclass; what most of them have in common is the default here."""
+
+    name: str
+    title: str
+    programs: tuple[str, ...]
+    """Its commands, one of which shows that it is installed."""
+    note = ""
+    """What the person should do, or expect, after the hooks are connected."""
+
+    # Hooks.
+    events: "Mapping[str, tuple[Meaning, Reply]]"
+    """Its name of an event -> what that means to ragmem, and how it takes an answer.
+
+    "nested": a text within `hookSpecificOutput`; "flat": a text in the field `additional_context`;
+    "continue": leave to go on; "none": not at all.
+    """
+    other_events: tuple[str, ...] = ()
+    """Events that are known and ignored."""
+    session_fields: tuple[str, ...] = ("session_id",)
+    """Fields of the payload that may hold the id of the session; the first that is there counts."""
+    cwd_fields: tuple[str, ...] = ("cwd",)
+    message_fields: tuple[str, ...] = ("last_assistant_message",)
+    questions: "Mapping[str, tuple[str, ...]]" = {}
+    """A tool for research -> the fields of its input that make up a question."""
+    edits: "Mapping[str, tuple[str, ...]]" = {}
+    """A tool that writes a file -> the fields of its input that may name the file."""
+
+    # Settings.
+    folder: str
+    """The folder of the person's settings, below the home."""
+    variable = ""
+    """The environment variable that names this folder elsewhere."""
+    parent_variable = ""
+    """The environment variable that names the parent of this folder elsewhere."""
+    project_folder = ""
+    """The same folder within a project; by default a dot and the name."""
+    user_files: "tuple[tuple[str, Form], ...]" = ()
+    """The files to change in the folder: first the one with the hooks, last the one with the MCP server."""
+    project_files: "tuple[tuple[str, Form], ...]" = ()
+    """The same in the folder of a project, if they differ."""
+    shape: "Shape" = "groups"
+    units_per_second = 1
+    """The unit of a time-out."""
+    entry_name = False
+    """Whether the entry of a hook has a name, by which the person can turn it off."""
+    version: int | None = None
+    """The value of the key `version` that the settings need, if they do."""
+    plugin = ""
+    """The plug-in that calls the hooks: a file beside this module."""
+    switch: tuple[str, ...] = ()
+    """The table and the keys of a TOML file that turn hooks on, the current key first."""
+    servers_key = "mcpServers"
+    """The key of the settings that holds the MCP servers."""
+
+    # Sessions.
+    session_name = ""
+    """The name that memories have for the assistant; empty if its sessions cannot be read."""
+    session_format = ""
+    """The module of `ragmem.readers.transcripts` that reads them; by default the same name."""
+    session_files: tuple[str, ...] = ()
+    """Globs of the files of all sessions."""
+    session_folders: tuple[str, ...] = ()
+    """Folders on the way to such a file that tell whose it is, besides that of the settings."""
+    session_globs: tuple[str, ...] = ()
+    """Globs below `folder` of the file of one `{session}`, for events that do not name it."""
+
+    def find_event(self, *spellings: str) -> str:
+        """Return the assistant's name of the first event that is known, however it is spelled; else ""."""
+        for spelling in spellings:
+            letters = _letters(spelling)
+            for known in (*self.events, *self.other_events):
+                if letters and _letters(known) == letters:
+                    return known
+        return ""
+
+    def meaning(self, event: str) -> str:
+        """Return what an event means to ragmem; NOTHING for one that it ignores."""
+        return self.events.get(event, (NOTHING, "none"))[0]
+
+    def takes_text(self, event: str) -> bool:
+        """Tell whether the memory is asked at an event, because the assistant may take what it answers."""
+        meaning, reply = self.events.get(event, (NOTHING, "none"))
+        return meaning in (START, PROMPT, BEFORE_TOOL) or (meaning == AFTER_TOOL and reply != "none")
+
+    def answer(self, event: str, text: str) -> "dict[str, Any] | None":
+        """Return the answer to an event with a text for the model; None: nothing is printed."""
+        reply = self.events[event][1]
+        if reply == "continue":
+            return {"continue": True}
+        if not text or reply == "none":
+            return None
+        if reply == "flat":
+            return {"additional_context": text}
+        return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+    def payload_fields(self) -> tuple[str, ...]:
+        """Return the names of the fields of a payload that hold short texts."""
+        names = ("hook_event_name", "source", "reason", "trigger", "agent_transcript_path", "file_path")
+        more = ("agent_id", "transcript_path", "tool_name")
+        return (*names, *self.session_fields, *more, *self.cwd_fields)
+
+    def hooks(self) -> list[str]:
+        """Return the events to connect."""
+        return [event for event, (meaning, _) in self.events.items() if meaning != NOTHING]
+
+    def hook_entry(self, event: str, command: str, seconds: int) -> dict[str, object]:
+        """Return what is written into the settings for an event; `seconds` is its time-out."""
+        meaning = self.meaning(event)
+        asks = self.questions if meaning in (BEFORE_TOOL, AFTER_TOOL) and self.takes_text(event) else ()
+        tools = "|".join(filter(None, (*asks, *(self.edits if meaning == AFTER_TOOL else ()))))
+        head: dict[str, object] = {"matcher": tools} if tools else {}
+        timed: dict[str, object] = {"command": command, "timeout": seconds * self.units_per_second}
+        if self.shape == "flat":
+            return {**head, **timed}
+        name: dict[str, object] = {"name": "ragmem"} if self.entry_name else {}
+        return {**head, "hooks": [{**name, "type": "command", **timed}]}
+
+    def server_entry(self, words: list[str], variables: dict[str, str]) -> "dict[str, Any]":
+        """Return the entry of an MCP server that is started by a command, with environment variables."""
+        return {"command": words[0], "args": words[1:], **({"env": variables} if variables else {})}
+
+    def switches(self, _settings: dict[str, object]) -> list[str]:
+        """Return which keys of the settings keep hooks from running, in words."""
+        return []
+
+    def user_folder(self, places: "Places") -> "Path":
+        """Return the folder of the person's settings."""
+        default = places.home / self.folder
+        if self.parent_variable:
+            return places.folder(self.parent_variable, default.parent) / default.name
+        return places.folder(self.variable, default)
+
+    def settings_files(self, places: "Places", scope: "Scope") -> "tuple[tuple[Path, Form], ...]":
+        """Return the files to change: first the one with the hooks, last the one with the MCP server.
+
+        A file that holds both is there twice.
+        """
+        if scope == "user":
+            folder, files = self.user_folder(places), self.user_files
+        else:
+            folder = places.project / (self.project_folder or f".{self.name}")
+            files = self.project_files or self.user_files
+        return tuple((folder / name, form) for name, form in files)
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -10,6 +10,6 @@ class TestTrigrams(ModelsContract):
         return trigrams.open_models({})
 
 
-class TestJournalStore(StoreContract):
+class TestTableStore(StoreContract):
     def open_store(self, database):
         return trigrams.open_store({}, trigrams.open_models({}), database=database)

@@ -1,10 +1,11 @@
-"""A back end in one file: vectors counted from letters, and a store that keeps a journal of its writes."""
+"""A back end in one file: vectors counted from letters, and a store in one table."""
 
 import zlib
 
 import numpy as np
 
-from ragmem.backends.lightrag import LightRAGStore
+from ragmem.backends.simple_store import SimpleStore, entry_from_json
+from ragmem.storage.sql.migrations import table_exists
 
 
 class Trigrams:
@@ -28,19 +29,30 @@ class Trigrams:
     def close(self): ...
 
 
-class JournalStore(LightRAGStore):
-    def put(self, records, *, finish=None):
-        super().put(records, finish=lambda: self.note("put", [one.memory.id for one in records], finish))
+class TableStore(SimpleStore):
+    name = "trigrams"
 
-    def delete(self, memory_ids, *, finish=None):
-        super().delete(memory_ids, finish=lambda: self.note("delete", memory_ids, finish))
+    def __init__(self, models, database):
+        super().__init__(models)
+        self.database = database
 
-    def note(self, what, ids, finish):
-        with self.database.write() as connection:  # joins the transaction that the store is in
-            connection.execute("CREATE TABLE IF NOT EXISTS journal (what TEXT, memory TEXT)")
-            connection.executemany("INSERT INTO journal VALUES (?, ?)", [(what, one) for one in ids])
-        if finish:
-            finish()
+    def write(self, entries, *, remove, finish):
+        with self.database.write() as connection:  # one transaction, also for what finish() writes
+            connection.execute("CREATE TABLE IF NOT EXISTS trigrams (n INTEGER PRIMARY KEY, memory, entry)")
+            connection.executemany("DELETE FROM trigrams WHERE memory = ?", [(one,) for one in remove])
+            rows = [(one.memory_id, one.to_json()) for one in entries]
+            connection.executemany("INSERT INTO trigrams (memory, entry) VALUES (?, ?)", rows)
+            if finish:
+                finish()
+
+    def entries(self):
+        if not self.database.exists():
+            return []
+        with self.database.read() as connection:
+            if not table_exists(self.database, connection, "trigrams"):
+                return []
+            rows = connection.execute("SELECT entry FROM trigrams ORDER BY n").fetchall()
+        return [entry_from_json(text) for (text,) in rows]
 
 
 def open_models(options):
@@ -48,6 +60,4 @@ def open_models(options):
 
 
 def open_store(options, models, *, database):
-    store = JournalStore({}, models, database)
-    store.database = database
-    return store
+    return TableStore(models, database)

@@ -147,7 +147,7 @@ def embedding_options(
     settings: ModelSettings, *, redactor: Redactor, meter: Meter | None = None, cache: Path | None = None
 ) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its embedder."""
-    given = {**_given(settings), "threads": settings.threads or None, "cache": cache}
+    given = {**_plain_options(settings), "threads": settings.threads or None, "cache": cache}
     return {**given, **settings.options, "meter": meter, "redactor": redactor}
 
 
@@ -155,7 +155,7 @@ def completion_options(
     settings: LanguageModelSettings, *, redactor: Redactor, meter: Meter | None = None
 ) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its language model."""
-    given = _given(settings)
+    given = _plain_options(settings)
     named = {"language_model": given.pop("model")}
     return {**given, **named, **settings.options, "meter": meter, "redactor": redactor}
 
@@ -164,7 +164,7 @@ def reranking_options(
     settings: RerankerSettings, *, redactor: Redactor, meter: Meter | None = None
 ) -> dict[str, Any]:
     """Return the options that a backend's `open_models` gets for its reranker."""
-    given = _given(settings)
+    given = _plain_options(settings)
     for name in ("candidates", "weight", "price"):
         del given[name]
     limits = {"query_timeout_s": given["timeout_s"], "retries": 0}
@@ -172,7 +172,7 @@ def reranking_options(
     return {**given, **named, **settings.options, "meter": meter, "redactor": redactor}
 
 
-def _given(settings: ModelSettings | LanguageModelSettings | RerankerSettings) -> dict[str, Any]:
+def _plain_options(settings: ModelSettings | LanguageModelSettings | RerankerSettings) -> dict[str, Any]:
     left_out = {"backend", "options"}
     values: Mapping[str, Any] = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return {name: value for name, value in values.items() if name not in left_out}

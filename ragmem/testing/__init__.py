@@ -7,13 +7,13 @@
             return my_backend.open_store({}, my_models, database=database)
 
 pytest collects the subclass; this package itself does not need pytest. StoreContract is for stores,
-TwoModelsContract for those that hold vectors of two models at a time, ModelsContract for embedders,
-LanguageModelContract for language models.
+NativeModesContract for those with LightRAG's modes, TwoModelsContract for those with vectors of two models.
+ModelsContract is for embedders, LanguageModelContract for language models.
 """
 
 from ragmem.testing.language_models import LanguageModelContract, RecordingMeter
 from ragmem.testing.models import ModelsContract
-from ragmem.testing.stores import EPOCH, ROUNDING, StoreContract, make_record
+from ragmem.testing.stores import EPOCH, ROUNDING, NativeModesContract, StoreContract, make_record
 from ragmem.testing.two_models import TwoModelsContract
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ROUNDING",
     "LanguageModelContract",
     "ModelsContract",
+    "NativeModesContract",
     "RecordingMeter",
     "StoreContract",
     "TwoModelsContract",

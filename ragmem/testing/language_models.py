@@ -58,7 +58,7 @@ class LanguageModelContract:
         raise NotImplementedError
 
     @contextlib.contextmanager
-    def _opened(self, **options: object) -> Iterator[LanguageModel]:
+    def _open_store(self, **options: object) -> Iterator[LanguageModel]:
         models = self.open_models(options)
         try:
             assert models.check() == []
@@ -74,20 +74,20 @@ class LanguageModelContract:
 
     def test_an_answer_is_text(self) -> None:
         """Whatever the prompt, with or without a system prompt."""
-        with self._opened() as model:
+        with self._open_store() as model:
             for prompt in self.PROMPTS:
                 assert isinstance(self._complete(model, prompt), str)
             assert isinstance(model.complete(self.PROMPTS[0], max_tokens=self.BRIEF), str)
 
     def test_the_same_prompt_gets_the_same_answer(self) -> None:
         """Also after other prompts."""
-        with self._opened() as model:
+        with self._open_store() as model:
             before = [self._complete(model, prompt) for prompt in self.PROMPTS]
             assert [self._complete(model, prompt) for prompt in self.PROMPTS] == before
 
     def test_with_a_schema_the_answer_is_json_that_satisfies_it(self) -> None:
         """The schema is small enough for any model that is held to it."""
-        with self._opened() as model:
+        with self._open_store() as model:
             for prompt in self.PROMPTS:
                 answer = json.loads(
                     model.complete(
@@ -100,12 +100,12 @@ class LanguageModelContract:
 
     def test_an_empty_prompt_gets_text_or_is_refused(self) -> None:
         """Providers differ; a failure of another kind would stop whoever asks."""
-        with self._opened() as model, contextlib.suppress(BackendError):
+        with self._open_store() as model, contextlib.suppress(BackendError):
             assert isinstance(self._complete(model, ""), str)
 
     def test_a_prompt_longer_than_any_window_gets_text_or_is_refused(self) -> None:
         """And the next one gets its answer."""
-        with self._opened() as model:
+        with self._open_store() as model:
             with contextlib.suppress(BackendError):
                 assert isinstance(self._complete(model, "word " * 50_000), str)
             assert isinstance(self._complete(model, self.PROMPTS[0]), str)
@@ -113,14 +113,14 @@ class LanguageModelContract:
     def test_an_answer_has_no_more_tokens_than_asked_for(self) -> None:
         """A model that goes on for ever would be paid for ever."""
         meter = RecordingMeter()
-        with self._opened(meter=meter) as model:
+        with self._open_store(meter=meter) as model:
             answer = model.complete(self.PROMPTS[0], system=self.SYSTEM, max_tokens=2)
             assert len(answer) <= 2 * self.LONGEST_TOKEN
             assert meter.calls[-1].tokens_out <= 2
 
     def test_threads_may_ask_at_once(self) -> None:
         """Each gets the answer to its own prompt."""
-        with self._opened() as model:
+        with self._open_store() as model:
             expected = {prompt: self._complete(model, prompt) for prompt in self.PROMPTS}
             found: dict[str, str] = {}
 
@@ -137,7 +137,7 @@ class LanguageModelContract:
     def test_each_answer_is_counted(self) -> None:
         """Once asked for and once recorded, with who answered, for what, how much and how long."""
         meter = RecordingMeter()
-        with self._opened(meter=meter, purpose="answer") as model:
+        with self._open_store(meter=meter, purpose="answer") as model:
             for prompt in self.PROMPTS[:2]:
                 self._complete(model, prompt)
             assert meter.admitted == ["answer", "answer"]
@@ -154,7 +154,7 @@ class LanguageModelContract:
     def test_nothing_is_asked_beyond_the_cap(self) -> None:
         """The error of the meter reaches the caller, and nothing was spent."""
         meter = RecordingMeter(refuses=True)
-        with self._opened(meter=meter) as model:
+        with self._open_store(meter=meter) as model:
             complaint = ""
             try:
                 self._complete(model, self.PROMPTS[0])
@@ -165,7 +165,7 @@ class LanguageModelContract:
 
     def test_the_model_says_who_it_is(self) -> None:
         """Before it has loaded or answered, and the same afterwards."""
-        with self._opened() as model:
+        with self._open_store() as model:
             before = model.model_id
             self._complete(model, self.PROMPTS[0])
             assert before == model.model_id != ""
@@ -173,7 +173,7 @@ class LanguageModelContract:
     def test_the_parts_of_a_stream_are_those_of_the_answer(self) -> None:
         """For a model that has parts: counted once, and to read no further is no failure of the next."""
         meter = RecordingMeter()
-        with self._opened(meter=meter) as model:
+        with self._open_store(meter=meter) as model:
             if not isinstance(model, Streams):
                 return
             # A first request may be refused for a field that the server does not know, and asked anew.
@@ -191,7 +191,7 @@ class LanguageModelContract:
     def test_many_at_once_are_answered_as_one_by_one(self) -> None:
         """For a model that can: in order, each counted, and no prompt is no answer."""
         meter = RecordingMeter()
-        with self._opened(meter=meter) as model:
+        with self._open_store(meter=meter) as model:
             if not isinstance(model, CompletesMany):
                 return
             singly = [self._complete(model, prompt) for prompt in self.PROMPTS]

@@ -2,12 +2,11 @@
 
 import contextlib
 import itertools
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
-from unittest import SkipTest
+from typing import Any, get_args
 
 from ragmem.domain.model import (
     USER,
@@ -22,7 +21,8 @@ from ragmem.domain.model import (
     digest,
 )
 from ragmem.errors import UsageError
-from ragmem.ports import ComparesChunks, ShowsGraph, ShowsVectors, Store, TellsMentions
+from ragmem.ports import Mode, Store
+from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -84,6 +84,12 @@ def make_record(
     return Record(memory=memory, chunks=tuple(chunks), extractions=(extraction,))
 
 
+def _run_threads(work: Callable[[int], None], count: int) -> None:
+    """Run the function in threads at once, and raise what one of them raises."""
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(work, range(count)))
+
+
 class _RefusedError(Exception):
     """What `finish` raises in these tests."""
 
@@ -126,7 +132,7 @@ class StoreContract:
         return SQLiteDatabase(tmp_path / "home")
 
     @contextlib.contextmanager
-    def _opened(self, tmp_path: Path) -> Iterator[tuple[Store, Database]]:
+    def _open_store(self, tmp_path: Path) -> Iterator[tuple[Store, Database]]:
         database = self.open_database(tmp_path)
         store = self.open_store(database)
         try:
@@ -134,6 +140,12 @@ class StoreContract:
         finally:
             store.close()
             database.close()
+
+    @contextlib.contextmanager
+    def _filled(self, tmp_path: Path, *records: Record) -> Iterator[Store]:
+        with self._open_store(tmp_path) as (store, _):
+            store.put(records)
+            yield store
 
     @staticmethod
     def _picture(store: Store) -> Any:
@@ -147,18 +159,16 @@ class StoreContract:
 
     def test_a_store_that_was_never_written_to_is_empty(self, tmp_path: Path) -> None:
         """Reading creates nothing and fails nowhere."""
-        with self._opened(tmp_path) as (store, _):
+        with self._open_store(tmp_path) as (store, _):
             assert store.search("anything", limit=5) == []
             assert store.entities() == []
             assert store.neighbours("Redis") == []
             assert store.memory_ids() == set()
-            assert not store.subgraph("*")["nodes"]
             assert set(store.statistics().values()) == {0}
 
     def test_what_was_put_is_found(self, tmp_path: Path) -> None:
         """The nearest chunk comes first, with its memory, ranks count from 1 and scores are cosines."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
             hits = store.search("redis caches sessions", limit=10)
             assert hits[0].chunk_id == self.REDIS.chunks[0].id
             assert hits[0].memory_id == self.REDIS.memory.id
@@ -169,8 +179,7 @@ class StoreContract:
 
     def test_the_same_text_scores_one(self, tmp_path: Path) -> None:
         """A chunk that is asked for word by word is as near as can be."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS])
+        with self._filled(tmp_path, self.REDIS) as store:
             assert abs(store.search(self.REDIS.chunks[0].text, limit=1)[0].score - 1) < ROUNDING
 
     def test_chunks_that_are_compared_score_as_in_a_search(self, tmp_path: Path) -> None:
@@ -178,9 +187,7 @@ class StoreContract:
         question = "redis caches sessions"
         records = (self.REDIS, self.KAFKA, self.ELSEWHERE)
         chunks = [chunk.id for record in records for chunk in record.chunks]
-        with self._opened(tmp_path) as (store, _):
-            if not isinstance(store, ComparesChunks):
-                raise SkipTest("this store compares no chunks")
+        with self._open_store(tmp_path) as (store, _):
             assert store.similarities(question, chunks) == {}
             store.put(records)
             found = store.similarities(question, [*chunks, "unknown", chunks[0]])
@@ -195,12 +202,9 @@ class StoreContract:
 
     def test_the_vectors_of_a_project_can_be_read_in_bulk(self, tmp_path: Path) -> None:
         """Each chunk once with its memory, of unit length, and none of another project."""
-        with self._opened(tmp_path) as (store, _):
-            if not isinstance(store, ShowsVectors):
-                raise SkipTest("this store does not show its vectors")
+        with self._open_store(tmp_path) as (store, _):
 
-            def shown(project: str, memory_ids: Sequence[str] | None = None) -> dict[str, str]:
-                assert isinstance(store, ShowsVectors)
+            def owners_in(project: str, memory_ids: Sequence[str] | None = None) -> dict[str, str]:
                 owners: dict[str, str] = {}
                 for block in store.vector_blocks(project, memory_ids=memory_ids):
                     assert len(block.chunk_ids) == len(block.memory_ids) == len(block.vectors)
@@ -209,25 +213,22 @@ class StoreContract:
                     owners |= zip(block.chunk_ids, block.memory_ids, strict=True)
                 return owners
 
-            assert shown(USER) == {}
+            assert owners_in(USER) == {}
             store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
             redis, kafka = (
                 {chunk.id: one.memory.id for chunk in one.chunks} for one in (self.REDIS, self.KAFKA)
             )
-            assert shown(USER) == redis | kafka
-            assert shown(USER, [self.KAFKA.memory.id, "unknown"]) == kafka
-            assert shown("other", [self.KAFKA.memory.id]) == {}
-            assert shown(USER, []) == shown("unknown") == {}
+            assert owners_in(USER) == redis | kafka
+            assert owners_in(USER, [self.KAFKA.memory.id, "unknown"]) == kafka
+            assert owners_in("other", [self.KAFKA.memory.id]) == {}
+            assert owners_in(USER, []) == owners_in("unknown") == {}
             store.delete([self.REDIS.memory.id])
-            assert shown(USER) == kafka
+            assert owners_in(USER) == kafka
             assert {store.answering_model()} == {model for model, _ in store.vector_models()}
 
     def test_the_nearest_of_a_vector_are_those_of_its_text(self, tmp_path: Path) -> None:
         """A chunk's own vector finds that chunk first, as its text would."""
-        with self._opened(tmp_path) as (store, _):
-            if not isinstance(store, ShowsVectors):
-                raise SkipTest("this store does not show its vectors")
-            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             for block in store.vector_blocks(USER):
                 found = store.nearest_to(block.vectors, limit=2, project=USER)
                 assert [[hit.rank for hit in hits] for hits in found] == [[1, 2]] * len(block.vectors)
@@ -239,37 +240,32 @@ class StoreContract:
     def test_a_chunk_tells_its_entities_and_who_else_names_them(self, tmp_path: Path) -> None:
         """Within its project; what too many name is left out, and so is what was deleted."""
         redis, kafka, elsewhere = (one.chunks[0].id for one in (self.REDIS, self.KAFKA, self.ELSEWHERE))
-        with self._opened(tmp_path) as (store, _):
-            if not isinstance(store, TellsMentions):
-                raise SkipTest("this store tells no mentions")
+        with self._open_store(tmp_path) as (store, _):
 
-            def told(*chunks: str, project: str = USER, most: int = 9) -> dict[str, dict[str, set[str]]]:
-                assert isinstance(store, TellsMentions)
+            def mentions(*chunks: str, project: str = USER, most: int = 9) -> dict[str, dict[str, set[str]]]:
                 found = store.mentions(chunks, project=project, most=most)
                 return {
                     chunk: {name: set(naming) for name, naming in names.items()}
                     for chunk, names in found.items()
                 }
 
-            assert told(redis) == {}
+            assert mentions(redis) == {}
             store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
-            assert told(redis, "unknown", self.KAFKA.chunks[1].id) == {
+            assert mentions(redis, "unknown", self.KAFKA.chunks[1].id) == {
                 redis: {"Redis": {redis}, "Billing": {redis, kafka}}
             }
-            assert told(redis, kafka, most=1) == {redis: {"Redis": {redis}}, kafka: {"Kafka": {kafka}}}
-            assert told(redis, project="other") == {}
-            assert told(elsewhere, project="other") == {
+            assert mentions(redis, kafka, most=1) == {redis: {"Redis": {redis}}, kafka: {"Kafka": {kafka}}}
+            assert mentions(redis, project="other") == {}
+            assert mentions(elsewhere, project="other") == {
                 elsewhere: {"Redis": {elsewhere}, "Other": {elsewhere}}
             }
-            assert told() == {}
+            assert mentions() == {}
             store.delete([self.KAFKA.memory.id])
-            assert told(redis, kafka) == {redis: {"Redis": {redis}, "Billing": {redis}}}
+            assert mentions(redis, kafka) == {redis: {"Redis": {redis}, "Billing": {redis}}}
 
     def test_the_whole_graph_can_be_read_in_order(self, tmp_path: Path) -> None:
         """Every entity and relation of a project once, and none of another's."""
-        with self._opened(tmp_path) as (store, _):
-            if not isinstance(store, ShowsGraph):
-                raise SkipTest("this store does not show its graph whole")
+        with self._open_store(tmp_path) as (store, _):
             assert list(store.nodes(USER)) == []
             assert list(store.edges(USER)) == []
             store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
@@ -289,9 +285,7 @@ class StoreContract:
     def test_each_part_of_the_graph_tells_its_chunks(self, tmp_path: Path) -> None:
         """Those stored last first, no more than asked for, within the project."""
         redis, kafka, elsewhere = (one.chunks[0].id for one in (self.REDIS, self.KAFKA, self.ELSEWHERE))
-        with self._opened(tmp_path) as (store, _):
-            if not isinstance(store, ShowsGraph):
-                raise SkipTest("this store does not show its graph whole")
+        with self._open_store(tmp_path) as (store, _):
             assert store.chunks_naming(["Billing"], project=USER, most=9) == {}
             for record in (self.REDIS, self.KAFKA, self.ELSEWHERE):
                 store.put([record])
@@ -314,15 +308,13 @@ class StoreContract:
 
     def test_no_more_hits_than_asked_for(self, tmp_path: Path) -> None:
         """A limit of nothing gives nothing."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
             assert len(store.search("billing", limit=2)) == 2
             assert store.search("billing", limit=0) == []
 
     def test_the_graph_can_be_read(self, tmp_path: Path) -> None:
         """Entities by prefix in any case, most connected first; neighbours from both ends."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
             assert [(one.name, degree) for one, degree in store.entities()] == [
                 ("Billing", 2),
                 ("Kafka", 1),
@@ -335,24 +327,9 @@ class StoreContract:
             assert {relation.source, relation.target} == {"Billing", "Kafka"}
             assert other.name == "Billing"
 
-    def test_a_subgraph_has_nodes_and_edges(self, tmp_path: Path) -> None:
-        """The document has LightRAG's form and stays within depth and limit."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA])
-            near = store.subgraph("Redis", depth=1, project=USER)
-            assert {node["id"] for node in near["nodes"]} == {"Redis", "Billing"}
-            assert [{edge["source"], edge["target"]} for edge in near["edges"]] == [{"Redis", "Billing"}]
-            assert near["is_truncated"] is False
-            assert len(store.subgraph("Redis", depth=2, project=USER)["nodes"]) == 3
-            whole = store.subgraph("*", limit=2, project=USER)
-            assert len(whole["nodes"]) == 2
-            assert whole["is_truncated"] is True
-            assert not store.subgraph("no such entity", project=USER)["nodes"]
-
     def test_putting_twice_is_putting_once(self, tmp_path: Path) -> None:
         """Also when both are in one call."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
             before = self._picture(store)
             store.put([self.REDIS])
             store.put([self.KAFKA, self.KAFKA])
@@ -361,8 +338,7 @@ class StoreContract:
     def test_a_changed_record_replaces_its_old_self(self, tmp_path: Path) -> None:
         """Nothing of the old text, entities or relations remains."""
         changed = make_record("redis", "valkey took over", entities=("Valkey",))
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS])
+        with self._filled(tmp_path, self.REDIS) as store:
             store.put([changed])
             assert [hit.chunk_id for hit in store.search("redis", limit=9)] == [changed.chunks[0].id]
             assert [one.name for one, _ in store.entities()] == ["Valkey"]
@@ -371,8 +347,7 @@ class StoreContract:
     def test_a_record_can_change_its_project(self, tmp_path: Path) -> None:
         """It leaves the old one."""
         moved = make_record("redis", self.REDIS.memory.text, entities=("Redis",), project="other")
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS])
+        with self._filled(tmp_path, self.REDIS) as store:
             store.put([moved])
             assert store.search("redis", limit=9, projects=[USER]) == []
             assert len(store.search("redis", limit=9, projects=["other"])) == 1
@@ -380,8 +355,7 @@ class StoreContract:
 
     def test_deleting_everything_leaves_nothing(self, tmp_path: Path) -> None:
         """All counts are 0 again."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             store.delete([self.REDIS.memory.id, self.KAFKA.memory.id, self.ELSEWHERE.memory.id])
             assert set(store.statistics().values()) == {0}
             assert store.search("redis", limit=9) == []
@@ -389,11 +363,9 @@ class StoreContract:
 
     def test_deleting_one_leaves_the_other_as_if_alone(self, tmp_path: Path) -> None:
         """What both spoke of stays, with the words of the one that is left."""
-        with self._opened(tmp_path / "alone") as (store, _):
-            store.put([self.REDIS])
+        with self._filled(tmp_path / "alone", self.REDIS) as store:
             alone = self._picture(store)
-        with self._opened(tmp_path / "both") as (store, _):
-            store.put([self.REDIS])
+        with self._filled(tmp_path / "both", self.REDIS) as store:
             store.put([self.KAFKA])
             store.delete([self.KAFKA.memory.id])
             assert self._picture(store) == alone
@@ -402,7 +374,7 @@ class StoreContract:
 
     def test_deleting_what_is_not_there_is_harmless(self, tmp_path: Path) -> None:
         """On an empty store too."""
-        with self._opened(tmp_path) as (store, _):
+        with self._open_store(tmp_path) as (store, _):
             store.delete(["unknown"])
             store.put([self.REDIS])
             before = self._picture(store)
@@ -413,8 +385,7 @@ class StoreContract:
     def test_a_put_whose_finish_fails_did_not_happen(self, tmp_path: Path) -> None:
         """Also for what it would have replaced, and the next put works."""
         changed = make_record("redis", "valkey took over", entities=("Valkey",))
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS])
+        with self._filled(tmp_path, self.REDIS) as store:
             before = self._picture(store)
             try:
                 store.put([changed, self.KAFKA], finish=_refuse)
@@ -428,8 +399,7 @@ class StoreContract:
 
     def test_a_delete_whose_finish_fails_did_not_happen(self, tmp_path: Path) -> None:
         """The memory is still there."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS])
+        with self._filled(tmp_path, self.REDIS) as store:
             before = self._picture(store)
             with contextlib.suppress(_RefusedError):
                 store.delete([self.REDIS.memory.id], finish=_refuse)
@@ -437,8 +407,7 @@ class StoreContract:
 
     def test_repairing_a_sound_store_takes_nothing_out(self, tmp_path: Path) -> None:
         """Everything is there as before."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             before = self._picture(store)
             assert store.repair().get("memories", 0) == 0
             assert self._picture(store) == before
@@ -446,8 +415,7 @@ class StoreContract:
 
     def test_what_was_taken_out_whole_can_be_put_again(self, tmp_path: Path) -> None:
         """Nothing is left in between, and all is as before in the end."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             before = self._picture(store)
             store.repair(whole=True)
             assert set(store.statistics().values()) == {0}
@@ -458,24 +426,22 @@ class StoreContract:
 
     def test_finish_runs_within_the_transaction(self, tmp_path: Path) -> None:
         """It runs once, also when there is nothing to put, and what it writes is kept."""
-        with self._opened(tmp_path) as (store, database):
+        with self._open_store(tmp_path) as (store, database):
+            catalog = Catalog(database)
+            catalog.prepare()
 
             def finish() -> None:
                 # Joins the store's transaction where there is one; the two tests above hold it to that.
-                with database.write() as connection:
-                    connection.execute("CREATE TABLE IF NOT EXISTS finished (n INTEGER)")
-                    connection.execute("INSERT INTO finished VALUES (1)")
+                catalog.log.write("finish", {}, now=EPOCH)
 
             store.put([self.REDIS], finish=finish)
             store.put([], finish=finish)
             store.delete([self.REDIS.memory.id], finish=finish)
-            with database.read() as connection:
-                assert connection.execute("SELECT count(*) FROM finished").fetchone() == (3,)
+            assert len(catalog.log.entries()) == 3
 
     def test_projects_never_mix(self, tmp_path: Path) -> None:
         """Neither in the vectors nor in the graph."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.ELSEWHERE])
+        with self._filled(tmp_path, self.REDIS, self.ELSEWHERE) as store:
             assert {hit.memory_id for hit in store.search("redis", limit=9, projects=[USER])} == {
                 self.REDIS.memory.id
             }
@@ -493,45 +459,22 @@ class StoreContract:
 
     def test_another_opening_sees_what_was_put(self, tmp_path: Path) -> None:
         """The store is durable."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
             before = self._picture(store)
-        with self._opened(tmp_path) as (store, _):
+        with self._open_store(tmp_path) as (store, _):
             assert self._picture(store) == before
 
     def test_a_memory_without_entities_is_found(self, tmp_path: Path) -> None:
         """Vectors need no graph."""
         plain = make_record("plain", "nothing but words")
-        with self._opened(tmp_path) as (store, _):
-            store.put([plain])
+        with self._filled(tmp_path, plain) as store:
             assert len(store.search("words", limit=3)) == 1
             store.delete([plain.memory.id])
             assert set(store.statistics().values()) == {0}
 
-    def test_every_mode_of_the_engine_answers(self, tmp_path: Path) -> None:
-        """With keywords given, none of them needs a language model."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA])
-            for mode in ("local", "global", "hybrid", "naive", "mix"):
-                answer = store.native_query("redis caches", mode, keywords=["redis"], limit=5, project=USER)
-                assert answer["status"] == "success", mode
-                assert answer["data"]["chunks"], mode
-
-    def test_a_query_too_short_for_the_engine_is_refused(self, tmp_path: Path) -> None:
-        """By name, as a usage error."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS])
-            complaint = ""
-            try:
-                store.native_query("ab", "mix", keywords=[], limit=5, project=USER)
-            except UsageError as error:
-                complaint = str(error)
-            assert '"ab"' in complaint
-
     def test_there_is_nothing_to_sweep_after_puts_and_deletes(self, tmp_path: Path) -> None:
         """Sweeping is for damage; in a sound store it finds and changes nothing."""
-        with self._opened(tmp_path) as (store, _):
-            store.put([self.REDIS, self.KAFKA, self.ELSEWHERE])
+        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             store.delete([self.KAFKA.memory.id])
             before = self._picture(store)
             assert set(store.sweep(dry_run=True).values()) <= {0}
@@ -541,7 +484,7 @@ class StoreContract:
     def test_puts_replacements_and_deletes_leave_a_sound_store(self, tmp_path: Path) -> None:
         """The store's own invariants hold after each step, even before the first one."""
         changed = make_record("redis", "redis caches the ledger now", entities=("Redis", "Ledger"))
-        with self._opened(tmp_path) as (store, _):
+        with self._open_store(tmp_path) as (store, _):
             assert store.check(deep=True) == []
             for step in (
                 lambda: store.put([self.REDIS, self.KAFKA, self.ELSEWHERE]),
@@ -555,53 +498,35 @@ class StoreContract:
 
     def test_threads_can_put_and_search_at_once(self, tmp_path: Path) -> None:
         """Nothing is lost and nothing fails."""
-        errors: list[BaseException] = []
-        with self._opened(tmp_path) as (store, _):
+        with self._open_store(tmp_path) as (store, _):
 
             def work(number: int) -> None:
-                try:
-                    for turn in range(3):
-                        name = f"thread-{number}-{turn}"
-                        store.put([make_record(name, f"{name} says hello", entities=("Hub", name))])
-                        assert store.search(name, limit=3)
-                except BaseException as error:  # noqa: BLE001 - reported below
-                    errors.append(error)
+                for turn in range(3):
+                    name = f"thread-{number}-{turn}"
+                    store.put([make_record(name, f"{name} says hello", entities=("Hub", name))])
+                    assert store.search(name, limit=3)
 
-            threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert not errors
+            _run_threads(work, 3)
             assert len(store.memory_ids()) == 9
             assert len(store.entities(limit=99)) == 10
 
     def test_threads_that_put_at_once_all_tell_of_a_shared_entity(self, tmp_path: Path) -> None:
         """What one merges is not overwritten by the other."""
-        errors: list[BaseException] = []
-        with self._opened(tmp_path) as (store, _):
+        with self._open_store(tmp_path) as (store, _):
 
             def work(number: int) -> None:
                 name = f"teller-{number}"
-                try:
-                    store.put([make_record(name, name, entities=("Hub", name), relations=(("Hub", name),))])
-                except BaseException as error:  # noqa: BLE001 - reported below
-                    errors.append(error)
+                store.put([make_record(name, name, entities=("Hub", name), relations=(("Hub", name),))])
 
-            threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert not errors
+            _run_threads(work, 4)
             tellers = {f"teller-{number}" for number in range(4)}
             assert {found.name for _, found in store.neighbours("Hub")} == tellers
 
     def test_two_open_stores_see_what_the_other_put(self, tmp_path: Path) -> None:
         """Each has its own connections to the same database."""
-        with self._opened(tmp_path) as (one, _):
+        with self._open_store(tmp_path) as (one, _):
             one.put([self.REDIS])
-            with self._opened(tmp_path) as (other, _):
+            with self._open_store(tmp_path) as (other, _):
                 assert other.search("redis", limit=9)
                 other.put([self.KAFKA])
                 assert one.memory_ids() == {self.REDIS.memory.id, self.KAFKA.memory.id}
@@ -613,6 +538,48 @@ class StoreContract:
 
     def test_closing_twice_is_fine(self, tmp_path: Path) -> None:
         """Also before anything was done."""
-        with self._opened(tmp_path) as (store, _):
+        with self._open_store(tmp_path) as (store, _):
             store.close()
             store.close()
+
+
+class NativeModesContract(StoreContract):
+    """What a store must do that has LightRAG's own modes; give `open_store`."""
+
+    def test_a_subgraph_has_nodes_and_edges(self, tmp_path: Path) -> None:
+        """The document has LightRAG's form and stays within depth and limit."""
+        with self._open_store(tmp_path) as (store, _):
+            assert store.native is not None
+            assert not store.native.subgraph("*")["nodes"]
+            store.put([self.REDIS, self.KAFKA])
+            near = store.native.subgraph("Redis", depth=1, project=USER)
+            assert {node["id"] for node in near["nodes"]} == {"Redis", "Billing"}
+            assert [{edge["source"], edge["target"]} for edge in near["edges"]] == [{"Redis", "Billing"}]
+            assert near["is_truncated"] is False
+            assert len(store.native.subgraph("Redis", depth=2, project=USER)["nodes"]) == 3
+            whole = store.native.subgraph("*", limit=2, project=USER)
+            assert len(whole["nodes"]) == 2
+            assert whole["is_truncated"] is True
+            assert not store.native.subgraph("no such entity", project=USER)["nodes"]
+
+    def test_every_mode_answers(self, tmp_path: Path) -> None:
+        """With keywords given, none of them needs a language model."""
+        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
+            assert store.native is not None
+            for mode in get_args(Mode):
+                answer = store.native.native_query(
+                    "redis caches", mode, keywords=["redis"], limit=5, project=USER
+                )
+                assert answer["status"] == "success", mode
+                assert answer["data"]["chunks"], mode
+
+    def test_a_query_that_is_too_short_is_refused(self, tmp_path: Path) -> None:
+        """The error quotes it."""
+        with self._filled(tmp_path, self.REDIS) as store:
+            assert store.native is not None
+            complaint = ""
+            try:
+                store.native.native_query("ab", "mix", keywords=[], limit=5, project=USER)
+            except UsageError as error:
+                complaint = str(error)
+            assert '"ab"' in complaint

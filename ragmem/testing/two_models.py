@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragmem.domain.model import Record
-from ragmem.ports import Embedder, HoldsTwoModels, LanguageModel, Models, Role, Store
+from ragmem.ports import Embedder, LanguageModel, Models, Role, Store, TwoModels
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 from ragmem.testing.stores import make_record
@@ -47,7 +47,7 @@ class _MeetingEmbedder:
 
 
 class TwoModelsContract:
-    """What a store must do that satisfies HoldsTwoModels; give `open_store` and `embedders`."""
+    """What a store with `two_models` must do; give `open_store` and `embedders`."""
 
     RECORDS = tuple(
         make_record(
@@ -73,14 +73,14 @@ class TwoModelsContract:
         return SQLiteDatabase(tmp_path / "home")
 
     @contextlib.contextmanager
-    def _opened(self, tmp_path: Path) -> Iterator[tuple[Store, HoldsTwoModels, ModelsToChange]]:
+    def _open_store(self, tmp_path: Path) -> Iterator[tuple[Store, TwoModels, ModelsToChange]]:
         database = self.open_database(tmp_path)
         models = ModelsToChange(self.embedders()[0])
         store = self.open_store(database, models)
-        assert isinstance(store, HoldsTwoModels)
+        assert store.two_models is not None
         try:
             store.put(self.RECORDS)
-            yield store, store, models
+            yield store, store.two_models, models
         finally:
             store.close()
             database.close()
@@ -96,12 +96,12 @@ class TwoModelsContract:
     def test_the_old_vectors_answer_until_the_new_ones_are_complete(self, tmp_path: Path) -> None:
         """A search goes on with the model that `models` names, and with the other one after it changed."""
         old, new = self.embedders()
-        with self._opened(tmp_path) as (store, two, models):
-            total = two.second_model(old.model_id)[1]
-            assert two.second_model(new.model_id) == (0, total)
+        with self._open_store(tmp_path) as (store, two, models):
+            total = store.second_model(old.model_id)[1]
+            assert store.second_model(new.model_id) == (0, total)
             for _ in two.fill(new, self._texts):
                 assert all(self._found(store, record) for record in self.RECORDS)
-            assert two.second_model(new.model_id) == (total, total)
+            assert store.second_model(new.model_id) == (total, total)
             assert two.change_over(new.model_id, finish=lambda: setattr(models, "embedder", new))
             assert all(self._found(store, record) for record in self.RECORDS)
             assert sum(two.drop_others(new.model_id)) == total
@@ -112,7 +112,7 @@ class TwoModelsContract:
     def test_nothing_changes_over_while_a_vector_lacks(self, tmp_path: Path) -> None:
         """What was put after the last look keeps the old model in place, and the next look makes it."""
         _, new = self.embedders()
-        with self._opened(tmp_path) as (store, two, _):
+        with self._open_store(tmp_path) as (store, two, _):
             finished: list[bool] = []
             assert not two.change_over(new.model_id, finish=lambda: finished.append(True))
             store.delete([self.RECORDS[0].memory.id])
@@ -127,19 +127,19 @@ class TwoModelsContract:
     def test_a_delete_takes_the_vectors_of_both(self, tmp_path: Path) -> None:
         """Afterwards there is nothing of the memories, of no model."""
         old, new = self.embedders()
-        with self._opened(tmp_path) as (store, two, _):
+        with self._open_store(tmp_path) as (store, two, _):
             assert sum(two.fill(new, self._texts))
             store.delete([record.memory.id for record in self.RECORDS[1:]])
-            assert two.second_model(new.model_id) == two.second_model(old.model_id)
+            assert store.second_model(new.model_id) == store.second_model(old.model_id)
             store.delete([self.RECORDS[0].memory.id])
             assert dict(store.vector_models()) == {}
-            assert not two.has_vectors_of(new.model_id)
-            assert two.model_of_most() is None
+            assert not store.has_vectors_of(new.model_id)
+            assert store.model_of_most() is None
 
     def test_a_put_that_met_the_change_has_vectors_of_the_new_model(self, tmp_path: Path) -> None:
         """It embedded with the old model, and another process changed over before it took the lock."""
         old, new = self.embedders()
-        with self._opened(tmp_path) as (store, two, models):
+        with self._open_store(tmp_path) as (store, two, models):
             store.delete([self.RECORDS[0].memory.id])
             assert sum(two.fill(new, self._texts))
 

@@ -10,15 +10,15 @@ import pytest
 from ragmem.backends import fake
 from ragmem.errors import BackendError
 from ragmem.storage.home.postgres import PostgresDatabase
-from ragmem.testing import LanguageModelContract, ModelsContract, RecordingMeter, StoreContract
+from ragmem.testing import LanguageModelContract, ModelsContract, NativeModesContract, RecordingMeter
 
 
-class TestFakeStore(StoreContract):
+class TestFakeStore(NativeModesContract):
     def open_store(self, database):
         return fake.open_store({}, fake.open_models({}), database=database)
 
 
-class TestFakeStoreInPostgres(StoreContract):
+class TestFakeStoreInPostgres(NativeModesContract):
     @pytest.fixture(autouse=True)
     def _server(self, postgres):
         self.url = postgres

@@ -10,7 +10,7 @@ import pytest
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.ingestion.classify import chunks_of, judge
+from ragmem.services.ingestion.classify import chunks_of, classify_draft
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.home.postgres import PostgresDatabase
 
@@ -39,7 +39,7 @@ def make() -> Callable[..., tuple[Memory, tuple[Chunk, ...]]]:
         uri: str, text: str = "a lock", *, project: str = "user", **more
     ) -> tuple[Memory, tuple[Chunk, ...]]:
         draft = Draft("notes", uri, text, title=f"title of {uri}", scope=Scope(project))
-        memory = judge(draft, now=NOW, sizes=SIZES, keep_discarded=True, redactor=DEFAULT).memory
+        memory = classify_draft(draft, now=NOW, sizes=SIZES, keep_discarded=True, redactor=DEFAULT).memory
         memory = replace(memory, **{"state": State.PENDING, **more})
         return memory, tuple(chunks_of(memory, SIZES, redactor=DEFAULT))
 

@@ -18,7 +18,7 @@ from ragmem.backends.converters.pages import Pages
 from ragmem.backends.converters.server import Server, segment
 from ragmem.errors import BackendError
 from ragmem.readers.documents.model import Converted, Limits
-from ragmem.readers.documents.tables import written
+from ragmem.readers.documents.tables import write_table
 
 SUFFIXES = frozenset(".pdf .docx .pptx .xlsx .html .htm .xhtml .png .jpg .jpeg .tif .tiff .bmp .webp".split())
 _POLL_S = 5.0
@@ -45,7 +45,7 @@ def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, st
     while True:
         since = time.monotonic()
         status = server.ask(f"/v1/status/poll/{segment(task)}", wait=f"{server.wait.poll_seconds:g}")
-        if _settled(status):
+        if _is_finished(status):
             break
         server.rest(since)
     media_type, body = server.download(f"/v1/result/{segment(task)}")
@@ -54,12 +54,12 @@ def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, st
         name = next(iter(bundle.names(".json")), "")
         if not name:
             raise BackendError("docling's answer has no document in it")
-        return _converted(bundle.json(name), limits, bundle, name)
+        return _convert_document(bundle.json(name), limits, bundle, name)
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise BackendError("docling answered neither an archive nor JSON") from error
-    return _converted(_unwrapped(document), limits, None, "")
+    return _convert_document(_unwrap(document), limits, None, "")
 
 
 def _form(environ: Mapping[str, str]) -> dict[str, str | list[str]]:
@@ -80,7 +80,7 @@ def _form(environ: Mapping[str, str]) -> dict[str, str | list[str]]:
     return form
 
 
-def _settled(status: Mapping[str, Any]) -> bool:
+def _is_finished(status: Mapping[str, Any]) -> bool:
     """Tell whether a task is done; raises BackendError where it failed."""
     word = str(status.get("task_status") or status.get("status") or "").lower()
     if word in _FAILED:
@@ -89,17 +89,17 @@ def _settled(status: Mapping[str, Any]) -> bool:
     return word in _DONE
 
 
-def _unwrapped(answer: Any) -> Any:
+def _unwrap(answer: Any) -> Any:
     """Return the document of an answer that some servers give as JSON instead of an archive."""
     if isinstance(answer, dict):
-        _settled({"status": answer.get("status", "success")})
+        _is_finished({"status": answer.get("status", "success")})
         wrapper = answer.get("document")
         if isinstance(wrapper, dict):
             return wrapper.get("json_content") or wrapper
     return answer
 
 
-def _converted(document: Any, limits: Limits, bundle: Bundle | None, name: str) -> Converted:
+def _convert_document(document: Any, limits: Limits, bundle: Bundle | None, name: str) -> Converted:
     if not isinstance(document, dict) or not isinstance(document.get("body"), dict):
         raise BackendError("docling's answer is not its document")
     pages = Pages(limits)
@@ -121,7 +121,7 @@ def _in_order(
         return
     for reference in node.get("children") or []:
         place = _place(reference)
-        item = _resolved(document, reference)
+        item = _resolve(document, reference)
         if item is None or place in seen:
             continue
         seen.add(place)
@@ -147,7 +147,7 @@ def _place(reference: Mapping[str, Any]) -> str:
     return str(reference.get("$ref") or reference.get("cref") or "")
 
 
-def _resolved(document: Mapping[str, Any], reference: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _resolve(document: Mapping[str, Any], reference: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return what a reference like "#/texts/3" means, or None."""
     kind, _, index = _place(reference).removeprefix("#/").partition("/")
     some = document.get(kind)
@@ -172,9 +172,11 @@ def _add(
 ) -> None:
     page = next((int(each["page_no"]) for each in item.get("prov") or [] if each.get("page_no")), 0)
     label = str(item.get("label") or "").lower()
-    caption, notes = _told(document, item, "captions"), _told(document, item, "footnotes")
+    caption, notes = _linked_text(document, item, "captions"), _linked_text(document, item, "footnotes")
     if "data" in item and isinstance(item["data"], dict):
-        pages.add(page, "\n\n".join(filter(None, [written(_table(item["data"]), caption=caption), notes])))
+        pages.add(
+            page, "\n\n".join(filter(None, [write_table(_table(item["data"]), caption=caption), notes]))
+        )
     elif label in {"picture", "chart"} or "annotations" in item:
         pages.add_picture(page, image(item), told="\n\n".join(filter(None, [caption, notes])))
     elif label not in _FURNITURE:
@@ -196,8 +198,8 @@ def _markdown(label: str, text: str, item: Mapping[str, Any]) -> str:
     return _FORMS.get(label, "{}").format(text)
 
 
-def _told(document: Mapping[str, Any], item: Mapping[str, Any], key: str) -> str:
-    found = [_resolved(document, each) for each in item.get(key) or []]
+def _linked_text(document: Mapping[str, Any], item: Mapping[str, Any], key: str) -> str:
+    found = [_resolve(document, each) for each in item.get(key) or []]
     return " ".join(texts([str(each.get("text") or "") for each in found if each is not None]))
 
 

@@ -57,19 +57,19 @@ class Server:
                     name: value if isinstance(value, str) else list(value) for name, value in fields.items()
                 }
                 files = {"files": (file.name, stream, "application/octet-stream")}
-                _, body = self._sent("POST", path, data=data, files=files)
+                _, body = self._send_request("POST", path, data=data, files=files)
         except OSError as error:
             raise BackendError(f"it cannot be opened: {error.strerror or error}") from error
-        return self._parsed(body)
+        return self._parse_object(body)
 
     def ask(self, path: str, **query: str) -> dict[str, Any]:
         """Return the JSON at a path."""
-        _, body = self._sent("GET", path, params=query)
-        return self._parsed(body)
+        _, body = self._send_request("GET", path, params=query)
+        return self._parse_object(body)
 
     def download(self, path: str) -> tuple[str, bytes]:
         """Return media type and bytes at a path."""
-        return self._sent("GET", path)
+        return self._send_request("GET", path)
 
     def rest(self, since: float) -> None:
         """Wait until the server is asked again; raises BackendError where the document's time is over."""
@@ -84,7 +84,7 @@ class Server:
             self._client.close()
             self._client = None
 
-    def _sent(self, method: str, path: str, **given: Any) -> tuple[str, bytes]:
+    def _send_request(self, method: str, path: str, **given: Any) -> tuple[str, bytes]:
         import httpx
 
         left = self._until - time.monotonic()
@@ -92,7 +92,7 @@ class Server:
             raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
         timeout = httpx.Timeout(left, connect=min(_CONNECT_S, left))
         try:
-            with self._opened().stream(
+            with self._open_client().stream(
                 method, f"{self._address}{path}", timeout=timeout, **given
             ) as response:
                 body = self._body(response)
@@ -101,7 +101,7 @@ class Server:
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise BackendError(f"{self._address} cannot be reached") from error
         if not response.is_success:
-            raise BackendError(f"{self._address} answered {response.status_code}{_said(body)}")
+            raise BackendError(f"{self._address} answered {response.status_code}{_error_message(body)}")
         return response.headers.get("content-type", ""), body
 
     def _body(self, response: "httpx.Response") -> bytes:
@@ -116,7 +116,7 @@ class Server:
                 raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
         return b"".join(parts)
 
-    def _parsed(self, body: bytes) -> dict[str, Any]:
+    def _parse_object(self, body: bytes) -> dict[str, Any]:
         try:
             answer = orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -125,7 +125,7 @@ class Server:
             raise BackendError(f"{self._address} answered something else than was asked for")
         return answer
 
-    def _opened(self) -> "httpx.Client":
+    def _open_client(self) -> "httpx.Client":
         if self._client is None:
             import httpx
 
@@ -164,7 +164,7 @@ def _no_address(address: str) -> ConfigError:
     )
 
 
-def _said(body: bytes) -> str:
+def _error_message(body: bytes) -> str:
     """Return what a server said of a failure, in a few words of one line."""
     text = " ".join(body[: 4 * _SAID].decode("utf-8", "replace").split())[:_SAID]
     return f": {text}" if text and not text.startswith("<") else ""

@@ -29,12 +29,12 @@ def open_store(options: Mapping[str, object], models: Models, *, database: Datab
     settings = {name: value for name, value in options.items() if name not in _OURS}
     profile = str(options.get("profile", "sqlite"))
     if profile == "sqlite":
-        if not isinstance(database, SQLiteDatabase):
+        if database.dialect != "sqlite":
             raise ConfigError(
                 f'the profile sqlite cannot keep its tables in "{database.place}"',
                 hint='set [store] profile = "postgres"',
             )
-        return LightRAGStore(settings, models, database)
+        return LightRAGStore(settings, models, cast("SQLiteDatabase", database))
     from ragmem.backends.lightrag.external import foreign
     from ragmem.backends.lightrag.external import profile as foreign_profile
 

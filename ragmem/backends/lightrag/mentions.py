@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ragmem.backends.lightrag.rows import sources
-from ragmem.backends.lightrag.rows.graph_sql import listed
+from ragmem.backends.lightrag.rows.graph_sql import values_table
 from ragmem.storage.sql.batches import batches
 
 
@@ -18,7 +18,7 @@ def mentions(
     named: dict[str, list[str]] = {}
     for part in batches(dict.fromkeys(chunk_ids)):
         for chunk, entity in connection.execute(
-            f"SELECT chunk_id, key FROM {listed(part)} CROSS JOIN store_sources"
+            f"SELECT chunk_id, key FROM {values_table(part)} CROSS JOIN store_sources"
             " ON workspace = ? AND chunk_id = column1 AND namespace = ?",
             (*part, workspace, sources.ENTITY_CHUNKS),
         ):
@@ -30,7 +30,7 @@ def mentions(
         # Counted in the index alone, so that nothing is read of a hub's chunks.
         for entity, count in connection.execute(
             "SELECT column1, (SELECT count(*) FROM (SELECT 1 FROM store_sources"
-            f" WHERE workspace = ? AND namespace = ? AND key = column1 LIMIT ?)) FROM {listed(part)}",
+            f" WHERE workspace = ? AND namespace = ? AND key = column1 LIMIT ?)) FROM {values_table(part)}",
             (workspace, sources.ENTITY_CHUNKS, most + 1, *part),
         )
         if count <= most

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.rows import graph_sql, names, orphans, sources
-from ragmem.backends.lightrag.rows.graph_sql import ordered
+from ragmem.backends.lightrag.rows.graph_sql import sort_pair
 from ragmem.backends.lightrag.rows.records import Edges, Nodes
 from ragmem.backends.lightrag.rows.tokens import PieceCounter
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -68,7 +68,7 @@ class _Graph:
 
     async def get_edge(self, source_node_id: str, target_node_id: str) -> _Fields | None:
         """Return the attributes of the edge, or None."""
-        pair = ordered(source_node_id, target_node_id)
+        pair = sort_pair(source_node_id, target_node_id)
         if pair not in self._edges:
             self.load((), [pair])
         return self._edges[pair]
@@ -86,7 +86,7 @@ class _Graph:
 
     async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: _Fields) -> None:
         """Write an edge; attributes that are not given keep their value."""
-        pair = ordered(source_node_id, target_node_id)
+        pair = sort_pair(source_node_id, target_node_id)
         self._edges[pair] = {**(await self.get_edge(*pair) or {}), **_bounded(edge_data)}
         self._changed_edges.add(pair)
 
@@ -154,7 +154,7 @@ async def merge(instance: Instance, database: SQLiteDatabase, merges: Sequence[t
     from lightrag.operate import merge_nodes_and_edges
 
     rag = instance.rag
-    pairs = {ordered(*pair) for _, edges in merges for pair in edges}
+    pairs = {sort_pair(*pair) for _, edges in merges for pair in edges}
     mentioned = {name for nodes, _ in merges for name in nodes} | {name for pair in pairs for name in pair}
     new_types: dict[str, Counter[str]] = {}
     for nodes, _ in merges:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Named:
+class ModelStub:
     """Models of which only the name is known."""
 
     language_model: LanguageModel | None = None
@@ -21,7 +21,7 @@ class Named:
         self.model_id = model_id
 
     @property
-    def embedder(self) -> "Named":
+    def embedder(self) -> "ModelStub":
         """Itself."""
         return self
 

@@ -1,17 +1,17 @@
 """The store on LightRAG: writes go through its merge, searches read the same tables without importing it."""
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from ragmem.backends.lightrag import deletion, invariants, mentions
 from ragmem.backends.lightrag import graph_dump as whole
 from ragmem.backends.lightrag import sweep as sweeping
-from ragmem.backends.lightrag.question_vectors import Questions, askable
-from ragmem.backends.lightrag.read_only import Named
+from ragmem.backends.lightrag.read_only import ModelStub
 from ragmem.backends.lightrag.rows import names, reads, schema
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.rows.records import vector_texts
@@ -19,9 +19,10 @@ from ragmem.backends.lightrag.storages import home
 from ragmem.backends.lightrag.vectors import bulk, vector_reuse
 from ragmem.backends.lightrag.vectors import reembedding as second_model
 from ragmem.backends.lightrag.vectors.vector_index import VectorHit, VectorIndex
+from ragmem.backends.question_vectors import QuestionCache, validate_query
 from ragmem.domain.model import Entity, Hit, Record, Relation
 from ragmem.errors import BackendError
-from ragmem.ports import Embedder, Mode, Models, TextsOf, VectorBlock
+from ragmem.ports import Embedder, Mode, Models, NativeModes, TextsOf, TwoModels, VectorBlock
 from ragmem.storage.sql import schema_check
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from ragmem.backends.lightrag.engine import Engine
     from ragmem.backends.lightrag.storages.home import VectorKey
 
+P = ParamSpec("P")
+Value = TypeVar("Value")
+
 
 class LightRAGStore:
     """Memories as LightRAG documents, each project a workspace, in the catalog's database.
@@ -39,19 +43,31 @@ class LightRAGStore:
     loop of its own. All methods may be called from several threads.
     """
 
+    name = "lightrag"
+
     def __init__(self, options: Mapping[str, object], models: Models, database: SQLiteDatabase) -> None:
         self._database = database
         self._models = models
         self._index = VectorIndex(database)
         self._home = home.Home(database=database, models=models, index=self._index)
         self._options = options
-        self._questions = Questions()
+        self._questions = QuestionCache()
         self._opened_engine: Engine | None = None
         self._engine_guard = threading.Lock()
         self._ready: tuple[int, ...] | None = None
         self._ahead: dict[VectorKey, tuple[str, str, NDArray[np.float32]]] = {}
         self._ahead_guard = threading.Lock()
         home.register(self._home)
+
+    @property
+    def native(self) -> NativeModes:
+        """The store itself: it has LightRAG's modes."""
+        return self
+
+    @property
+    def two_models(self) -> TwoModels:
+        """The store itself: it holds the vectors of two models."""
+        return self
 
     @property
     def _engine(self) -> "Engine":
@@ -76,6 +92,19 @@ class LightRAGStore:
         if self._ready is None or self._ready != self._database.identity:
             self._ready = self._database.identity if schema.is_ready(self._database) else None
         return self._ready is not None
+
+    def _read(
+        self,
+        empty: Value,
+        read: Callable[Concatenate[sqlite3.Connection, P], Value],
+        *given: P.args,
+        **options: P.kwargs,
+    ) -> Value:
+        """Return what `read` finds in the tables, `empty` while there are none."""
+        if not self._readable():
+            return empty
+        with self._database.read() as connection:
+            return read(connection, *given, **options)
 
     def prepare(self, records: Sequence[Record]) -> None:
         """Embed what `put` of these records will need; it may run in a thread while another put merges."""
@@ -116,7 +145,7 @@ class LightRAGStore:
         embedder = self._models.embedder
         model = embedder.model_id
         wanted = {record.memory.id: (record, fingerprint_of(record, model)) for record in records}
-        changed = self._changed(wanted, self._stored(wanted))
+        changed = self._select_changed(wanted, self._stored_hashes(wanted))
         engine = self._engine
         for project in {record.memory.scope.project for record, _ in changed}:
             engine.instance(project)  # imports LightRAG before the lock is taken
@@ -130,8 +159,8 @@ class LightRAGStore:
                     return False
                 if changed:
                     # Asked again: another process may have put the same ones meanwhile.
-                    stored = self._stored(wanted)
-                    changed = self._changed(wanted, stored)
+                    stored = self._stored_hashes(wanted)
+                    changed = self._select_changed(wanted, stored)
                     replaced = {key for _, key in stored} & {record.memory.id for record, _ in changed}
                     prepared |= ingest.kept_vectors(
                         connection, model, [record for record, _ in changed if record.memory.id in replaced]
@@ -145,12 +174,12 @@ class LightRAGStore:
             raise
         return True
 
-    def _stored(self, wanted: Iterable[str]) -> dict[tuple[str, str], str]:
+    def _stored_hashes(self, wanted: Iterable[str]) -> dict[tuple[str, str], str]:
         with self._database.read() as connection:
             return reads.content_hashes(connection, wanted)
 
     @staticmethod
-    def _changed(
+    def _select_changed(
         wanted: Mapping[str, tuple[Record, str]], stored: Mapping[tuple[str, str], str]
     ) -> list[tuple[Record, str]]:
         return [
@@ -237,37 +266,32 @@ class LightRAGStore:
         self, chunk_ids: Sequence[str], *, project: str, most: int
     ) -> Mapping[str, Mapping[str, Sequence[str]]]:
         """Return chunk -> entity -> the chunks that name it; what more than `most` name is left out."""
-        if not chunk_ids or not self._readable():
-            return {}
-        with self._database.read() as connection:
-            return mentions.mentions(connection, project, chunk_ids, most=most)
+        return self._read({}, mentions.mentions, project, chunk_ids, most=most) if chunk_ids else {}
 
     def entities(
         self, prefix: str = "", *, limit: int = 50, project: str | None = None
     ) -> list[tuple[Entity, int]]:
         """Return entities whose name starts with the prefix (any case) with their degree."""
-        if not self._readable():
-            return []
-        with self._database.read() as connection:
-            return reads.entities(connection, prefix, limit=limit, project=project)
+        return self._read([], reads.entities, prefix, limit=limit, project=project)
 
     def neighbours(
         self, name: str, *, limit: int = 50, project: str | None = None
     ) -> list[tuple[Relation, Entity]]:
         """Return the relations of an entity with the entity at the other end, heaviest first."""
-        if not self._readable():
-            return []
-        with self._database.read() as connection:
-            return reads.neighbours(connection, name, limit=limit, project=project)
+        return self._read([], reads.neighbours, name, limit=limit, project=project)
 
     def subgraph(
         self, label: str, *, depth: int = 2, limit: int = 200, project: str | None = None
     ) -> Mapping[str, Any]:
         """Return LightRAG's graph document around a label ("*": the most connected)."""
-        if not self._readable():
-            return {"nodes": [], "edges": [], "is_truncated": False}
-        with self._database.read() as connection:
-            return reads.subgraph(connection, label, depth=depth, limit=limit, project=project)
+        return self._read(
+            {"nodes": [], "edges": [], "is_truncated": False},
+            reads.subgraph,
+            label,
+            depth=depth,
+            limit=limit,
+            project=project,
+        )
 
     def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
         """Yield every entity of a project with its degree, by name; some of them are read at a time."""
@@ -279,19 +303,13 @@ class LightRAGStore:
 
     def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
         """Return entity -> the chunks that name it, those stored last first."""
-        if not self._readable():
-            return {}
-        with self._database.read() as connection:
-            return whole.chunks_naming(connection, project, names, most=most)
+        return self._read({}, whole.chunks_naming, project, names, most=most)
 
     def chunks_relating(
         self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
     ) -> Mapping[tuple[str, str], Sequence[str]]:
         """Return pair of entities -> the chunks that relate them, those stored last first."""
-        if not self._readable():
-            return {}
-        with self._database.read() as connection:
-            return whole.chunks_relating(connection, project, pairs, most=most)
+        return self._read({}, whole.chunks_relating, project, pairs, most=most)
 
     def native_query(
         self,
@@ -304,7 +322,7 @@ class LightRAGStore:
         project: str,
     ) -> Mapping[str, Any]:
         """Return LightRAG's aquery_data document; raises UsageError for a query that is too short for it."""
-        query = askable(query, mode)
+        query = validate_query(query, mode)
         from ragmem.backends.lightrag import ingest
 
         self._create()
@@ -314,17 +332,11 @@ class LightRAGStore:
 
     def memory_ids(self) -> set[str]:
         """Return the ids of all memories that are in the store."""
-        if not self._readable():
-            return set()
-        with self._database.read() as connection:
-            return {key for (key,) in connection.execute("SELECT id FROM store_documents")}
+        return self._read(set(), reads.memory_ids)
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts: documents, chunks, vectors, entities, relations, workspaces."""
-        if not self._readable():
-            return reads.NO_STATISTICS
-        with self._database.read() as connection:
-            return reads.statistics(connection)
+        return self._read(reads.NO_STATISTICS, reads.statistics)
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """Remove what belongs to no memory, compact; return what was (or would be) removed, by sort."""
@@ -338,7 +350,7 @@ class LightRAGStore:
         """Return what tables and vector files say of each other that is not so; deep: reads vectors too."""
         if not self._readable():
             return []
-        lacking = schema_check.damage(self._database, schema.STORE).text
+        lacking = schema_check.find_damage(self._database, schema.STORE).text
         found = [f"the store is not whole: {lacking}"] if lacking else []
         if lacking:
             return found
@@ -358,31 +370,19 @@ class LightRAGStore:
 
     def vector_models(self) -> Mapping[tuple[str, int], int]:
         """Return how many vectors there are of each model and number of dimensions."""
-        if not self._readable():
-            return {}
-        with self._database.read() as connection:
-            return reads.vector_models(connection)
+        return self._read({}, reads.vector_models)
 
     def model_of_most(self) -> tuple[str, int] | None:
         """Return the model of most vectors and its number of dimensions; None where there are no vectors."""
-        if not self._readable():
-            return None
-        with self._database.read() as connection:
-            return second_model.model_of_most(connection)
+        return self._read(None, second_model.model_of_most)
 
     def has_vectors_of(self, model: str) -> bool:
         """Tell whether any vector is of this model."""
-        if not self._readable():
-            return False
-        with self._database.read() as connection:
-            return second_model.has_vectors_of(connection, model)
+        return self._read(False, second_model.has_vectors_of, model)
 
     def second_model(self, model: str) -> tuple[int, int]:
         """Return how many vectors this model has, and how many it would have if all were made."""
-        if not self._readable():
-            return 0, 0
-        with self._database.read() as connection:
-            return second_model.progress(connection, model)
+        return self._read((0, 0), second_model.progress, model)
 
     def fill(self, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
         """Make the vectors that the embedder's model lacks, a batch in a transaction."""
@@ -425,4 +425,4 @@ def _hits(found: Sequence[VectorHit]) -> list[Hit]:
 
 def open_read_only(model_id: str, database: SQLiteDatabase) -> LightRAGStore:
     """Return the store in a database that is only read; its vectors are those of this model."""
-    return LightRAGStore({}, Named(model_id), database)
+    return LightRAGStore({}, ModelStub(model_id), database)

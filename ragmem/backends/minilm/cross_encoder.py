@@ -55,7 +55,7 @@ class CrossEncoder:
         np = import_numpy()
         if not texts:
             return np.zeros(0, np.float32)  # type: ignore[no-any-return]
-        network = self._opened()
+        network = self._load_network()
         return np.array([network.score(query, text) for text in texts], np.float32)  # type: ignore[no-any-return]
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class CrossEncoder:
     def _has(self, name: str) -> bool:
         return (self.folder / name).is_file()
 
-    def _opened(self) -> "_Network":
+    def _load_network(self) -> "_Network":
         with self._loading:
             if self._network is None:
                 if problems := self.problems():

@@ -109,9 +109,9 @@ class ProviderLanguageModel:
                 return opened.enter_context(context)
 
             stream = concede(begin, build, refused=self._refused)
-            yield from self._told(stream, ask)
+            yield from self._text_parts(stream, ask)
 
-    def _told(self, stream: Stream, ask: Ask) -> Iterator[str]:
+    def _text_parts(self, stream: Stream, ask: Ask) -> Iterator[str]:
         """Yield the text of a stream, without what the model thought aloud before."""
         thoughts, said, refusal, cut = Thoughts(), False, "", False
         counted: list[int | None] = [None, None]

@@ -10,7 +10,7 @@ from ragmem.backends.providers.failures import Failures
 from ragmem.backends.providers.keys import Key
 from ragmem.backends.providers.pacing import Clock, Patience
 from ragmem.backends.providers.provider import Provider
-from ragmem.backends.providers.streaming import LONGEST_ANSWER, Stream, parsed
+from ragmem.backends.providers.streaming import LONGEST_ANSWER, Stream, parse_event
 from ragmem.backends.providers.threads import within
 from ragmem.errors import BackendError
 
@@ -62,7 +62,7 @@ class Connection:
         until = self._clock.now() + seconds
         try:
             got = within(
-                lambda: self._got(method, url, content, seconds=seconds, until=until, whole=whole),
+                lambda: self._get_page(method, url, content, seconds=seconds, until=until, whole=whole),
                 seconds + GRACE_S,
             )
         except TimeoutError:
@@ -78,7 +78,7 @@ class Connection:
 
     def _read(self, url: str, response: "httpx.Response", body: bytes) -> Any:
         try:
-            answer = parsed(body)
+            answer = parse_event(body)
         except (ValueError, RecursionError):
             raise self._failures.not_json(url, body) from None
         # LM Studio and OpenRouter tell some errors with status 200.
@@ -93,7 +93,7 @@ class Connection:
                 self._client.close()
             self._client = None
 
-    def _got(
+    def _get_page(
         self, method: str, url: str, content: bytes | None, *, seconds: float, until: float, whole: bool
     ) -> "tuple[httpx.Response, bytes] | BackendError | None":
         """Return an answer, what was wrong, or None where it took too long.
@@ -103,7 +103,7 @@ class Connection:
         import httpx
 
         try:
-            return self._followed(method, url, content, seconds=seconds, until=until, whole=whole)
+            return self._follow_redirects(method, url, content, seconds=seconds, until=until, whole=whole)
         except httpx.TimeoutException:
             return None
         # A name that cannot be written for a resolver is a UnicodeError.
@@ -116,14 +116,14 @@ class Connection:
         except BackendError as error:
             return error.with_traceback(None)
 
-    def _followed(
+    def _follow_redirects(
         self, method: str, url: str, content: bytes | None, *, seconds: float, until: float, whole: bool
     ) -> tuple["httpx.Response", bytes]:
         for _ in range(MOST_REDIRECTS + 1):
             response, body = self._receive(method, url, content, seconds=seconds, until=until, whole=whole)
             if not response.is_redirect:
                 return response, body
-            url = self._redirected(url, response)
+            url = self._redirect_target(url, response)
         raise self._failures.redirected(url)
 
     def _receive(
@@ -136,7 +136,7 @@ class Connection:
         if key:
             named = self._provider.key_header
             headers[named] = f"Bearer {key}" if named == "Authorization" else key
-        client = self._opened()
+        client = self._open_client()
         request = client.build_request(method, url, content=content, headers=headers, timeout=seconds)
         response = client.send(request, stream=True)
         if response.is_success and not whole:
@@ -155,7 +155,7 @@ class Connection:
             response.close()
         return response, b"".join(parts)
 
-    def _redirected(self, url: str, response: "httpx.Response") -> str:
+    def _redirect_target(self, url: str, response: "httpx.Response") -> str:
         """Return where a request goes instead: at the same server only, because it carries the key."""
         target = str(response.headers.get("location", ""))
         try:
@@ -168,7 +168,7 @@ class Connection:
             raise self._failures.redirected(target)
         return target
 
-    def _opened(self) -> "httpx.Client":
+    def _open_client(self) -> "httpx.Client":
         with self._opening:
             if self._client is None:
                 import httpx

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragmem.backends.providers.failures import ProviderError
 from ragmem.backends.providers.provider import Provider
-from ragmem.backends.providers.settings import Settings, shown
+from ragmem.backends.providers.settings import Settings, redact_url
 
 MOST_NAMES = 8
 
@@ -24,8 +24,8 @@ def diagnose(
     for address in provider.other_addresses(root):
         if _names(provider, fetch(f"{address}{provider.models_path}")) is not None:
             return ProviderError(
-                f"{shown(root)} is not the address of the API: {shown(address)} is",
-                hint=f'write url = "{shown(address)}" in {settings.place}',
+                f"{redact_url(root)} is not the address of the API: {redact_url(address)} is",
+                hint=f'write url = "{redact_url(address)}" in {settings.place}',
                 word=error.word,
                 status=error.status,
                 said=error.said,

@@ -16,7 +16,7 @@ from ragmem.backends.providers.provider import EmbeddingProtocol, Provider, Requ
 from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.threads import side_by_side
 from ragmem.backends.providers.transport import Account, Tokens, Transport
-from ragmem.backends.providers.vectors import batches, cleaned, unit_rows
+from ragmem.backends.providers.vectors import batches, clean_text, unit_rows
 from ragmem.errors import BackendError
 from ragmem.ports import Purpose, Role
 
@@ -83,11 +83,11 @@ class ProviderEmbedder:
         given = self._settings
         prefix = given.query_prefix if role == "query" else given.document_prefix
         sent = [
-            cleaned(self._settings.redactor.redact(text)[0], prefix=prefix, window=self._window)
+            clean_text(self._settings.redactor.redact(text)[0], prefix=prefix, window=self._window)
             for text in texts
         ]
         # Each text once: repeated ones cost nothing, and all get the same vector.
-        found = self._remembered(sent) if role == "query" else {}
+        found = self._cached_vectors(sent) if role == "query" else {}
         wanted = [text for text in dict.fromkeys(sent) if text not in found]
         if wanted:
             rows = self._embed(wanted, role=role, purpose=role)
@@ -143,9 +143,9 @@ class ProviderEmbedder:
             return np.concatenate(
                 [self._batch(part, role=role, purpose=purpose, patience=patience) for part in smaller]
             )
-        return self._checked(answer, len(texts))
+        return self._check_vectors(answer, len(texts))
 
-    def _checked(self, answer: Any, count: int) -> NDArray[np.float32]:
+    def _check_vectors(self, answer: Any, count: int) -> NDArray[np.float32]:
         try:
             rows = unit_rows(self._protocol.rows(answer, count), count)
         except (KeyError, IndexError, AttributeError) as error:
@@ -162,7 +162,7 @@ class ProviderEmbedder:
             hint=f"is it another model under the same name? see dimensions in {self._settings.place}",
         )
 
-    def _remembered(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    def _cached_vectors(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         with self._lock:
             found = {text: self._queries[text] for text in texts if text in self._queries}
             for text in found:

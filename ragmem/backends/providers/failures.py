@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from ragmem.backends.providers.keys import Key
-from ragmem.backends.providers.settings import Settings, shown
+from ragmem.backends.providers.settings import Settings, redact_url
 from ragmem.errors import BackendError
 
 LONGEST_MESSAGE = 200
@@ -80,7 +80,7 @@ class Failures:
         start = self._start(self._url)
         local = f"is the server running ({start})? its address is url in {self._settings.place}"
         return ProviderError(
-            f"nothing answers at {shown(self._url)} ({self._name}: {self._line(reason)})",
+            f"nothing answers at {redact_url(self._url)} ({self._name}: {self._line(reason)})",
             hint=local if start else "is this machine online? a proxy is taken from HTTPS_PROXY",
             word="unreachable",
             again=True,
@@ -111,7 +111,7 @@ class Failures:
         cut = start in {b"{", b"["}
         kind = "a web page" if start == b"<" else "JSON that is cut short" if cut else "something but JSON"
         return ProviderError(
-            f"{shown(url)} answered with {kind}",
+            f"{redact_url(url)} answered with {kind}",
             hint=f"is url in {self._settings.place} the address of the API?",
             word="answer",
             again=cut,
@@ -137,7 +137,7 @@ class Failures:
     def redirected(self, target: str) -> ProviderError:
         """Return: the server sends us elsewhere, where the key must not go."""
         return ProviderError(
-            f"{shown(self._url)} sends requests on to {shown(target)}",
+            f"{redact_url(self._url)} sends requests on to {redact_url(target)}",
             hint=f"if that is right, write its address as url in {self._settings.place}",
             word="redirect",
         )
@@ -159,7 +159,7 @@ class Failures:
         elif status == 403:
             hint = f"may the key of {self._key.source} use this model?"
         elif status == 404:
-            message = f"{self._name} does not know {shown(self._url)} or the model{tail}"
+            message = f"{self._name} does not know {redact_url(self._url)} or the model{tail}"
             hint = f"look at url and model in {place}"
         elif status == 429:
             message = f"{self._name} limits the rate of requests{tail}"
@@ -175,7 +175,7 @@ class Failures:
             status=status,
             said=said,
             again=again and not is_too_long(status, said),
-            wait=_asked_wait(headers, told) if again else None,
+            wait=_retry_after(headers, told) if again else None,
             lost=status in {404, 405} or bool(status < 500 and _is_lost(said)),
         )
 
@@ -211,7 +211,7 @@ def _is_lost(said: str) -> bool:
     return bool(_NO_MODEL.search(said) or _NO_ENDPOINT.search(said))
 
 
-def _asked_wait(headers: Mapping[str, str], told: str) -> float | None:
+def _retry_after(headers: Mapping[str, str], told: str) -> float | None:
     """Return how many seconds the server asks to wait, by its headers, or by Google's way in the body."""
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000

@@ -15,7 +15,7 @@ from ragmem.backends.providers.exchange import exchange
 from ragmem.backends.providers.provider import Provider, Request, RerankProtocol
 from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.transport import Account, Tokens, Transport
-from ragmem.backends.providers.vectors import cleaned
+from ragmem.backends.providers.vectors import clean_text
 
 WINDOW = 1_000
 """Tokens of a text that are sent at most; a chunk has a few hundred."""
@@ -66,8 +66,10 @@ class ProviderReranker:
         """Return a score for each text (n,), higher is better; no texts need no request."""
         if not texts:
             return np.zeros(0, np.float32)
-        asked = cleaned(self._settings.redactor.redact(query)[0], prefix="", window=WINDOW)
-        sent = [cleaned(self._settings.redactor.redact(text)[0], prefix="", window=WINDOW) for text in texts]
+        asked = clean_text(self._settings.redactor.redact(query)[0], prefix="", window=WINDOW)
+        sent = [
+            clean_text(self._settings.redactor.redact(text)[0], prefix="", window=WINDOW) for text in texts
+        ]
         request = self._protocol.request(self._settings.model, asked, sent)
 
         def tokens(answer: Any) -> Tokens | None:

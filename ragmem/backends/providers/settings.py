@@ -103,20 +103,21 @@ def url_problem(url: str) -> str:
         # What a resolver cannot be asked for: a name with an empty or too long part.
         (host or "").encode("idna")
     except ValueError:
-        return f'"{shown(url)}" is not an address'
+        return f'"{redact_url(url)}" is not an address'
     if not url.isprintable() or " " in url:
-        return f"{shown(url)!a} is not an address: no address has such characters"
+        return f"{redact_url(url)!a} is not an address: no address has such characters"
     if parts.scheme not in {"http", "https"} or not host:
-        return f'"{shown(url)}" is not an address: it begins with http:// or https://'
+        return f'"{redact_url(url)}" is not an address: it begins with http:// or https://'
     if parts.username or parts.password:
         # The address is kept with the vectors, so that their model can be opened again.
-        return f'"{shown(url)}" is written with a name or password: give that as key_variable or key_command'
+        bare = redact_url(url)
+        return f'"{bare}" is written with a name or password: give that as key_variable or key_command'
     if parts.query or parts.fragment:
-        return f'"{shown(url)}" has something after its path: write the address without it'
+        return f'"{redact_url(url)}" has something after its path: write the address without it'
     return ""
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """Return an address without what may be secret in it: a user's name and password, and the query."""
     bare = url.partition("?")[0].partition("#")[0]
     scheme, slashes, rest = bare.partition("://")

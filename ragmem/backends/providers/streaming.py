@@ -53,7 +53,7 @@ class Stream:
             if not self.is_whole and not line.startswith((b"data:", b"{")):
                 continue
             try:
-                event = parsed(content)
+                event = parse_event(content)
             except (ValueError, RecursionError):
                 raise self._failures.not_json(self._url, content) from None
             if isinstance(event, dict) and event.get("error"):
@@ -112,7 +112,7 @@ class Stream:
         yield failure
 
 
-def parsed(body: bytes) -> Any:
+def parse_event(body: bytes) -> Any:
     """Return the value of a JSON text; raises ValueError or RecursionError for any other."""
     try:
         return orjson.loads(body)

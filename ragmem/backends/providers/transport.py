@@ -75,7 +75,7 @@ class Transport:
             key=key,
             clock=clock,
             root=self._root,
-            # Questions come on top of background work.
+            # QuestionCache come on top of background work.
             most=settings.concurrency + 4,
         )
 
@@ -103,7 +103,7 @@ class Transport:
         def send() -> Any:
             return self._attempt(path, content, patience=patience, account=account)
 
-        return self._repeated(send, patience)
+        return self._retry(send, patience)
 
     @contextmanager
     def streaming(
@@ -127,7 +127,7 @@ class Transport:
                 opened.callback(attempt.read, stream, account)
                 return stream, opened.pop_all()
 
-        stream, opened = self._repeated(begin, patience)
+        stream, opened = self._retry(begin, patience)
         with opened, closing(stream):
             yield stream
 
@@ -137,7 +137,7 @@ class Transport:
             raise BackendError(problem, hint=f"write url in {self._settings.place}")
         return orjson.dumps({**body, **self._settings.body})
 
-    def _repeated(self, send: Callable[[], Answer], patience: Patience) -> Answer:
+    def _retry(self, send: Callable[[], Answer], patience: Patience) -> Answer:
         attempt = 0
         while True:
             try:
@@ -145,7 +145,7 @@ class Transport:
             except ProviderError as error:
                 delay = self._delay(error, attempt, patience)
                 if delay is None:
-                    raise self._explained(error, patience) from None
+                    raise self._explain(error, patience) from None
                 if error.wait is not None:
                     self._pacing.hold(error.wait)
             attempt += 1
@@ -162,7 +162,7 @@ class Transport:
     def _attempt(self, path: str, content: bytes, *, patience: Patience, account: Account) -> Any:
         with self._attempting(patience, account) as attempt:
             answer = self._connection.send("POST", f"{self._root}{path}", content, patience=patience)
-            attempt.spent = _counted(answer, account) or (account.estimate, 0)
+            attempt.spent = _count_tokens(answer, account) or (account.estimate, 0)
             return answer
 
     @contextmanager
@@ -197,7 +197,7 @@ class Transport:
             return None
         return delay
 
-    def _explained(self, error: ProviderError, patience: Patience) -> ProviderError:
+    def _explain(self, error: ProviderError, patience: Patience) -> ProviderError:
         if not error.lost or patience.over.is_set():
             return error
         until = self._clock.now() + LOOK_S
@@ -216,7 +216,7 @@ class Transport:
         return diagnose(error, self._provider, self._settings, root=self._root, fetch=fetch)
 
 
-def _counted(answer: Any, account: Account) -> Tokens | None:
+def _count_tokens(answer: Any, account: Account) -> Tokens | None:
     try:
         told = account.tokens(answer)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):

@@ -14,7 +14,7 @@ CHARACTERS_PER_TOKEN = 4
 """Of English prose; other text has fewer, and a server that counts more says so."""
 
 
-def cleaned(text: str, *, prefix: str, window: int) -> str:
+def clean_text(text: str, *, prefix: str, window: int) -> str:
     """Return a text that can be sent: not empty, not longer than the model reads, and valid Unicode."""
     said = text if text.strip() else EMPTY
     whole = f"{prefix}{said}".encode("utf-8", "replace").decode()

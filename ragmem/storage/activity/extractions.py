@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import orjson
 
 from ragmem.domain.model import Entity, Relation, State, digest
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import table_exists
 from ragmem.storage.sql.rows import to_stamp
@@ -53,7 +53,7 @@ class Extractions:
         """Change whose extractions records are made of; the memories of `again` wait to be put once more."""
         value = orjson.dumps({"by": choice.by, "model": choice.model}).decode()
         with self._database.write() as connection:
-            _write_meta(connection, _CHOICE, value)
+            meta.put(connection, _CHOICE, value)
             _let_wait(connection, again)
 
     def standing(self, model: str) -> str:
@@ -62,12 +62,11 @@ class Extractions:
         It costs a fraction of looking at the texts. What has the same standing has the same texts, but for
         headings above them.
         """
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT c.id FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = ? ORDER BY c.id",
-                (State.INDEXED.value,),
-            )
-            return digest(model, *(key for (key,) in rows))
+        rows = self._database.select(
+            "SELECT c.id FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = ? ORDER BY c.id",
+            (State.INDEXED.value,),
+        )
+        return digest(model, *(key for (key,) in rows))
 
     def finished(self) -> str:
         """Return the standing at which a model had been asked about every text; "" where none ever had."""
@@ -76,12 +75,11 @@ class Extractions:
     def finish(self, standing: str) -> None:
         """Remember that every text of a standing was asked about."""
         with self._database.write() as connection:
-            _write_meta(connection, _FINISHED, standing)
+            meta.put(connection, _FINISHED, standing)
 
     def _meta(self, key: str) -> str:
         with self._database.read() as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return str(row[0]) if row else ""
+            return meta.get(connection, key) or ""
 
     def keep(
         self, model: str, answers: "Mapping[str, Answer]", *, again: Iterable[str], now: datetime
@@ -110,14 +108,10 @@ class Extractions:
     def answers(self, model: str, keys: Iterable[str]) -> "dict[str, Answer]":
         """Return the answers of a model to those texts that it was asked about."""
         found: dict[str, Answer] = {}
-        with self._database.read() as connection:
-            for batch in batches(keys):
-                for key, data in connection.execute(
-                    f"SELECT text_hash, data FROM extractions WHERE model = ? AND text_hash IN"
-                    f" ({marks(batch)})",
-                    (model, *batch),
-                ):
-                    found[key] = _load(data)
+        for key, data in self._database.select_in(
+            "SELECT text_hash, data FROM extractions WHERE model = ? AND text_hash IN ({})", keys, model
+        ):
+            found[key] = _load(data)
         return found
 
     def asked(self, model: str) -> dict[str, bool]:
@@ -130,15 +124,14 @@ class Extractions:
 
     def texts(self) -> set[str]:
         """Return the keys of all texts that any model was asked about."""
-        with self._database.read() as connection:
-            return {key for (key,) in connection.execute("SELECT DISTINCT text_hash FROM extractions")}
+        return {key for (key,) in self._database.select("SELECT DISTINCT text_hash FROM extractions")}
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove all that models found in these texts."""
         with self._database.write() as connection:
             connection.executemany("DELETE FROM extractions WHERE text_hash = ?", [(key,) for key in keys])
             # A text that comes back must be asked about again.
-            _write_meta(connection, _FINISHED, "")
+            meta.put(connection, _FINISHED, "")
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield all answers as they stand in the table, for `write_rows` of another catalog."""
@@ -158,13 +151,6 @@ class Extractions:
                 rows,
             )
             return written.rowcount
-
-
-def _write_meta(connection: Connection, key: str, value: str) -> None:
-    connection.execute(
-        "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        (key, value),
-    )
 
 
 def _let_wait(connection: Connection, memory_ids: Iterable[str]) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.database import Database, delete_in
 from ragmem.storage.sql.migrations import table_exists
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
@@ -33,7 +32,7 @@ LAST = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Retention:
     """How long injections are kept, and how many of them at most."""
 
     age: timedelta = timedelta(days=30)
@@ -69,9 +68,9 @@ class Injections:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record(self, items: Iterable[Injection], *, now: datetime, kept: Kept | None = None) -> None:
+    def record(self, items: Iterable[Injection], *, now: datetime, kept: Retention | None = None) -> None:
         """Write injections, and forget those that are too old or too many; joins a transaction that runs."""
-        limits = kept or Kept()
+        limits = kept or Retention()
         rows = [_values(item) for item in items]
         if not rows:
             return
@@ -123,13 +122,11 @@ class Injections:
     def forget(self, memory_ids: Iterable[str]) -> None:
         """Forget where memories were injected that are gone for good."""
         with self._database.write() as connection:
-            for batch in batches(memory_ids):
-                connection.execute(f"DELETE FROM injections WHERE memory IN ({marks(batch)})", batch)
+            delete_in(connection, "injections", "memory", memory_ids)
 
     def count(self) -> int:
         """Return how many injections are kept."""
-        with self._database.read() as connection:
-            (count,) = connection.execute("SELECT count(*) FROM injections").fetchone()
+        (count,) = self._database.select_row("SELECT count(*) FROM injections")
         return int(count)
 
 

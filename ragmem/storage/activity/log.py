@@ -26,10 +26,9 @@ class Log:
 
     def entries(self, *, limit: int = 20) -> list[dict[str, Any]]:
         """Return the latest entries, newest first."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT at, operation, detail FROM log ORDER BY n DESC LIMIT ?", (limit,)
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT at, operation, detail FROM log ORDER BY n DESC LIMIT ?", (limit,)
+        )
         return [
             {"at": from_stamp(at), "operation": operation, "detail": orjson.loads(detail)}
             for at, operation, detail in rows

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.migrations import table_exists
 
@@ -37,12 +38,9 @@ class ModelRecords:
         if not self._there and not self._database.exists():
             return None
         with self._database.read() as connection:
-            if not self._there:
-                self._there = table_exists(self._database, connection, "meta")
-                if not self._there:
-                    return None
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return _record_in(row[0]) if row else None
+            self._there = self._there or table_exists(self._database, connection, "meta")
+            text = meta.get(connection, key) if self._there else None
+        return None if text is None else _record_in(text)
 
     def replace(self, key: str, before: ModelRecord | None, record: ModelRecord) -> None:
         """Replace a record, unless another process did so since `before` was read."""
@@ -53,16 +51,11 @@ class ModelRecords:
     def write(self, key: str, record: ModelRecord | None) -> None:
         """Replace a record, or remove it, within the caller's transaction if there is one."""
         with self._database.write() as connection:
-            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-            if record is not None:
-                content = {
-                    "model": record.model,
-                    "dimensions": record.dimensions,
-                    "recipe": dict(record.recipe),
-                }
-                connection.execute(
-                    "INSERT INTO meta (key, value) VALUES (?, ?)", (key, orjson.dumps(content).decode())
-                )
+            if record is None:
+                meta.delete(connection, key)
+                return
+            content = {"model": record.model, "dimensions": record.dimensions, "recipe": dict(record.recipe)}
+            meta.put(connection, key, orjson.dumps(content).decode())
 
 
 def _record_in(text: str) -> ModelRecord | None:

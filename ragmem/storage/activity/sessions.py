@@ -117,18 +117,18 @@ def _read(connection: Connection, identifier: str) -> Session | None:
     if row is None:
         return None
     project, topic, shown, seen_at = row
-    ids = _loaded(shown)
+    ids = _parse_json(shown)
     # Former releases kept a list of what was shown.
     held = ids if isinstance(ids, dict) else {"shown": ids}
-    given, asked, unwanted = (_listed(held.get(name)) for name in ("shown", "asked", "unwanted"))
-    return Session(identifier, project, _loaded(topic), given, from_stamp(seen_at), asked, unwanted)
+    given, asked, unwanted = (_strings(held.get(name)) for name in ("shown", "asked", "unwanted"))
+    return Session(identifier, project, _parse_json(topic), given, from_stamp(seen_at), asked, unwanted)
 
 
-def _listed(value: Any) -> tuple[str, ...]:
+def _strings(value: Any) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
-def _loaded(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """Return the JSON; None for what is none: a session that begins anew is better than an error."""
     try:
         return orjson.loads(text)

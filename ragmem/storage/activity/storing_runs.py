@@ -58,7 +58,6 @@ class StoringRuns:
 
     def moment(self, run: str) -> datetime | None:
         """Return when a run stored, also where nothing of it is left but an entry in the log."""
-        with self._database.read() as connection:
-            rows = connection.execute("SELECT DISTINCT updated_at FROM memories UNION SELECT at FROM log")
-            moments = (from_stamp(stamp) for (stamp,) in rows)
-            return next((at for at in moments if storing_run(at) == run), None)
+        rows = self._database.select("SELECT DISTINCT updated_at FROM memories UNION SELECT at FROM log")
+        moments = (from_stamp(stamp) for (stamp,) in rows)
+        return next((at for at in moments if storing_run(at) == run), None)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.migrations import table_exists
 from ragmem.storage.sql.rows import from_stamp, to_stamp
@@ -92,13 +93,11 @@ class Violations:
         """Count one text that a language model is to judge; False where so many were judged today."""
         day = f"{now:%Y-%m-%d}"
         with self._database.write() as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (JUDGED,)).fetchone()
-            known, _, count = (row[0] if row else "").partition(" ")
+            known, _, count = (meta.get(connection, JUDGED) or "").partition(" ")
             used = int(count) if known == day and count.isdecimal() else 0
             if used >= most:
                 return False
-            connection.execute("DELETE FROM meta WHERE key = ?", (JUDGED,))
-            connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (JUDGED, f"{day} {used + 1}"))
+            meta.put(connection, JUDGED, f"{day} {used + 1}")
         return True
 
     def _some(self, where: str, parameters: tuple[str, ...], limit: int) -> list[Broken]:

@@ -53,7 +53,7 @@ class CodeFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class SymbolPlace:
     """A symbol and the file that defines it."""
 
     path: str
@@ -62,12 +62,12 @@ class Located:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SymbolMatch:
     """What a name stands for: symbols and the files that define them; for a path each file's module."""
 
     how: How
     paths: tuple[str, ...]
-    symbols: tuple[Located, ...]
+    symbols: tuple[SymbolPlace, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +124,15 @@ class Code:
         ]
         return CodeCounts(*(rows[0][0] if rows else 0 for rows in counted))
 
-    def symbols(self, project: str, paths: Iterable[str]) -> list[Located]:
+    def symbols(self, project: str, paths: Iterable[str]) -> list[SymbolPlace]:
         """Return the symbols of files, in the order in which these define them."""
         return sorted(self._symbols(project, "f.path", paths), key=lambda one: (one.path, one.symbol.line))
 
-    def symbols_named(self, project: str, qualified: Iterable[str]) -> list[Located]:
+    def symbols_named(self, project: str, qualified: Iterable[str]) -> list[SymbolPlace]:
         """Return the symbols of these qualified names."""
         return sorted(self._symbols(project, "s.qualified", qualified), key=_by_name)
 
-    def symbols_called(self, project: str, names: Iterable[str]) -> list[Located]:
+    def symbols_called(self, project: str, names: Iterable[str]) -> list[SymbolPlace]:
         """Return the symbols with these own names, wherever they are defined."""
         return sorted(self._symbols(project, "s.name", names), key=_by_name)
 
@@ -155,7 +155,7 @@ class Code:
         """Return where others refer to these names, which may lie outside of the project."""
         return self._edges(project, "target", qualified)
 
-    def find(self, project: str, name: str) -> Found | None:
+    def find(self, project: str, name: str) -> SymbolMatch | None:
         """Return what a name stands for, None where it stands for nothing.
 
         A symbol by its qualified name, by its own name, or by the end of its qualified name, whatever stands
@@ -247,9 +247,9 @@ class Code:
         )
         return sorted(found for (found,) in rows)
 
-    def _of_files(self, number: int, how: How, paths: Sequence[str]) -> Found:
+    def _of_files(self, number: int, how: How, paths: Sequence[str]) -> SymbolMatch:
         modules = [
-            _located(row)
+            _symbol_place(row)
             for batch in batches(paths)
             for row in self._rows(
                 f"SELECT {_SYMBOL} FROM code_files f JOIN code_symbols s ON s.file = f.n WHERE f.root = ?"
@@ -259,9 +259,9 @@ class Code:
                 SymbolKind.MODULE.value,
             )
         ]
-        return Found(how, tuple(paths), tuple(modules))
+        return SymbolMatch(how, tuple(paths), tuple(modules))
 
-    def _named(self, number: int, condition: str, *values: Any, how: How) -> Found | None:
+    def _named(self, number: int, condition: str, *values: Any, how: How) -> SymbolMatch | None:
         rows = self._rows(
             f"SELECT {_SYMBOL} FROM code_symbols s JOIN code_files f ON f.n = s.file"
             f" WHERE s.root = ? AND {condition} LIMIT ?",
@@ -269,13 +269,15 @@ class Code:
             *values,
             MOST_FOUND,
         )
-        symbols = tuple(sorted(map(_located, rows), key=_by_name))
-        return Found(how, tuple(dict.fromkeys(one.path for one in symbols)), symbols) if symbols else None
+        symbols = tuple(sorted(map(_symbol_place, rows), key=_by_name))
+        return (
+            SymbolMatch(how, tuple(dict.fromkeys(one.path for one in symbols)), symbols) if symbols else None
+        )
 
-    def _symbols(self, project: str, column: str, values: Iterable[str]) -> list[Located]:
+    def _symbols(self, project: str, column: str, values: Iterable[str]) -> list[SymbolPlace]:
         number = self._number(project)
         return [
-            _located(row)
+            _symbol_place(row)
             for batch in batches(dict.fromkeys(values))
             for row in self._rows(
                 f"SELECT {_SYMBOL} FROM code_symbols s JOIN code_files f ON f.n = s.file"
@@ -310,12 +312,12 @@ class Code:
             return connection.execute(sql, values).fetchall() if self._there else []
 
 
-def _by_name(one: Located) -> tuple[str, str, int]:
+def _by_name(one: SymbolPlace) -> tuple[str, str, int]:
     return one.symbol.qualified, one.path, one.symbol.line
 
 
-def _located(row: Sequence[Any]) -> Located:
+def _symbol_place(row: Sequence[Any]) -> SymbolPlace:
     path, language, qualified, name, kind, line, end_line, doc, is_test = row
-    return Located(
+    return SymbolPlace(
         path, language, Symbol(qualified, name, SymbolKind(kind), line, end_line, doc, bool(is_test))
     )

@@ -3,10 +3,9 @@
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ragmem.domain.code.code import EdgeKind
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.database import Database
 
 _REFERRED = (
@@ -30,12 +29,11 @@ class Neighbours:
         """Return qualified name and kind of all that files define."""
         return {
             (name, kind)
-            for batch in batches(paths)
-            for name, kind in self._rows(
+            for name, kind in self._database.select_in(
                 "SELECT s.qualified, s.kind FROM code_files f JOIN code_symbols s ON s.file = f.n"
-                f" WHERE f.root = ? AND f.path IN ({marks(batch)})",
+                " WHERE f.root = ? AND f.path IN ({})",
+                paths,
                 self._root,
-                *batch,
             )
         }
 
@@ -43,31 +41,31 @@ class Neighbours:
         """Return which class of these files inherits which."""
         return {
             (source, target)
-            for batch in batches(paths)
-            for source, target in self._rows(
+            for source, target in self._database.select_in(
                 "SELECT e.source, e.target FROM code_files f JOIN code_edges e ON e.file = f.n"
-                f" WHERE f.root = ? AND e.kind = ? AND f.path IN ({marks(batch)})",
+                " WHERE f.root = ? AND e.kind = ? AND f.path IN ({})",
+                paths,
                 self._root,
                 EdgeKind.INHERITS.value,
-                *batch,
             )
         }
 
     def tests(self) -> dict[str, bool]:
         """Return all qualified names, and whether each is that of a test."""
-        rows = self._rows("SELECT qualified, is_test FROM code_symbols WHERE root = ?", self._root)
+        rows = self._database.select(
+            "SELECT qualified, is_test FROM code_symbols WHERE root = ?", (self._root,)
+        )
         return {name: bool(is_test) for name, is_test in rows}
 
     def referring(self, names: Iterable[str]) -> set[str]:
         """Return the files that refer to any of these names, whether or not anything defines it."""
         return {
             path
-            for batch in batches(names)
-            for (path,) in self._rows(
+            for (path,) in self._database.select_in(
                 "SELECT DISTINCT f.path FROM code_edges e JOIN code_files f ON f.n = e.file"
-                f" WHERE e.root = ? AND e.target IN ({marks(batch)})",
+                " WHERE e.root = ? AND e.target IN ({})",
+                names,
                 self._root,
-                *batch,
             )
         }
 
@@ -77,12 +75,11 @@ class Neighbours:
         told = re.compile(b'[".](?:' + wanted + b')"')
         return {
             path
-            for batch in batches(paths if wanted else ())
-            for path, data in self._rows(
+            for path, data in self._database.select_in(
                 "SELECT f.path, d.data FROM code_files f JOIN code_facts d ON d.file = f.n"
-                f" WHERE f.root = ? AND f.path IN ({marks(batch)})",
+                " WHERE f.root = ? AND f.path IN ({})",
+                paths if wanted else (),
                 self._root,
-                *batch,
             )
             if told.search(zlib.decompress(data))
         }
@@ -91,12 +88,11 @@ class Neighbours:
         """Return the files that define any of these names."""
         return {
             path
-            for batch in batches(names)
-            for (path,) in self._rows(
+            for (path,) in self._database.select_in(
                 "SELECT DISTINCT f.path FROM code_symbols s JOIN code_files f ON f.n = s.file"
-                f" WHERE s.root = ? AND s.qualified IN ({marks(batch)})",
+                " WHERE s.root = ? AND s.qualified IN ({})",
+                names,
                 self._root,
-                *batch,
             )
         }
 
@@ -112,28 +108,22 @@ class Neighbours:
             found: dict[int, None] = {}
             for batch in batches(edge):
                 for statement in statements:
-                    rows = self._rows(f"{statement} ({marks(batch)})", *batch)
+                    rows = self._database.select_in(f"{statement} ({{}})", batch)
                     found.update(dict.fromkeys(sorted(number for (number,) in rows)))
             edge = [number for number in found if number not in numbers][: most - len(numbers)]
             numbers.update(dict.fromkeys(edge))
             statements = (_REFERRED,)
         return [
             path
-            for batch in batches(numbers)
-            for (path,) in self._rows(f"SELECT path FROM code_files WHERE n IN ({marks(batch)})", *batch)
+            for (path,) in self._database.select_in("SELECT path FROM code_files WHERE n IN ({})", numbers)
         ]
 
     def _numbers(self, paths: Iterable[str]) -> list[int]:
         return [
             number
-            for batch in batches(paths)
-            for (number,) in self._rows(
-                f"SELECT n FROM code_files WHERE root = ? AND path IN ({marks(batch)}) ORDER BY n",
+            for (number,) in self._database.select_in(
+                "SELECT n FROM code_files WHERE root = ? AND path IN ({}) ORDER BY n",
+                paths,
                 self._root,
-                *batch,
             )
         ]
-
-    def _rows(self, sql: str, *values: Any) -> list[Any]:
-        with self._database.read() as connection:
-            return connection.execute(sql, values).fetchall()

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragmem.domain.code.code import EdgeKind, SymbolKind
-from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Database
 
 
 @dataclass(frozen=True, slots=True)
-class Referred:
+class ReferenceCount:
     """How often a symbol is referred to from other places, and from how many files."""
 
     references: int
@@ -21,84 +20,76 @@ class Referred:
 
 def kinds(database: Database, project: str) -> dict[str, int]:
     """Return how many symbols of each kind there are, most first."""
-    with database.read() as connection:
-        return dict(
-            connection.execute(
-                "SELECT s.kind, count(*) FROM code_symbols s JOIN code_roots r ON r.n = s.root"
-                " WHERE r.project = ? GROUP BY s.kind ORDER BY 2 DESC, 1",
-                (project,),
-            ).fetchall()
+    return dict(
+        database.select(
+            "SELECT s.kind, count(*) FROM code_symbols s JOIN code_roots r ON r.n = s.root"
+            " WHERE r.project = ? GROUP BY s.kind ORDER BY 2 DESC, 1",
+            (project,),
         )
+    )
 
 
-def imported(database: Database, project: str, *, limit: int) -> list[tuple[str, int]]:
+def most_imported_files(database: Database, project: str, *, limit: int) -> list[tuple[str, int]]:
     """Return the project's files of which most others import something, and how many do."""
-    with database.read() as connection:
-        return connection.execute(
-            "SELECT f.path, count(DISTINCT e.file) FROM code_roots r JOIN code_edges e ON e.root = r.n"
-            " JOIN code_symbols s ON s.root = e.root AND s.qualified = e.target"
-            " JOIN code_files f ON f.n = s.file"
-            " WHERE r.project = ? AND e.kind = ? AND e.internal = 1 AND s.file <> e.file"
-            " GROUP BY f.path ORDER BY 2 DESC, 1 LIMIT ?",
-            (project, EdgeKind.IMPORTS.value, limit),
-        ).fetchall()
+    return database.select(
+        "SELECT f.path, count(DISTINCT e.file) FROM code_roots r JOIN code_edges e ON e.root = r.n"
+        " JOIN code_symbols s ON s.root = e.root AND s.qualified = e.target"
+        " JOIN code_files f ON f.n = s.file"
+        " WHERE r.project = ? AND e.kind = ? AND e.internal = 1 AND s.file <> e.file"
+        " GROUP BY f.path ORDER BY 2 DESC, 1 LIMIT ?",
+        (project, EdgeKind.IMPORTS.value, limit),
+    )
 
 
-def imported_from_outside(database: Database, project: str) -> dict[str, int]:
+def external_imports(database: Database, project: str) -> dict[str, int]:
     """Return what files import that the project does not define, and how many do."""
-    with database.read() as connection:
-        return dict(
-            connection.execute(
-                "SELECT e.target, count(DISTINCT e.file) FROM code_roots r JOIN code_edges e ON e.root = r.n"
-                " WHERE r.project = ? AND e.kind = ? AND e.internal = 0 GROUP BY e.target",
-                (project, EdgeKind.IMPORTS.value),
-            ).fetchall()
+    return dict(
+        database.select(
+            "SELECT e.target, count(DISTINCT e.file) FROM code_roots r JOIN code_edges e ON e.root = r.n"
+            " WHERE r.project = ? AND e.kind = ? AND e.internal = 0 GROUP BY e.target",
+            (project, EdgeKind.IMPORTS.value),
         )
+    )
 
 
-def referred(database: Database, project: str, qualified: Iterable[str]) -> dict[str, Referred]:
+def count_references(database: Database, project: str, qualified: Iterable[str]) -> dict[str, ReferenceCount]:
     """Return those of the symbols that anything refers to; that a test covers it is told by its calls."""
-    found: dict[str, Referred] = {}
-    with database.read() as connection:
-        for batch in batches(dict.fromkeys(qualified)):
-            for name, references, files in connection.execute(
-                "SELECT e.target, count(*), count(DISTINCT e.file)"
-                " FROM code_roots r JOIN code_edges e ON e.root = r.n"
-                f" WHERE r.project = ? AND e.kind <> ? AND e.target IN ({marks(batch)})"
-                " AND e.source <> e.target GROUP BY e.target",
-                (project, EdgeKind.TESTS.value, *batch),
-            ).fetchall():
-                found[name] = Referred(references, files)
+    found: dict[str, ReferenceCount] = {}
+    for name, references, files in database.select_in(
+        "SELECT e.target, count(*), count(DISTINCT e.file)"
+        " FROM code_roots r JOIN code_edges e ON e.root = r.n"
+        " WHERE r.project = ? AND e.kind <> ? AND e.target IN ({})"
+        " AND e.source <> e.target GROUP BY e.target",
+        dict.fromkeys(qualified),
+        project,
+        EdgeKind.TESTS.value,
+    ):
+        found[name] = ReferenceCount(references, files)
     return found
 
 
 def test_files(database: Database, project: str, paths: Iterable[str]) -> set[str]:
     """Return those of the files that hold tests and what helps them."""
-    found: set[str] = set()
-    for batch in batches(dict.fromkeys(paths)):
-        with database.read() as connection:
-            found.update(
-                path
-                for (path,) in connection.execute(
-                    "SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
-                    " JOIN code_symbols s ON s.file = f.n"
-                    f" WHERE r.project = ? AND f.path IN ({marks(batch)}) AND s.kind = ? AND s.is_test = 1",
-                    (project, *batch, SymbolKind.MODULE.value),
-                ).fetchall()
-            )
-    return found
+    rows = database.select_in(
+        "SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
+        " JOIN code_symbols s ON s.file = f.n"
+        " WHERE r.project = ? AND s.kind = ? AND s.is_test = 1 AND f.path IN ({})",
+        dict.fromkeys(paths),
+        project,
+        SymbolKind.MODULE.value,
+    )
+    return {path for (path,) in rows}
 
 
 def names(database: Database, project: str) -> list[str]:
     """Return the names of all symbols and the paths of all files."""
-    with database.read() as connection:
-        return [
-            name
-            for (name,) in connection.execute(
-                "SELECT DISTINCT s.name FROM code_roots r JOIN code_symbols s ON s.root = r.n"
-                " WHERE r.project = ?1 UNION"
-                " SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
-                " WHERE r.project = ?1 ORDER BY 1",
-                (project,),
-            ).fetchall()
-        ]
+    return [
+        name
+        for (name,) in database.select(
+            "SELECT DISTINCT s.name FROM code_roots r JOIN code_symbols s ON s.root = r.n"
+            " WHERE r.project = ?1 UNION"
+            " SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
+            " WHERE r.project = ?1 ORDER BY 1",
+            (project,),
+        )
+    ]

@@ -24,7 +24,7 @@ _COMPRESSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FileState:
     """A file as it was when it was read; `links` stands for its edges."""
 
     content_hash: str
@@ -34,7 +34,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RootState:
     """What is stored of a project, and by which run; another one may have written since."""
 
     number: int = 0
@@ -50,7 +50,7 @@ class FileRows:
     """What replaces the rows of one file; `edges` or `parsed` is None where those that are there stay."""
 
     path: str
-    seen: Seen
+    seen: FileState
     edges: Sequence[Edge] | None = None
     parsed: ParsedFile | None = None
 
@@ -77,27 +77,26 @@ class CodeWriting:
         self._database = database
         self._project = project
 
-    def standing(self) -> Standing:
+    def standing(self) -> RootState:
         """Return what is stored now."""
         with self._database.read() as connection:
             return self._standing(connection)
 
-    def seen(self, standing: Standing) -> dict[str, Seen]:
+    def seen(self, standing: RootState) -> dict[str, FileState]:
         """Return path -> file, as it was when it was read."""
-        with self._database.read() as connection:
-            return {
-                path: Seen(*row)
-                for path, *row in connection.execute(
-                    "SELECT path, content_hash, size, modified_ns, links FROM code_files WHERE root = ?",
-                    (standing.number,),
-                )
-            }
+        return {
+            path: FileState(*row)
+            for path, *row in self._database.select(
+                "SELECT path, content_hash, size, modified_ns, links FROM code_files WHERE root = ?",
+                (standing.number,),
+            )
+        }
 
-    def neighbours(self, standing: Standing) -> Neighbours:
+    def neighbours(self, standing: RootState) -> Neighbours:
         """Return how the files refer to each other."""
         return Neighbours(self._database, standing.number)
 
-    def parsed(self, standing: Standing, *, wanted: Callable[[str], bool]) -> Iterator[ParsedFile]:
+    def parsed(self, standing: RootState, *, wanted: Callable[[str], bool]) -> Iterator[ParsedFile]:
         """Yield the files whose paths are wanted as they were parsed, without what is said of them."""
         with self._database.read() as connection:
             rows = connection.execute(
@@ -126,7 +125,7 @@ class CodeWriting:
 
     def write(
         self,
-        standing: Standing,
+        standing: RootState,
         *,
         root: str,
         head: str,
@@ -134,7 +133,7 @@ class CodeWriting:
         files: Iterable[FileRows],
         gone: Iterable[str],
         renames: Iterable[Rename],
-    ) -> Standing:
+    ) -> RootState:
         """Replace the rows of files, remove those of others, add renames; return what is stored then.
 
         In several short transactions: from the first to the last the project counts as not complete, and
@@ -162,16 +161,16 @@ class CodeWriting:
                 following = next(groups, None)
                 if following is None:
                     self._end(connection, number, head)
-        return Standing(number, root, head, rules, run, complete=True)
+        return RootState(number, root, head, rules, run, complete=True)
 
-    def _standing(self, connection: Connection) -> Standing:
+    def _standing(self, connection: Connection) -> RootState:
         row = connection.execute(
             "SELECT n, root, head, rules, run, complete FROM code_roots WHERE project = ?", (self._project,)
         ).fetchone()
         if not row:
-            return Standing()
+            return RootState()
         number, root, head, rules, run, complete = row
-        return Standing(number, root, head, rules, run, bool(complete))
+        return RootState(number, root, head, rules, run, bool(complete))
 
     def _same_run(self, connection: Connection, run: str) -> None:
         if self._standing(connection).run != run:
@@ -179,7 +178,7 @@ class CodeWriting:
                 f'another process is ingesting the code of "{self._project}"', hint="try again in a moment"
             )
 
-    def _begin(self, connection: Connection, standing: Standing, *, root: str, rules: str, run: str) -> int:
+    def _begin(self, connection: Connection, standing: RootState, *, root: str, rules: str, run: str) -> int:
         self._same_run(connection, standing.run)
         connection.execute(
             "INSERT INTO code_roots (project, root, head, rules, run, complete) VALUES (?,?,?,?,?,0)"
@@ -238,12 +237,12 @@ def _write_files(connection: Connection, root: int, files: Sequence[FileRows]) -
             "SELECT n FROM code_files WHERE root = ? AND path = ?", (root, file.path)
         ).fetchone()
         if parsed is not None:
-            _write_parsed(connection, root, row[0], parsed)
+            _write_symbols(connection, root, row[0], parsed)
         if file.edges is not None:
             _write_edges(connection, root, row[0], file.edges)
 
 
-def _write_parsed(connection: Connection, root: int, number: int, parsed: ParsedFile) -> None:
+def _write_symbols(connection: Connection, root: int, number: int, parsed: ParsedFile) -> None:
     data = zlib.compress(orjson.dumps(dict(parsed.facts)), _COMPRESSION)
     connection.execute("INSERT INTO code_facts (file, data) VALUES (?, ?)", (number, data))
     connection.executemany(

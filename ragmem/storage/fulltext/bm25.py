@@ -7,8 +7,8 @@ import numpy as np
 from ragmem.domain.model import Hit
 from ragmem.domain.text.words import is_pair
 from ragmem.storage.fulltext.corpus import Corpus, Found, corpus_of, count_in_largest, places_of, postings
-from ragmem.storage.fulltext.phrases import Wanted
-from ragmem.storage.fulltext.segments import Array, damaged
+from ragmem.storage.fulltext.phrases import PhraseFilter
+from ragmem.storage.fulltext.segments import Array, damage_error
 from ragmem.storage.fulltext.terms import MAX_TERMS, LexicalHits, terms_of
 from ragmem.storage.sql.batches import PARAMETERS, batches
 from ragmem.storage.sql.database import Connection, Database
@@ -21,7 +21,7 @@ CANDIDATES = 4
 """Words that are counted, in multiples of MAX_TERMS, to find the rarest: the longest of a very long query."""
 
 
-def found(
+def rank_chunks(
     database: Database,
     query: str,
     *,
@@ -60,7 +60,7 @@ def found(
         idf = np.log(1 + (total - frequencies + 0.5) / (frequencies + 0.5))
         words = float(corpus.words[-1] if chosen is None else corpus.lengths[chosen].sum(dtype=np.float64))
         scores = _of_chunks(corpus, matching, idf, max(1.0, words / total))
-        wanted = Wanted.among(connection, corpus, phrases, excluded) if phrases or excluded else None
+        wanted = PhraseFilter.among(connection, corpus, phrases, excluded) if phrases or excluded else None
         best = _of_so_many(corpus, _best(corpus, scores, limit, wanted), memories).tolist()
         names = _names(connection, corpus, best)
         known = {names[place][0]: (place, names[place][1]) for place in best}
@@ -134,7 +134,7 @@ def _often(places: Array, found: Found) -> Array:
     return there
 
 
-def _best(corpus: Corpus, scores: Array, limit: int, wanted: Wanted | None) -> Array:
+def _best(corpus: Corpus, scores: Array, limit: int, wanted: PhraseFilter | None) -> Array:
     """Return the places of the best chunks, equal ones in the order of memory ids and of the text."""
     places = np.flatnonzero(scores > 0)
     if wanted is not None:
@@ -170,7 +170,7 @@ def _names(connection: Connection, corpus: Corpus, places: Sequence[int]) -> dic
         ).fetchall():
             found[memory, position] = (chunk, identifier)
     if len(found) < len(set(keys)):
-        raise damaged("it has chunks that are not there")
+        raise damage_error("it has chunks that are not there")
     return {place: found[key] for place, key in zip(places, keys, strict=True)}
 
 

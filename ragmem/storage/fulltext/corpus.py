@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragmem.storage.fulltext.lexicon import buried
-from ragmem.storage.fulltext.segments import Array, Header, damaged, header_of, read_block
-from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.fulltext.lexicon import dead_flags
+from ragmem.storage.fulltext.segments import Array, Header, damage_error, header_of, read_block
+from ragmem.storage.sql.database import Connection, Database, select_in
 
 MOST_KEPT = 4_000_000
 """Postings of former questions that are kept: 48 MB."""
@@ -121,7 +120,7 @@ def corpus_of(database: Database, connection: Connection) -> Corpus:
     for token, _, chunks, block, count in rows:
         header = known.get(token) or header_of(blocks.get(block, b""), token)
         if len(header.first_terms) != count - 1 or len(header.documents.lengths) != chunks:
-            raise damaged("a header does not fit its segment")
+            raise damage_error("a header does not fit its segment")
         parts.append(Part(header, base, block + 1))
         base += chunks
     same = 0
@@ -130,23 +129,16 @@ def corpus_of(database: Database, connection: Connection) -> Corpus:
         same = next((n for n, row in enumerate(rows[: len(tokens)]) if row[0] != tokens[n]), len(rows))
         same = min(same, len(tokens))
     memo = held[1].memo.until(same, parts[same].base if same < len(parts) else base) if held else Memo()
-    corpus = _joined(parts, [dead for _, dead in state], memo)
+    corpus = _concatenate(parts, [dead for _, dead in state], memo)
     _held[database] = (state, corpus)
     return corpus
 
 
 def _read(connection: Connection, numbers: Sequence[int]) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
-    for batch in batches(numbers):
-        found.update(
-            connection.execute(
-                f"SELECT n, data FROM lexicon_blocks WHERE n IN ({marks(batch)})", batch
-            ).fetchall()
-        )
-    return found
+    return dict(select_in(connection, "SELECT n, data FROM lexicon_blocks WHERE n IN ({})", numbers))
 
 
-def _joined(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Corpus:
+def _concatenate(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Corpus:
     documents = [part.header.documents for part in parts]
     names = tuple(dict.fromkeys(name for part in documents for name in part.names))
     code = {name: place for place, name in enumerate(names)}
@@ -155,7 +147,7 @@ def _joined(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Corpus:
     projects = [
         np.array([code[name] for name in part.names], dtype=np.int64)[part.projects] for part in documents
     ]
-    gone = [buried(bits, len(part.numbers)) for bits, part in zip(dead, documents, strict=True)]
+    gone = [dead_flags(bits, len(part.numbers)) for bits, part in zip(dead, documents, strict=True)]
     lengths = np.concatenate([empty, *(part.lengths for part in documents)])
     return Corpus(
         tuple(parts),
@@ -176,13 +168,12 @@ def _joined(parts: Sequence[Part], dead: Sequence[bytes], memo: Memo) -> Corpus:
 
 def places_of(connection: Connection, corpus: Corpus, chunks: Sequence[str]) -> dict[str, int]:
     """Return chunk id -> place of those that are there."""
-    rows: list[tuple[str, int, int]] = []
-    for batch in batches(chunks):
-        rows += connection.execute(
-            "SELECT c.id, c.position, l.version FROM chunks c"
-            f" JOIN lexicon_memories l ON l.memory = c.memory WHERE c.id IN ({marks(batch)})",
-            batch,
-        ).fetchall()
+    rows = select_in(
+        connection,
+        "SELECT c.id, c.position, l.version FROM chunks c"
+        " JOIN lexicon_memories l ON l.memory = c.memory WHERE c.id IN ({})",
+        chunks,
+    )
     memories = np.searchsorted(corpus.versions, [version for _, _, version in rows]).tolist()
     return {
         chunk: int(corpus.firsts[memory]) + position
@@ -200,7 +191,7 @@ def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> li
     for covered in sorted({covered for covered, _ in known.values()}):
         new = corpus.parts[covered:]
         asked = [term for term, (parts, _) in known.items() if parts == covered]
-        for place, term, chunks, frequencies in _found(connection, new, asked):
+        for place, term, chunks, frequencies in _read_postings(connection, new, asked):
             # As numpy indexes, which would convert them at each use.
             pieces[term].append((chunks + np.intp(new[place].base), frequencies.astype(np.float32)))
     found = []
@@ -210,7 +201,7 @@ def postings(connection: Connection, corpus: Corpus, terms: Sequence[int]) -> li
             chunks = np.concatenate([chunks for chunks, _ in pieces[term]])
             frequencies = np.concatenate([frequencies for _, frequencies in pieces[term]])
         if len(chunks) and int(chunks[-1]) >= len(corpus.lengths):
-            raise damaged("a posting names a chunk that is not there")
+            raise damage_error("a posting names a chunk that is not there")
         if known[term][0] < len(corpus.parts):
             corpus.memo.put(term, len(corpus.parts), (chunks, frequencies))
         found.append((chunks, frequencies))
@@ -222,10 +213,10 @@ def count_in_largest(connection: Connection, corpus: Corpus, terms: Sequence[int
     if not corpus.parts:
         return {}
     largest = max(corpus.parts, key=lambda part: len(part.header.documents.lengths))
-    return {term: len(chunks) for _, term, chunks, _ in _found(connection, [largest], terms)}
+    return {term: len(chunks) for _, term, chunks, _ in _read_postings(connection, [largest], terms)}
 
 
-def _found(
+def _read_postings(
     connection: Connection, parts: Sequence[Part], terms: Sequence[int]
 ) -> Iterator[tuple[int, int, Array, Array]]:
     """Yield (place of the part, term, chunks within the part, frequencies)."""
@@ -240,7 +231,7 @@ def _found(
     data = _read(connection, [block for _, block, _ in wanted])
     for place, block, here in wanted:
         if block not in data:
-            raise damaged("a segment lacks blocks")
+            raise damage_error("a segment lacks blocks")
         known, ends, chunks, frequencies = read_block(data[block], parts[place].header)
         for term, position in zip(here, np.searchsorted(known, here).tolist(), strict=True):
             if position < len(known) and known[position] == term:

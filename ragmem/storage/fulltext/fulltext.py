@@ -24,9 +24,9 @@ def search(
     those that are not there are left out. Only memories are found in which all `phrases` occur and none of
     `excluded`, words or phrases. No word, no hits. Raises StoreDamagedError where the index is damaged.
     """
-    from ragmem.storage.fulltext.bm25 import found  # noqa: PLC0415 - numpy, which a start-up must not load
+    from ragmem.storage.fulltext.bm25 import rank_chunks  # noqa: PLC0415 - numpy, which a start-up must not load
 
-    return found(
+    return rank_chunks(
         database,
         query,
         limit=limit,
@@ -38,7 +38,7 @@ def search(
     )
 
 
-def allowed(
+def filter_chunks(
     database: Database, phrases: Sequence[str], excluded: Sequence[str], chunk_ids: Sequence[str]
 ) -> set[str]:
     """Return those chunks in whose memories all phrases occur and no excluded word or phrase does.

@@ -15,7 +15,7 @@ import orjson
 
 from ragmem.storage.fulltext.terms import Analysed, analyse
 from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection
+from ragmem.storage.sql.database import Connection, delete_in, select_in
 
 if TYPE_CHECKING:
     from ragmem.storage.fulltext.segments import Header, Segment
@@ -40,7 +40,7 @@ def add(connection: Connection, memories: Iterable[Searchable]) -> None:
     """Make memories searchable; none of them is so far."""
     (last,) = connection.execute("SELECT max(last) FROM lexicon_segments").fetchone()
     parts: list[Segment] = []
-    for segment in _built(memories, after=last or 0):
+    for segment in _build_segments(memories, after=last or 0):
         parts.append(segment)
         if sum(len(part.documents.lengths) for part in parts) >= LEVELS[-1]:
             _append(connection, parts)
@@ -50,9 +50,9 @@ def add(connection: Connection, memories: Iterable[Searchable]) -> None:
     settle(connection)
 
 
-def _built(memories: Iterable[Searchable], *, after: int) -> "Iterator[Segment]":
+def _build_segments(memories: Iterable[Searchable], *, after: int) -> "Iterator[Segment]":
     """Yield the segments of memories, small ones; their versions follow the given one."""
-    from ragmem.storage.fulltext.segments import Entry, built  # noqa: PLC0415 - numpy, for those who write only
+    from ragmem.storage.fulltext.segments import Entry, build_segment  # noqa: PLC0415 - numpy, for those who write only
 
     waiting: list[Entry] = []
     size = 0
@@ -62,10 +62,10 @@ def _built(memories: Iterable[Searchable], *, after: int) -> "Iterator[Segment]"
         waiting.append(Entry(version, number, identifier, project, chunks))
         size += len(chunks)
         if size >= BUILT_AT_ONCE:
-            yield built(waiting)
+            yield build_segment(waiting)
             waiting, size = [], 0
     if waiting:
-        yield built(waiting)
+        yield build_segment(waiting)
 
 
 def _append(connection: Connection, parts: "Sequence[Segment]") -> None:
@@ -81,18 +81,18 @@ def _append(connection: Connection, parts: "Sequence[Segment]") -> None:
 def _whole(parts: "Sequence[Segment]") -> "Segment":
     import numpy as np  # noqa: PLC0415 - only those who write need it
 
-    from ragmem.storage.fulltext.segments import merged  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.segments import merge_segments  # noqa: PLC0415 - numpy
 
     if len(parts) == 1:
         return parts[0]
-    return merged(parts, [np.ones(len(part.documents.versions), dtype=bool) for part in parts])
+    return merge_segments(parts, [np.ones(len(part.documents.versions), dtype=bool) for part in parts])
 
 
 def _store(connection: Connection, segment: "Segment") -> None:
-    from ragmem.storage.fulltext.segments import packed  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.segments import pack  # noqa: PLC0415 - numpy
 
     token = secrets.randbits(63)
-    rows = packed(segment, token)
+    rows = pack(segment, token)
     (block,) = connection.execute("SELECT max(n) FROM lexicon_blocks").fetchone()
     block = (block or 0) + 1
     documents = segment.documents
@@ -108,16 +108,9 @@ def _store(connection: Connection, segment: "Segment") -> None:
 
 def drop(connection: Connection, numbers: Sequence[int]) -> None:
     """Remove memories from the index; those that are not in it do not matter."""
-    versions: list[int] = []
-    for batch in batches(numbers):
-        condition = f"memory IN ({marks(batch)})"
-        versions += [
-            version
-            for (version,) in connection.execute(
-                f"SELECT version FROM lexicon_memories WHERE {condition}", batch
-            ).fetchall()
-        ]
-        connection.execute(f"DELETE FROM lexicon_memories WHERE {condition}", batch)
+    rows = select_in(connection, "SELECT version FROM lexicon_memories WHERE memory IN ({})", numbers)
+    versions = [int(version) for (version,) in rows]
+    delete_in(connection, "lexicon_memories", "memory", numbers)
     if not versions:
         return
     lasts = [last for (last,) in connection.execute("SELECT last FROM lexicon_segments ORDER BY last")]
@@ -148,7 +141,7 @@ def _bury(connection: Connection, last: int, versions: Sequence[int]) -> None:
 
 def load(connection: Connection, last: int) -> "tuple[Header, Any]":
     """Return a segment's header and which of its memories are gone; raises StoreDamagedError."""
-    from ragmem.storage.fulltext.segments import damaged, header_of  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.segments import damage_error, header_of  # noqa: PLC0415 - numpy
 
     row = connection.execute(
         "SELECT s.token, s.dead, b.data FROM lexicon_segments s JOIN lexicon_blocks b ON b.n = s.block"
@@ -156,22 +149,22 @@ def load(connection: Connection, last: int) -> "tuple[Header, Any]":
         (last,),
     ).fetchone()
     if row is None:
-        raise damaged("a segment has no header")
+        raise damage_error("a segment has no header")
     token, dead, data = row
     header = header_of(data, token)
-    return header, buried(dead, len(header.documents.versions))
+    return header, dead_flags(dead, len(header.documents.versions))
 
 
-def buried(dead: bytes, memories: int) -> Any:
+def dead_flags(dead: bytes, memories: int) -> Any:
     """Return which memories of a segment are gone, as a fresh boolean array; raises StoreDamagedError."""
     import numpy as np  # noqa: PLC0415 - only those who write or search need it
 
-    from ragmem.storage.fulltext.segments import damaged  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.segments import damage_error  # noqa: PLC0415 - numpy
 
     if not dead:
         return np.zeros(memories, dtype=bool)
     if len(dead) != (memories + 7) // 8:
-        raise damaged("what is gone from a segment does not fit it")
+        raise damage_error("what is gone from a segment does not fit it")
     return np.unpackbits(np.frombuffer(dead, "u1"), count=memories).astype(bool)
 
 
@@ -212,10 +205,10 @@ def forget_dead(connection: Connection) -> None:
 
 
 def _merge(connection: Connection, lasts: Sequence[int]) -> None:
-    from ragmem.storage.fulltext.segments import merged  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.segments import merge_segments  # noqa: PLC0415 - numpy
 
     whole = [read_segment(connection, last) for last in lasts]
-    segment = merged([segment for segment, _ in whole], [~dead for _, dead in whole])
+    segment = merge_segments([segment for segment, _ in whole], [~dead for _, dead in whole])
     for last in lasts:
         _remove(connection, last)
     _store(connection, segment)
@@ -223,7 +216,7 @@ def _merge(connection: Connection, lasts: Sequence[int]) -> None:
 
 def read_segment(connection: Connection, last: int) -> "tuple[Segment, Any]":
     """Return a segment and which of its memories are gone; raises StoreDamagedError."""
-    from ragmem.storage.fulltext.segments import opened  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.segments import unpack  # noqa: PLC0415 - numpy
 
     header, dead = load(connection, last)
     rows = connection.execute(
@@ -231,7 +224,7 @@ def read_segment(connection: Connection, last: int) -> "tuple[Segment, Any]":
         " ON b.n > s.block AND b.n < s.block + s.blocks WHERE s.last = ? ORDER BY b.n",
         (last,),
     ).fetchall()
-    return opened(header, [data for (data,) in rows]), dead
+    return unpack(header, [data for (data,) in rows]), dead
 
 
 def _remove(connection: Connection, last: int) -> None:
@@ -278,21 +271,19 @@ def memories_of(connection: Connection, numbers: Sequence[int]) -> Iterator[Sear
 
 def unsound(connection: Connection) -> list[str]:
     """Compare the index with the chunks; return what does not fit, a name for each segment."""
-    from ragmem.storage.fulltext.segments import equal, merged  # noqa: PLC0415 - numpy
+    from ragmem.storage.fulltext.segments import equal, merge_segments  # noqa: PLC0415 - numpy
 
     wrong = []
     for (last,) in connection.execute("SELECT last FROM lexicon_segments ORDER BY last").fetchall():
         segment, dead = read_segment(connection, last)
-        kept = merged([segment], [~dead])
+        kept = merge_segments([segment], [~dead])
         numbers = kept.documents.numbers.tolist()
-        versions: dict[int, int] = {}
-        for batch in batches(numbers):
-            versions.update(
-                connection.execute(
-                    f"SELECT memory, version FROM lexicon_memories WHERE memory IN ({marks(batch)})", batch
-                ).fetchall()
+        versions: dict[int, int] = dict(
+            select_in(
+                connection, "SELECT memory, version FROM lexicon_memories WHERE memory IN ({})", numbers
             )
-        parts = list(_built(memories_of(connection, numbers), after=0))
+        )
+        parts = list(_build_segments(memories_of(connection, numbers), after=0))
         right = [versions.get(number) for number in numbers] == kept.documents.versions.tolist()
         if not right or not parts or not equal(kept, _whole(parts)):
             wrong.append(f"segment {last}")

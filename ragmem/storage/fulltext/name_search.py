@@ -5,15 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragmem.domain.text.words import folded
+from ragmem.domain.text.words import fold_words
 from ragmem.storage.fulltext.corpus import corpus_of, postings
 from ragmem.storage.fulltext.terms import term_of
-from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.database import Database, select_in
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SearchedMemory:
     """A memory with the text that is searched; `event_at` is in microseconds since 1970."""
 
     id: str
@@ -26,21 +25,21 @@ class Told:
     text: str
 
 
-_TOLD = (
+_COLUMNS = (
     "id, project, source, title, kind, category, event_at, CASE WHEN summary <> '' THEN summary ELSE text END"
 )
 
 
 def naming(
     database: Database, names: Iterable[str], *, projects: Sequence[str] | None, most: int
-) -> list[tuple[Told, list[str]]]:
+) -> list[tuple[SearchedMemory, list[str]]]:
     """Return memories of these projects (None: all) and which names each has all words of, in one chunk.
 
     Whether they name it only their texts tell: words go in all their forms, and stand anywhere. For a name
     whose words more than `most` memories have, those of them that were stored last are read. Raises
     StoreDamagedError where the index is damaged.
     """
-    wanted = {name: terms for name in names if (terms := frozenset(map(term_of, folded(name))))}
+    wanted = {name: terms for name in names if (terms := frozenset(map(term_of, fold_words(name))))}
     possible: dict[int, list[str]] = {}
     with database.read() as connection:
         corpus = corpus_of(database, connection)
@@ -55,21 +54,14 @@ def naming(
             for number in np.sort(corpus.numbers[memories[searched[memories]]])[-most:].tolist():
                 possible.setdefault(number, []).append(name)
         return [
-            (Told(*row), possible[number])
-            for batch in batches(possible)
-            for number, *row in connection.execute(
-                f"SELECT n, {_TOLD} FROM memories WHERE n IN ({marks(batch)})", batch
-            ).fetchall()
+            (SearchedMemory(*row), possible[number])
+            for number, *row in select_in(
+                connection, f"SELECT n, {_COLUMNS} FROM memories WHERE n IN ({{}})", possible
+            )
         ]
 
 
-def told(database: Database, ids: Iterable[str]) -> list[Told]:
+def searched_memories(database: Database, ids: Iterable[str]) -> list[SearchedMemory]:
     """Return those of the memories that exist."""
-    with database.read() as connection:
-        return [
-            Told(*row)
-            for batch in batches(dict.fromkeys(ids))
-            for row in connection.execute(
-                f"SELECT {_TOLD} FROM memories WHERE id IN ({marks(batch)})", batch
-            ).fetchall()
-        ]
+    rows = database.select_in(f"SELECT {_COLUMNS} FROM memories WHERE id IN ({{}})", dict.fromkeys(ids))
+    return [SearchedMemory(*row) for row in rows]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import orjson
 
-from ragmem.domain.text.words import folded
+from ragmem.domain.text.words import fold_words
 from ragmem.storage.fulltext.corpus import Corpus, corpus_of, places_of, postings
-from ragmem.storage.fulltext.segments import Array, damaged
+from ragmem.storage.fulltext.segments import Array, damage_error
 from ragmem.storage.fulltext.terms import term_of
 from ragmem.storage.sql.database import Connection, Database
 
@@ -20,7 +20,7 @@ Words = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Wanted:
+class PhraseFilter:
     """Which memories an answer may have; `possible` is what the index tells, the texts tell the rest.
 
     `phrases` and `excluded` ones each have the chunks in which all their words are.
@@ -36,11 +36,11 @@ class Wanted:
     @classmethod
     def among(
         cls, connection: Connection, corpus: Corpus, phrases: Sequence[str], excluded: Sequence[str]
-    ) -> "Wanted":
+    ) -> "PhraseFilter":
         """Return what phrases and excluded words or phrases leave; what has no word says nothing."""
-        sought = [words for words in (tuple(folded(text)) for text in phrases) if words]
-        unwanted = [words for words in (tuple(folded(text)) for text in excluded) if words]
-        chunks = _having(connection, corpus, [*sought, *unwanted])
+        sought = [words for words in (tuple(fold_words(text)) for text in phrases) if words]
+        unwanted = [words for words in (tuple(fold_words(text)) for text in excluded) if words]
+        chunks = _chunks_with_words(connection, corpus, [*sought, *unwanted])
         possible = corpus.alive.copy()
         for words in sought:
             possible &= _memories(corpus, chunks[words])
@@ -82,7 +82,9 @@ class Wanted:
         return self._told[memory]
 
 
-def _having(connection: Connection, corpus: Corpus, phrases: Sequence[Words]) -> dict[Words, Array]:
+def _chunks_with_words(
+    connection: Connection, corpus: Corpus, phrases: Sequence[Words]
+) -> dict[Words, Array]:
     """Return which chunks have all the words of each phrase."""
     terms = list({term_of(word): None for words in phrases for word in words})
     found = dict(zip(terms, postings(connection, corpus, terms), strict=True))
@@ -112,7 +114,7 @@ class _Read:
             (number,),
         ).fetchone()
         if row is None:
-            raise damaged("it has a memory that is not there")
+            raise damage_error("it has a memory that is not there")
         title, tags, self._text = row
         self._frame = [title, *orjson.loads(tags)]
         self._chunks = connection.execute(
@@ -122,11 +124,11 @@ class _Read:
     def has(self, words: Words, chunks: Array) -> bool:
         """Tell whether a phrase stands in the title, a tag, or one of those chunks."""
         pattern = re.compile(rf"(?<!\S){re.escape(' '.join(words))}(?!\S)")
-        return any(pattern.search(" ".join(folded(text))) for text in self._texts(chunks))
+        return any(pattern.search(" ".join(fold_words(text))) for text in self._texts(chunks))
 
     def _texts(self, chunks: Array) -> Iterator[str]:
         if len(chunks) != len(self._chunks):
-            raise damaged("it has chunks that are not there")
+            raise damage_error("it has chunks that are not there")
         yield from self._frame
         for (heading, begin, end), here in zip(self._chunks, chunks.tolist(), strict=True):
             if here:
@@ -141,5 +143,5 @@ def allowed_chunks(
     with database.read() as connection:
         corpus = corpus_of(database, connection)
         places = places_of(connection, corpus, chunk_ids)
-        wanted = Wanted.among(connection, corpus, phrases, excluded)
+        wanted = PhraseFilter.among(connection, corpus, phrases, excluded)
         return {chunk for chunk, place in places.items() if wanted.allows(int(corpus.memory_of[place]))}

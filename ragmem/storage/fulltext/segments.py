@@ -78,7 +78,7 @@ class Segment:
     frequencies: Array
 
 
-def built(entries: Sequence[Entry]) -> Segment:
+def build_segment(entries: Sequence[Entry]) -> Segment:
     """Return the segment of some memories, whose versions must ascend."""
     names = tuple(dict.fromkeys(entry.project for entry in entries))
     code = {name: place for place, name in enumerate(names)}
@@ -100,7 +100,7 @@ def built(entries: Sequence[Entry]) -> Segment:
     sizes = np.fromiter(map(len, chunks), dtype=np.intp, count=len(chunks))
     distinct, ranks = np.unique(terms, return_inverse=True)
     keys = _keys(ranks, np.repeat(np.arange(len(chunks)), sizes), np.minimum(weights, MOST_FREQUENT))
-    return _sorted(documents, distinct, keys)
+    return _segment_of_keys(documents, distinct, keys)
 
 
 def _order(identifier: str) -> int:
@@ -115,7 +115,7 @@ def _keys(ranks: Array, ordinals: Array, frequencies: Array) -> Array:
     return keys
 
 
-def _sorted(documents: Documents, terms: Array, keys: Array) -> Segment:
+def _segment_of_keys(documents: Documents, terms: Array, keys: Array) -> Segment:
     keys.sort()
     counts = np.bincount((keys >> np.uint64(40)).astype(np.intp), minlength=len(terms))
     return Segment(
@@ -127,7 +127,7 @@ def _sorted(documents: Documents, terms: Array, keys: Array) -> Segment:
     )
 
 
-def merged(segments: Sequence[Segment], alive: Sequence[Array]) -> Segment:
+def merge_segments(segments: Sequence[Segment], alive: Sequence[Array]) -> Segment:
     """Return one segment of those memories of several that are alive; the order of versions is kept."""
     distinct = np.unique(np.concatenate([segment.terms for segment in segments]))
     keys = []
@@ -144,11 +144,11 @@ def merged(segments: Sequence[Segment], alive: Sequence[Array]) -> Segment:
         chosen = stays[segment.ordinals]
         ordinals = place[segment.ordinals[chosen]]
         keys.append(_keys(ranks[chosen], ordinals, segment.frequencies[chosen]))
-    documents = _joined([segment.documents for segment in segments], alive)
-    return _sorted(documents, distinct, np.concatenate(keys))
+    documents = _concatenate([segment.documents for segment in segments], alive)
+    return _segment_of_keys(documents, distinct, np.concatenate(keys))
 
 
-def _joined(parts: Sequence[Documents], alive: Sequence[Array]) -> Documents:
+def _concatenate(parts: Sequence[Documents], alive: Sequence[Array]) -> Documents:
     used = [
         part.names[code]
         for part, kept in zip(parts, alive, strict=True)
@@ -190,7 +190,7 @@ def equal(one: Segment, other: Segment) -> bool:
     return same and all(np.array_equal(left, right) for left, right in pairs)
 
 
-def packed(segment: Segment, token: int) -> list[bytes]:
+def pack(segment: Segment, token: int) -> list[bytes]:
     """Return a segment as bytes: its header, then its blocks. `token` tells it from every other."""
     documents = segment.documents
     wide = len(documents.lengths) > _NARROW
@@ -233,17 +233,17 @@ def packed(segment: Segment, token: int) -> list[bytes]:
     return [header, *blocks]
 
 
-def damaged(what: str) -> StoreDamagedError:
+def damage_error(what: str) -> StoreDamagedError:
     """Return the error for bytes that are not what was written."""
     return StoreDamagedError(f"the full text is damaged: {what}", hint="ragmem doctor --repair")
 
 
 def header_of(data: bytes, token: int) -> Header:
-    """Return the header that `packed` made; raises StoreDamagedError."""
+    """Return the header that `pack` made; raises StoreDamagedError."""
     try:
         written, memories, chunks, blocks, size, wide, _ = _HEADER.unpack_from(data)
         if written != token:
-            raise damaged("a header belongs to another segment")
+            raise damage_error("a header belongs to another segment")
         place = _HEADER.size
 
         def read(dtype: str, count: int) -> Array:
@@ -257,9 +257,9 @@ def header_of(data: bytes, token: int) -> Header:
         counts, projects, lengths = read("<u4", memories), read("<u2", memories), read("<u2", chunks)
         names = tuple(orjson.loads(data[place : place + size]))
     except (ValueError, TypeError, struct.error) as error:
-        raise damaged(f"a header: {error}") from error
+        raise damage_error(f"a header: {error}") from error
     if int(counts.sum()) != chunks or (memories and int(projects.max()) >= len(names)):
-        raise damaged("a header does not fit its segment")
+        raise damage_error("a header does not fit its segment")
     documents = Documents(versions, numbers, order, counts, projects, names, lengths)
     return Header(token, documents, first_terms, bool(wide))
 
@@ -271,7 +271,7 @@ def read_block(data: bytes, header: Header) -> tuple[Array, Array, Array, Array]
         ordinal = np.dtype("<u4" if header.wide else "<u2")
         place = _BLOCK.size + 12 * terms
         if token != header.token or len(data) != place + (ordinal.itemsize + 1) * postings:
-            raise damaged("a block belongs to another segment")
+            raise damage_error("a block belongs to another segment")
         ends = np.frombuffer(data, "<u4", terms, _BLOCK.size + 8 * terms)
         return (
             np.frombuffer(data, "<u8", terms, _BLOCK.size),
@@ -280,14 +280,14 @@ def read_block(data: bytes, header: Header) -> tuple[Array, Array, Array, Array]
             np.frombuffer(data, "u1", postings, place + ordinal.itemsize * postings),
         )
     except (ValueError, TypeError, struct.error) as error:
-        raise damaged(f"a block: {error}") from error
+        raise damage_error(f"a block: {error}") from error
 
 
-def opened(header: Header, blocks: Sequence[bytes]) -> Segment:
+def unpack(header: Header, blocks: Sequence[bytes]) -> Segment:
     """Return the segment of a header and all its blocks; raises StoreDamagedError."""
     parts = [read_block(data, header) for data in blocks]
     if len(parts) != len(header.first_terms):
-        raise damaged("a segment lacks blocks")
+        raise damage_error("a segment lacks blocks")
     counts = [np.diff(ends.astype(np.int64), prepend=0) for _, ends, _, _ in parts]
     segment = Segment(
         header.documents,
@@ -308,5 +308,5 @@ def opened(header: Header, blocks: Sequence[bytes]) -> Segment:
         and (not len(segment.ordinals) or int(segment.ordinals.max()) < len(header.documents.lengths))
     )
     if not whole:
-        raise damaged("a segment's postings are not in order")
+        raise damage_error("a segment's postings are not in order")
     return segment

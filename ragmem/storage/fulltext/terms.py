@@ -14,7 +14,7 @@ from hashlib import blake2b
 from ragmem.domain.model import Hit
 from ragmem.domain.secrets.marks import without_marks
 from ragmem.domain.text.identifiers import parts
-from ragmem.domain.text.words import folded, pairs, stem
+from ragmem.domain.text.words import fold_words, pairs, stem
 
 TITLE, HEADING, TAGS, PLACE = 3, 2, 2, 1
 """How often a word counts there; in the text once. A title says more of a memory than a word of its text."""
@@ -101,7 +101,7 @@ def _terms_of_field(text: str) -> Analysed:
 
 def _terms(text: str) -> Analysed:
     text = without_marks(text)
-    words = folded(text)
+    words = fold_words(text)
     found = Counter(map(term_of, words))
     found.update(map(term_of, pairs(text)))
     for name, often in _names_in(text).items():
@@ -133,8 +133,8 @@ def _words_in(name: str) -> tuple[str, ...]:
     if "/" in name:
         # A file is also asked for without its ending.
         whole.append(_NAMES.split(name)[-1].partition(".")[0])
-    found = dict.fromkeys("".join(folded(piece)) for piece in whole)
-    plain = folded(name)
+    found = dict.fromkeys("".join(fold_words(piece)) for piece in whole)
+    plain = fold_words(name)
     return tuple(word for word in found if word and word not in plain)
 
 
@@ -145,8 +145,8 @@ def terms_of(query: str) -> dict[str, int]:
     its letters as one word, follow it.
     """
     text = _CONTRACTED.sub(" ", query)
-    words = list(dict.fromkeys(folded(text)))
-    telling = [word for word in words if word not in STOP_WORDS] or words or folded(query)
+    words = list(dict.fromkeys(fold_words(text)))
+    telling = [word for word in words if word not in STOP_WORDS] or words or fold_words(query)
     telling += pairs(text)
     for name in _names_in(text):
         telling += [word for word in _words_in(name) if word not in STOP_WORDS]

@@ -14,7 +14,7 @@ from ragmem.storage.activity.transcripts import Transcripts
 from ragmem.storage.activity.usage import Usage
 from ragmem.storage.activity.violations import Violations
 from ragmem.storage.code.code import Code
-from ragmem.storage.home.schema import prepare
+from ragmem.storage.home import schema
 from ragmem.storage.lifecycle.archive import Archive
 from ragmem.storage.lifecycle.connections import Connections
 from ragmem.storage.lifecycle.gc_runs import GcRuns
@@ -26,7 +26,7 @@ from ragmem.storage.memories.overview import Overview
 from ragmem.storage.memories.projects import Projects
 from ragmem.storage.names.names import EntityNames
 from ragmem.storage.sql.database import Database
-from ragmem.storage.sql.migrations import Announce, silent
+from ragmem.storage.sql.migrations import Announce, migrate, silent
 from ragmem.storage.sql.sqlite import BUSY_TIMEOUT, SQLiteDatabase
 
 
@@ -74,7 +74,12 @@ class Catalog:
 
     def prepare(self) -> None:
         """Create the tables where they are missing; raises StoreDamagedError on a newer schema."""
-        prepare(self.database, self.announce)
+        tables = schema.CATALOG
+        if self.database.dialect == "postgres":
+            from ragmem.storage.home import postgres_schema  # noqa: PLC0415 - derived when it is imported
+
+            tables = postgres_schema.CATALOG
+        migrate(self.database, tables, announce=self.announce)
 
     def close(self) -> None:
         """Close the database; closing twice is fine."""

@@ -7,16 +7,16 @@ PostgreSQL grants in the order in which it was asked for, and takes back from a 
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragmem.config import offline
-from ragmem.config.secrets import masked
+from ragmem.config.secrets import mask_password
 from ragmem.errors import BackendError, ConfigError, StorageError, StoreBusyError
 from ragmem.storage.home.postgres_schema import NAMESPACE
-from ragmem.storage.sql.database import Dialect, Rows
+from ragmem.storage.sql.database import Database, Dialect, Queries, Rows
 from ragmem.storage.sql.postgres_errors import error_for, refusal
 from ragmem.storage.sql.sqlite import BUSY_TIMEOUT
 
@@ -55,16 +55,16 @@ class PostgresConnection:
 
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
         """Run one statement."""
-        from ragmem.storage.sql.postgres_values import arguments, translated  # noqa: PLC0415 - needs psycopg
+        from ragmem.storage.sql.postgres_values import arguments, translate_placeholders  # noqa: PLC0415 - needs psycopg
 
-        return self.raw.execute(translated(sql), arguments(sql, parameters))
+        return self.raw.execute(translate_placeholders(sql), arguments(sql, parameters))
 
     def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> Rows:
         """Run a statement once for each of the parameters."""
-        from ragmem.storage.sql.postgres_values import arguments, translated  # noqa: PLC0415 - needs psycopg
+        from ragmem.storage.sql.postgres_values import arguments, translate_placeholders  # noqa: PLC0415 - needs psycopg
 
         cursor = self.raw.cursor()
-        cursor.executemany(translated(sql), [arguments(sql, values) for values in parameters])
+        cursor.executemany(translate_placeholders(sql), [arguments(sql, values) for values in parameters])
         return cursor
 
 
@@ -84,7 +84,7 @@ class _Transaction:
     writing: bool
 
 
-class PostgresDatabase:
+class PostgresDatabase(Queries):
     """The connections of one process to a shared database; a transaction has one, the others lie ready."""
 
     def __init__(self, url: str, home: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
@@ -103,9 +103,14 @@ class PostgresDatabase:
         return "postgres"
 
     @property
+    def path(self) -> None:
+        """A server has no file that could be copied."""
+        return
+
+    @property
     def place(self) -> str:
         """The address, with *** for its password."""
-        return masked(self.url)
+        return mask_password(self.url)
 
     @property
     def identity(self) -> tuple[int, ...]:
@@ -122,6 +127,23 @@ class PostgresDatabase:
                     (NAMESPACE,),
                 ).fetchone()
         return self._exists
+
+    def size_elsewhere(self) -> int:
+        """Return the bytes that the database takes on the server."""
+        with self.read() as connection:
+            (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        return int(size)
+
+    def limit_cache(self, kib: int) -> None:
+        """Do nothing: the server has its own cache."""
+
+    def forbid_writes(self) -> AbstractContextManager[None]:
+        """Do nothing: the user's rights decide."""
+        return nullcontext()
+
+    def vacuum(self) -> bool:
+        """Do nothing: the server's autovacuum frees deleted rows."""
+        return True
 
     @contextmanager
     def read(self) -> Iterator[PostgresConnection]:
@@ -309,3 +331,22 @@ class PostgresDatabase:
             for raw in self._idle:
                 raw.close()
             self._idle.clear()
+
+
+def server_version(database: Database) -> str:
+    """Return the name and version of the server."""
+    with database.read() as connection:
+        (version,) = connection.execute("SELECT version()").fetchone()
+    return " ".join(str(version).split()[:2])
+
+
+def extension_versions(database: Database, name: str) -> tuple[str, str | None] | None:
+    """Return the version that the server offers of an extension and the one in use (None: not in use).
+
+    None where the server does not have it.
+    """
+    with database.read() as connection:
+        row = connection.execute(
+            "SELECT default_version, installed_version FROM pg_available_extensions WHERE name = ?", (name,)
+        ).fetchone()
+    return row and tuple(row)

@@ -2,15 +2,14 @@
 
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.fulltext.lexicon import build
-from ragmem.storage.home import postgres_schema
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.database import Connection, Database
-from ragmem.storage.sql.migrations import Announce, Migration, Schema, settle, silent, statements_of
+from ragmem.storage.sql.migrations import Migration, Schema, statements_of
 
 APPLICATION_ID = 0x7261676D
 """Marks the file as ours in its header, for `file` and for whoever finds it: "ragm" in ASCII."""
 
-_TABLES = """
+TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE memories (
@@ -96,7 +95,7 @@ CREATE TABLE log (
 """
 
 # What the models did. Everything here but `usage` can be made again.
-_MODELS = """
+MODELS = """
 -- Requests to providers by day (UTC, 2026-11-22); cost in the currency of the configured prices.
 CREATE TABLE IF NOT EXISTS usage (
   day TEXT NOT NULL,
@@ -163,7 +162,7 @@ CREATE INDEX edited_files_by_memory ON edited_files (memory);
 """
 
 # Code as a graph. All of it can be made again from the files on disk.
-_CODE = """
+CODE = """
 CREATE TABLE IF NOT EXISTS code_roots (
   n INTEGER PRIMARY KEY,
   project TEXT NOT NULL UNIQUE,
@@ -235,7 +234,7 @@ CREATE INDEX IF NOT EXISTS code_renames_by_new ON code_renames (root, new);
 """
 
 # Which names mean one thing. What people set apart is kept; the rest can be learnt again.
-_NAMES = """
+NAMES = """
 -- A name in a project, and the name of its node. late: memories up to this one are in the store under it.
 CREATE TABLE IF NOT EXISTS entity_names (
   n INTEGER PRIMARY KEY,
@@ -287,7 +286,7 @@ CREATE TABLE IF NOT EXISTS entity_apart (
 
 # What the lifecycle knows. By id where it outlasts a memory's time in the archive, by number where it can be
 # made again.
-_LIFECYCLE = """
+LIFECYCLE = """
 ALTER TABLE trash RENAME TO archive;
 ALTER TABLE archive RENAME COLUMN trashed_at TO archived_at;
 -- Why it is there in words, and the id of the memory that took its place, if one did.
@@ -385,7 +384,7 @@ CREATE TABLE IF NOT EXISTS sessions (
 """
 
 # What sessions of assistants leave, and what they are given.
-_CONTINUITY = """
+CONTINUITY = """
 -- How far each transcript was read.
 CREATE TABLE IF NOT EXISTS transcripts (
   path TEXT PRIMARY KEY,
@@ -441,7 +440,7 @@ CREATE INDEX IF NOT EXISTS violations_untold ON violations (session) WHERE told_
 """
 
 # By what a project is known: its first commits, the remotes and folders that were seen, its former ids.
-_PROJECTS = """
+PROJECTS = """
 ALTER TABLE projects ADD COLUMN named INTEGER NOT NULL DEFAULT 0;  -- 1: a person gave it
 -- What was seen at a path: its first commit, its remote, and a stamp that tells when to look again.
 ALTER TABLE project_paths ADD COLUMN root_commit TEXT NOT NULL DEFAULT '';
@@ -497,7 +496,7 @@ _OF_OTHER_COMPONENTS = ("sqlite_", "store_", "storage_", "fake_", "migrations")
 """Beginnings of the names of tables that may be there before the catalog's."""
 
 
-def _stamped(database: Database, connection: Connection) -> int:
+def _read_version(database: Database, connection: Connection) -> int:
     """Return the file's version; raises StoreDamagedError when it is another program's."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -515,7 +514,7 @@ def _stamped(database: Database, connection: Connection) -> int:
     return int(version)
 
 
-def _stamp(connection: Connection, version: int) -> None:
+def _write_version(connection: Connection, version: int) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {version}")
 
@@ -523,24 +522,18 @@ def _stamp(connection: Connection, version: int) -> None:
 CATALOG = Schema(
     "catalog",
     (
-        Migration(1, "tables", statements_of(_TABLES)),
+        Migration(1, "tables", statements_of(TABLES)),
         Migration(2, "mark the file", (f"PRAGMA application_id = {APPLICATION_ID}",), reads_without=True),
-        Migration(3, "models", statements_of(_MODELS), reads_without=True),
+        Migration(3, "models", statements_of(MODELS), reads_without=True),
         Migration(4, "lexicon", statements_of(_LEXICON), build),
         Migration(5, "edits", statements_of(_EDITS), edits.build),
-        Migration(6, "code", statements_of(_CODE), reads_without=True),
-        Migration(7, "names", statements_of(_NAMES), reads_without=True),
-        Migration(8, "lifecycle", statements_of(_LIFECYCLE)),
-        Migration(9, "continuity", statements_of(_CONTINUITY), reads_without=True),
-        Migration(10, "projects", statements_of(_PROJECTS)),
+        Migration(6, "code", statements_of(CODE), reads_without=True),
+        Migration(7, "names", statements_of(NAMES), reads_without=True),
+        Migration(8, "lifecycle", statements_of(LIFECYCLE)),
+        Migration(9, "continuity", statements_of(CONTINUITY), reads_without=True),
+        Migration(10, "projects", statements_of(PROJECTS)),
     ),
-    stamped=_stamped,
-    stamp=_stamp,
+    stamped=_read_version,
+    stamp=_write_version,
 )
 """The catalog in SQLite; PRAGMA user_version is its version."""
-
-
-def prepare(database: Database, announce: Announce = silent) -> None:
-    """Create the tables in a new database, bring an older one up to date; see `settle` for what it raises."""
-    schema = postgres_schema.CATALOG if database.dialect == "postgres" else CATALOG
-    settle(database, schema, announce=announce)

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 
 from ragmem.domain.model import Memory
-from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import MEMORY_COLUMNS, from_stamp, memory_from, memory_values, to_stamp
 
@@ -45,7 +44,7 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class ArchiveEntry:
     """A memory in the archive: the run and the rule that brought it there, when, and why."""
 
     run: str
@@ -83,77 +82,64 @@ class Archive:
 
     def count(self) -> int:
         """Return how many memories lie in the archive."""
-        with self._database.read() as connection:
-            (count,) = connection.execute("SELECT count(*) FROM archive").fetchone()
+        (count,) = self._database.select_row("SELECT count(*) FROM archive")
         return int(count)
 
     def runs(self) -> list[ArchiveRun]:
         """Return the runs that took something out which is still here, latest first."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT run, max(archived_at), count(*) FROM archive GROUP BY run ORDER BY 2 DESC, 1 DESC"
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT run, max(archived_at), count(*) FROM archive GROUP BY run ORDER BY 2 DESC, 1 DESC"
+        )
         return [ArchiveRun(run, from_stamp(at), count) for run, at, count in rows]
 
     def memories(self, run: str) -> list[Memory]:
         """Return the memories that a run took out."""
         return [item.memory for item in self.of(run)]
 
-    def of(self, run: str) -> list[Archived]:
+    def of(self, run: str) -> list[ArchiveEntry]:
         """Return what a run took out, in the order of the ids."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT {COLUMNS} FROM archive WHERE run = ? ORDER BY id", (run,)
-            ).fetchall()
-        return [archived_from(row) for row in rows]
+        rows = self._database.select(f"SELECT {COLUMNS} FROM archive WHERE run = ? ORDER BY id", (run,))
+        return [archive_entry_from(row) for row in rows]
 
-    def each(self) -> Iterator[Archived]:
+    def each(self) -> Iterator[ArchiveEntry]:
         """Yield all in the order of run and id, a page at a time."""
         last = ("", "")
         while True:
-            with self._database.read() as connection:
-                rows = connection.execute(
-                    f"SELECT {COLUMNS} FROM archive WHERE (run, id) > (?, ?) ORDER BY run, id LIMIT {PAGE}",
-                    last,
-                ).fetchall()
+            rows = self._database.select(
+                f"SELECT {COLUMNS} FROM archive WHERE (run, id) > (?, ?) ORDER BY run, id LIMIT {PAGE}",
+                last,
+            )
             if not rows:
                 return
-            yield from map(archived_from, rows)
+            yield from map(archive_entry_from, rows)
             last = (rows[-1][0], rows[-1][1])
 
-    def latest(self, ids: Iterable[str]) -> dict[str, Archived]:
+    def latest(self, ids: Iterable[str]) -> dict[str, ArchiveEntry]:
         """Return what was archived last under each of these ids, as far as anything was."""
-        found: dict[str, Archived] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                for row in connection.execute(
-                    f"SELECT {COLUMNS} FROM archive WHERE id IN ({marks(batch)}) ORDER BY archived_at, run",
-                    batch,
-                ):
-                    found[row[1]] = archived_from(row)
+        found: dict[str, ArchiveEntry] = {}
+        for row in self._database.select_in(
+            f"SELECT {COLUMNS} FROM archive WHERE id IN ({{}}) ORDER BY archived_at, run", ids
+        ):
+            found[row[1]] = archive_entry_from(row)
         return found
 
     def runs_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
         """Return run -> which of these ids it took out, as far as they lie here."""
         found: dict[str, list[str]] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                for run, identifier in connection.execute(
-                    f"SELECT run, id FROM archive WHERE id IN ({marks(batch)}) ORDER BY run, id", batch
-                ):
-                    found.setdefault(run, []).append(identifier)
+        for run, identifier in self._database.select_in(
+            "SELECT run, id FROM archive WHERE id IN ({}) ORDER BY run, id", ids
+        ):
+            found.setdefault(run, []).append(identifier)
         return found
 
     def ids(self) -> set[str]:
         """Return the ids of all that lies here."""
-        with self._database.read() as connection:
-            return {identifier for (identifier,) in connection.execute("SELECT DISTINCT id FROM archive")}
+        return {identifier for (identifier,) in self._database.select("SELECT DISTINCT id FROM archive")}
 
     def successors(self, rule: str) -> set[str]:
         """Return the ids of what took the place of something that went by this rule."""
-        with self._database.read() as connection:
-            rows = connection.execute("SELECT DISTINCT successor FROM archive WHERE rule = ?", (rule,))
-            return {identifier for (identifier,) in rows if identifier}
+        rows = self._database.select("SELECT DISTINCT successor FROM archive WHERE rule = ?", (rule,))
+        return {identifier for (identifier,) in rows if identifier}
 
     def hashes(self, *, before: datetime | None = None, since: datetime | None = None) -> set[str]:
         """Return the content hashes of what was taken out in a time."""
@@ -168,21 +154,19 @@ class Archive:
 
     def sources(self) -> set[str]:
         """Return the sources of all that lies here."""
-        with self._database.read() as connection:
-            return {
-                orjson.loads(text)["source"] for (text,) in connection.execute("SELECT memory FROM archive")
-            }
+        return {
+            orjson.loads(text)["source"] for (text,) in self._database.select("SELECT memory FROM archive")
+        }
 
     def beginning(self, prefix: str) -> list[str]:
         """Return two at most of the ids in the archive that start so."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT id FROM archive WHERE id >= ? AND id < ? ORDER BY id LIMIT 2",
-                (prefix, prefix + "\x7f"),
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT DISTINCT id FROM archive WHERE id >= ? AND id < ? ORDER BY id LIMIT 2",
+            (prefix, prefix + "\x7f"),
+        )
         return [identifier for (identifier,) in rows]
 
-    def write(self, items: Sequence[Archived]) -> int:
+    def write(self, items: Sequence[ArchiveEntry]) -> int:
         """Add what another catalog's archive holds; what lies here already stays. Return how many came."""
         with self._database.write() as connection:
             before = self.count()
@@ -222,10 +206,9 @@ class Archive:
 
     def expired(self, *, now: datetime, keep: timedelta) -> int:
         """Return how many memories lie in the archive for longer than `keep`."""
-        with self._database.read() as connection:
-            (count,) = connection.execute(
-                "SELECT count(*) FROM archive WHERE archived_at < ?", (to_stamp(now - keep),)
-            ).fetchone()
+        (count,) = self._database.select_row(
+            "SELECT count(*) FROM archive WHERE archived_at < ?", (to_stamp(now - keep),)
+        )
         return int(count)
 
     def purge(self, *, now: datetime, keep: timedelta) -> dict[str, int]:
@@ -243,12 +226,12 @@ def _text(memory: Memory) -> str:
     return orjson.dumps(dict(zip(MEMORY_COLUMNS, memory_values(memory), strict=True))).decode()
 
 
-def archived_from(row: Sequence[Any]) -> Archived:
+def archive_entry_from(row: Sequence[Any]) -> ArchiveEntry:
     """Return what a row in the order of COLUMNS holds."""
     run, _, rule, reason, successor, at, text = row
     value = orjson.loads(text)
     memory = memory_from(tuple(value[column] for column in MEMORY_COLUMNS))
-    return Archived(run, rule, from_stamp(at), memory, reason, successor)
+    return ArchiveEntry(run, rule, from_stamp(at), memory, reason, successor)
 
 
 def _not_before(connection: Connection, run: str, stamp: int) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragmem.storage.lifecycle.archive import COLUMNS, Archived, archived_from
+from ragmem.storage.lifecycle.archive import COLUMNS, ArchiveEntry, archive_entry_from
 from ragmem.storage.sql.database import Database
 
 
@@ -11,7 +11,7 @@ from ragmem.storage.sql.database import Database
 class ArchivePage:
     """A page, how many there are on all pages, and the place behind this one; None on the last."""
 
-    items: Sequence[Archived]
+    items: Sequence[ArchiveEntry]
     total: int
     rest: tuple[int, str, str] | None
 
@@ -47,7 +47,7 @@ def archived_page(
         ).fetchall()
     last = rows[limit - 1] if len(rows) > limit else None
     return ArchivePage(
-        [archived_from(row) for row in rows[:limit]],
+        [archive_entry_from(row) for row in rows[:limit]],
         int(total),
         None if last is None else (int(last[5]), str(last[0]), str(last[1])),
     )

@@ -11,8 +11,9 @@ from ragmem.domain.lifecycle.connections import RARE, Scale
 from ragmem.domain.model import UNASSIGNED, State
 from ragmem.domain.model.lifecycle import Connection
 from ragmem.storage.sql import database as databases
+from ragmem.storage.sql import meta
 from ragmem.storage.sql.batches import PARAMETERS, batches, marks
-from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.database import delete_in, select_in
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 _SCALE = "connections/"
@@ -137,8 +138,7 @@ class Connections:
 
     def count(self) -> int:
         """Return how many connections there are."""
-        with self._database.read() as connection:
-            (count,) = connection.execute("SELECT count(*) FROM connections").fetchone()
+        (count,) = self._database.select_row("SELECT count(*) FROM connections")
         return int(count)
 
     def drop(self, ids: Iterable[str] | None = None) -> None:
@@ -148,28 +148,18 @@ class Connections:
                 for table in ("connections", "compared"):
                     connection.execute(f"DELETE FROM {table}")
                 return
-            for part in batches(ids):
-                numbers = [
-                    number
-                    for (number,) in connection.execute(
-                        f"SELECT n FROM memories WHERE id IN ({marks(part)})", part
-                    )
-                ]
-                where = f"({marks(numbers)})"
-                for column in ("low", "high"):
-                    connection.execute(f"DELETE FROM connections WHERE {column} IN {where}", numbers)
-                connection.execute(f"DELETE FROM compared WHERE memory IN {where}", numbers)
+            numbers = [n for (n,) in select_in(connection, "SELECT n FROM memories WHERE id IN ({})", ids)]
+            for table, column in (("connections", "low"), ("connections", "high"), ("compared", "memory")):
+                delete_in(connection, table, column, numbers)
 
     def sizes(self) -> dict[str, int]:
         """Return how many memories each project has that have vectors."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute(
-                    "SELECT project, count(*) FROM memories WHERE state = ?"
-                    " GROUP BY project ORDER BY project",
-                    (State.INDEXED.value,),
-                ).fetchall()
+        return dict(
+            self._database.select(
+                "SELECT project, count(*) FROM memories WHERE state = ? GROUP BY project ORDER BY project",
+                (State.INDEXED.value,),
             )
+        )
 
     def sample(self, project: str, most: int) -> list[str]:
         """Return ids of a project's memories that have vectors, always the same: ids are hashes."""
@@ -180,20 +170,18 @@ class Connections:
         return [number for _, number in self._sample(project, most)]
 
     def _sample(self, project: str, most: int) -> list[tuple[str, int]]:
-        with self._database.read() as connection:
-            return connection.execute(
-                f"SELECT m.id, m.n FROM memories m WHERE {_OF_PROJECT} ORDER BY m.id LIMIT ?",
-                (project, State.INDEXED.value, most),
-            ).fetchall()
+        return self._database.select(
+            f"SELECT m.id, m.n FROM memories m WHERE {_OF_PROJECT} ORDER BY m.id LIMIT ?",
+            (project, State.INDEXED.value, most),
+        )
 
     def texts(self, numbers: Iterable[int]) -> Iterator[Text]:
         """Yield what those memories say that are there, some hundred at a time, these by their numbers."""
         for part in batches(numbers):
-            with self._database.read() as connection:
-                rows = connection.execute(
-                    f"SELECT n, title, text, summary FROM memories WHERE n IN ({marks(part)}) ORDER BY n",
-                    part,
-                ).fetchall()
+            rows = self._database.select(
+                f"SELECT n, title, text, summary FROM memories WHERE n IN ({marks(part)}) ORDER BY n",
+                part,
+            )
             yield from rows
 
     def waiting(self, model: str) -> dict[str, int]:
@@ -201,15 +189,14 @@ class Connections:
 
         What is assigned to no project is never compared: it may be of many.
         """
-        with self._database.read() as connection:
-            return dict(
-                connection.execute(
-                    "SELECT m.project, count(*) FROM memories m LEFT JOIN compared c ON c.memory = m.n"
-                    " WHERE m.state = ? AND (c.memory IS NULL OR c.content_hash <> m.content_hash"
-                    " OR c.model <> ?) AND m.project <> ? GROUP BY m.project ORDER BY m.project",
-                    (State.INDEXED.value, model, UNASSIGNED),
-                ).fetchall()
+        return dict(
+            self._database.select(
+                "SELECT m.project, count(*) FROM memories m LEFT JOIN compared c ON c.memory = m.n"
+                " WHERE m.state = ? AND (c.memory IS NULL OR c.content_hash <> m.content_hash"
+                " OR c.model <> ?) AND m.project <> ? GROUP BY m.project ORDER BY m.project",
+                (State.INDEXED.value, model, UNASSIGNED),
             )
+        )
 
     def members(self, project: str, model: str, *, ids: Iterable[str] | None = None) -> list[Member]:
         """Return the memories of a project that have vectors, as they came in, or those of them."""
@@ -230,15 +217,14 @@ class Connections:
         return self._members(project, model, where, [model])
 
     def _members(self, project: str, model: str, where: str, parameters: Sequence[str] = ()) -> list[Member]:
-        with self._database.read() as connection:
-            return [
-                Member(number, key, spec, digest, known == digest and compared_by == model, known is not None)
-                for number, key, spec, digest, known, compared_by in connection.execute(
-                    "SELECT m.n, m.id, m.spec, m.content_hash, c.content_hash, c.model FROM memories m"
-                    f" LEFT JOIN compared c ON c.memory = m.n WHERE {where} ORDER BY m.n",
-                    (project, State.INDEXED.value, *parameters),
-                )
-            ]
+        return [
+            Member(number, key, spec, digest, known == digest and compared_by == model, known is not None)
+            for number, key, spec, digest, known, compared_by in self._database.select(
+                "SELECT m.n, m.id, m.spec, m.content_hash, c.content_hash, c.model FROM memories m"
+                f" LEFT JOIN compared c ON c.memory = m.n WHERE {where} ORDER BY m.n",
+                (project, State.INDEXED.value, *parameters),
+            )
+        ]
 
     def names(self, project: str, numbers: Iterable[int] | None = None) -> dict[int, frozenset[str]]:
         """Return memory -> the entities that it names, of all of a project's memories or some."""
@@ -260,16 +246,13 @@ class Connections:
         """Return the memories that mention a rare name that one of these mentions, these included."""
         found: dict[str, None] = {}
         with self._database.read() as connection:
-            names = [
-                name
-                for part in batches(ids)
-                for (name,) in connection.execute(
-                    "SELECT DISTINCT e.canonical FROM memories m JOIN entity_mentions x ON x.memory = m.n"
-                    f" JOIN entity_names e ON e.n = x.name WHERE m.id IN ({marks(part)})",
-                    part,
-                )
-            ]
-            for name in dict.fromkeys(names):
+            names = select_in(
+                connection,
+                "SELECT DISTINCT e.canonical FROM memories m JOIN entity_mentions x ON x.memory = m.n"
+                " JOIN entity_names e ON e.n = x.name WHERE m.id IN ({})",
+                ids,
+            )
+            for (name,) in dict.fromkeys(names):
                 # One more than is rare, so that a hub costs no more than that.
                 rows = connection.execute(
                     "SELECT DISTINCT m.id FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
@@ -289,12 +272,11 @@ class Connections:
         with self._database.read() as connection:
             for part in batches(numbers):
                 for column in ("low", "high"):
-                    for row in connection.execute(
+                    sql = (
                         "SELECT low, high, cosine, shared, strength FROM connections"
-                        f" WHERE {column} IN ({marks(part)})",
-                        part,
-                    ):
-                        found[row[0], row[1]] = Edge(*row)
+                        f" WHERE {column} IN ({{}})"
+                    )
+                    found |= {(row[0], row[1]): Edge(*row) for row in select_in(connection, sql, part)}
         return list(found.values())
 
     def write(
@@ -360,12 +342,8 @@ class Connections:
         known = {key: orjson.loads(text) for key, text in standing.items()}
         ends = {*known, *(link[0] for one in known.values() for link in one["links"])}
         with self._database.write() as connection:
-            there: dict[str, tuple[int, str]] = {}
-            for batch in batches(ends):
-                for key, number, project in connection.execute(
-                    f"SELECT id, n, project FROM memories WHERE id IN ({marks(batch)})", batch
-                ):
-                    there[key] = (number, project)
+            rows = select_in(connection, "SELECT id, n, project FROM memories WHERE id IN ({})", ends)
+            there: dict[str, tuple[int, str]] = {key: (number, project) for key, number, project in rows}
             for key, one in known.items():
                 if key not in there:
                     continue
@@ -382,20 +360,14 @@ class Connections:
 
     def scale(self, model: str) -> KeptScale | None:
         """Return the scale of a model's cosines, None where none was measured."""
-        if not self._database.exists():
-            return None
-        with self._database.read() as connection:
-            if not table_exists(self._database, connection, "meta"):
-                return None
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_SCALE + model,)).fetchone()
-        return _scale_in(row[0]) if row else None
+        text = meta.read(self._database, _SCALE + model)
+        return None if text is None else _scale_in(text)
 
     def keep_scale(self, model: str, scale: Scale, *, now: datetime, anew: bool) -> None:
         """Keep a scale; `anew`: nothing counts as compared any longer, for it was judged by another."""
         content = orjson.dumps({**asdict(scale), "measured_at": to_stamp(now)}).decode()
         with self._database.write() as connection:
-            connection.execute("DELETE FROM meta WHERE key = ?", (_SCALE + model,))
-            connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (_SCALE + model, content))
+            meta.put(connection, _SCALE + model, content)
             if anew:
                 connection.execute("UPDATE compared SET model = '' WHERE model = ?", (model,))
 

@@ -7,8 +7,8 @@ that nothing of a purged text is kept. One row for each lies in the catalog's ta
 from collections.abc import Iterable
 
 from ragmem.domain.model import UNASSIGNED, USER, Memory, Scope, digest, memory_id
-from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection
+from ragmem.storage.sql import meta
+from ragmem.storage.sql.database import Connection, select_in
 
 _KEY = "forgotten/"
 _PURGE = "purge_unfinished"
@@ -36,7 +36,7 @@ def remember_forgotten(connection: Connection, memories: Iterable[Memory], run: 
     )
 
 
-def are_forgotten(connection: Connection, memories: Iterable[Memory]) -> set[str]:
+def find_forgotten(connection: Connection, memories: Iterable[Memory]) -> set[str]:
     """Return the ids of those whose text was forgotten in their project."""
     keys: dict[str, list[str]] = {}
     for memory in memories:
@@ -45,9 +45,8 @@ def are_forgotten(connection: Connection, memories: Iterable[Memory]) -> set[str
     found: set[str] = set()
     if not keys or not _any(connection):
         return found
-    for batch in batches(keys):
-        for (key,) in connection.execute(f"SELECT key FROM meta WHERE key IN ({marks(batch)})", batch):
-            found.update(keys[key])
+    for (key,) in select_in(connection, "SELECT key FROM meta WHERE key IN ({})", keys):
+        found.update(keys[key])
     return found
 
 
@@ -87,15 +86,14 @@ def _any(connection: Connection) -> bool:
 
 def mark_purge(connection: Connection) -> None:
     """Keep that rows were deleted whose bytes may still lie in the files."""
-    connection.execute("DELETE FROM meta WHERE key = ?", (_PURGE,))
-    connection.execute("INSERT INTO meta (key, value) VALUES (?, '')", (_PURGE,))
+    meta.put(connection, _PURGE, "")
 
 
 def purge_is_unfinished(connection: Connection) -> bool:
     """Tell whether a purge was ended between the deletion of rows and that of their bytes."""
-    return connection.execute("SELECT 1 FROM meta WHERE key = ?", (_PURGE,)).fetchone() is not None
+    return meta.get(connection, _PURGE) is not None
 
 
 def end_purge(connection: Connection) -> None:
     """Keep that nothing of what was purged lies in the files any more."""
-    connection.execute("DELETE FROM meta WHERE key = ?", (_PURGE,))
+    meta.delete(connection, _PURGE)

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import orjson
 
-from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.database import Database, delete_in
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 What = Literal["life", "superseded", "made", "connected"]
@@ -84,17 +83,15 @@ class GcRuns:
 
     def of(self, run: str) -> GcRun | None:
         """Return one run; None where nothing is known of it."""
-        with self._database.read() as connection:
-            row = connection.execute(f"SELECT {_COLUMNS} FROM gc_runs WHERE run = ?", (run,)).fetchone()
+        row = self._database.select_row(f"SELECT {_COLUMNS} FROM gc_runs WHERE run = ?", (run,))
         return None if row is None else _run(row)
 
     def latest(self, limit: int | None = None) -> list[GcRun]:
         """Return the runs, latest first."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT {_COLUMNS} FROM gc_runs ORDER BY started_at DESC, run DESC"
-                + ("" if limit is None else f" LIMIT {limit}")
-            ).fetchall()
+        rows = self._database.select(
+            f"SELECT {_COLUMNS} FROM gc_runs ORDER BY started_at DESC, run DESC"
+            + ("" if limit is None else f" LIMIT {limit}")
+        )
         return [_run(row) for row in rows]
 
     def note(self, run: str, what: What, changes: Iterable[GcChange]) -> None:
@@ -108,10 +105,9 @@ class GcRuns:
 
     def changes(self, run: str, what: What) -> list[GcChange]:
         """Return what a run changed, by id."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT id, before, after FROM gc_changes WHERE run = ? AND what = ? ORDER BY id", (run, what)
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT id, before, after FROM gc_changes WHERE run = ? AND what = ? ORDER BY id", (run, what)
+        )
         return [GcChange(*row) for row in rows]
 
     def forget_changes(self, run: str) -> None:
@@ -123,52 +119,44 @@ class GcRuns:
         """Forget what runs changed of memories that are gone for good, and from what those were merged."""
         wanted = list(ids)
         with self._database.write() as connection:
-            for batch in batches(wanted):
-                connection.execute(f"DELETE FROM gc_changes WHERE id IN ({marks(batch)})", batch)
+            delete_in(connection, "gc_changes", "id", wanted)
         self.unlink(wanted)
 
     def merged(self, run: str) -> dict[str, list[str]]:
         """Return the merged memories that a run made, each with the ids of its originals."""
         found: dict[str, list[str]] = {}
-        with self._database.read() as connection:
-            for merged, original in connection.execute(
-                "SELECT merged, original FROM merged_from WHERE run = ? ORDER BY merged, original", (run,)
-            ):
-                found.setdefault(merged, []).append(original)
+        for merged, original in self._database.select(
+            "SELECT merged, original FROM merged_from WHERE run = ? ORDER BY merged, original", (run,)
+        ):
+            found.setdefault(merged, []).append(original)
         return found
 
     def originals(self, merged: Iterable[str]) -> dict[str, list[str]]:
         """Return merged memory -> the ids of its originals, of those that are merged ones."""
         found: dict[str, list[str]] = {}
-        with self._database.read() as connection:
-            for batch in batches(merged):
-                for identifier, original in connection.execute(
-                    f"SELECT merged, original FROM merged_from WHERE merged IN ({marks(batch)})"
-                    " ORDER BY merged, original",
-                    batch,
-                ):
-                    found.setdefault(identifier, []).append(original)
+        for identifier, original in self._database.select_in(
+            "SELECT merged, original FROM merged_from WHERE merged IN ({}) ORDER BY merged, original", merged
+        ):
+            found.setdefault(identifier, []).append(original)
         return found
 
     def mergers(self) -> list[str]:
         """Return the ids of all that were ever merged from others."""
-        with self._database.read() as connection:
-            rows = connection.execute("SELECT DISTINCT merged FROM merged_from ORDER BY merged")
-            return [identifier for (identifier,) in rows]
+        rows = self._database.select("SELECT DISTINCT merged FROM merged_from ORDER BY merged")
+        return [identifier for (identifier,) in rows]
 
     def unfinished(self) -> dict[str, str]:
         """Return merged memory -> one of its originals, where a run was killed before any original went."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute(
-                    "SELECT f.merged, min(f.original) FROM merged_from f JOIN gc_runs r ON r.run = f.run"
-                    " JOIN memories k ON k.id = f.merged WHERE r.ended_at IS NULL AND r.undone_at IS NULL"
-                    " AND NOT EXISTS (SELECT 1 FROM merged_from o LEFT JOIN memories m ON m.id = o.original"
-                    " LEFT JOIN supersessions s ON s.older = o.original AND s.newer = o.merged"
-                    " WHERE o.merged = f.merged AND (m.id IS NULL OR s.older IS NOT NULL))"
-                    " GROUP BY f.merged"
-                ).fetchall()
+        return dict(
+            self._database.select(
+                "SELECT f.merged, min(f.original) FROM merged_from f JOIN gc_runs r ON r.run = f.run"
+                " JOIN memories k ON k.id = f.merged WHERE r.ended_at IS NULL AND r.undone_at IS NULL"
+                " AND NOT EXISTS (SELECT 1 FROM merged_from o LEFT JOIN memories m ON m.id = o.original"
+                " LEFT JOIN supersessions s ON s.older = o.original AND s.newer = o.merged"
+                " WHERE o.merged = f.merged AND (m.id IS NULL OR s.older IS NOT NULL))"
+                " GROUP BY f.merged"
             )
+        )
 
     def link(self, run: str, merged: Mapping[str, Sequence[str]]) -> None:
         """Write down from which originals merged memories are made; the latest run that says so counts."""

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import orjson
 
+from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
@@ -40,8 +40,10 @@ def signature(database: Database) -> str:
 
 def mark_of(database: Database) -> Mark | None:
     """Return the last mark; None where there is none that this release can read."""
-    content = _kept(database, KEY)
+    with database.read() as connection:
+        text = meta.get(connection, KEY)
     try:
+        content = orjson.loads(text or "null")
         return Mark(
             from_stamp(int(content["at"])), str(content["signature"]), str(content.get("refused", ""))
         )
@@ -51,21 +53,6 @@ def mark_of(database: Database) -> Mark | None:
 
 def keep_mark(database: Database, mark: Mark) -> None:
     """Keep a mark in place of the last one."""
-    _keep(database, KEY, {"at": to_stamp(mark.at), "signature": mark.signature, "refused": mark.refused})
-
-
-def _kept(database: Database, key: str) -> Any:
-    with database.read() as connection:
-        row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-    try:
-        return orjson.loads(row[0]) if row else None
-    except orjson.JSONDecodeError:
-        return None
-
-
-def _keep(database: Database, key: str, content: dict[str, int | str]) -> None:
+    content = {"at": to_stamp(mark.at), "signature": mark.signature, "refused": mark.refused}
     with database.write() as connection:
-        connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-        connection.execute(
-            "INSERT INTO meta (key, value) VALUES (?, ?)", (key, orjson.dumps(content).decode())
-        )
+        meta.put(connection, KEY, orjson.dumps(content).decode())

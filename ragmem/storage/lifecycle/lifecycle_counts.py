@@ -31,21 +31,19 @@ class MergedCount:
 def archived_counts(database: Database, projects: Sequence[str] | None) -> list[ArchivedCount]:
     """Return how many of these projects' memories (None: of all) each rule archived, most first."""
     where = "" if projects is None else f" WHERE {_PROJECT[database.dialect]} IN ({marks(projects)})"
-    with database.read() as connection:
-        rows = connection.execute(
-            f"SELECT rule, count(*) FROM archive{where} GROUP BY rule ORDER BY 2 DESC, 1",
-            list(projects or ()),
-        ).fetchall()
+    rows = database.select(
+        f"SELECT rule, count(*) FROM archive{where} GROUP BY rule ORDER BY 2 DESC, 1",
+        list(projects or ()),
+    )
     return [ArchivedCount(rule, int(count)) for rule, count in rows]
 
 
 def merged_counts(database: Database, projects: Sequence[str] | None, *, limit: int) -> list[MergedCount]:
     """Return the merged memories of these projects (None: of all) that were made of most others."""
     where = "" if projects is None else f" WHERE m.project IN ({marks(projects)})"
-    with database.read() as connection:
-        rows = connection.execute(
-            "SELECT m.id, m.title, m.project, count(*) FROM merged_from g JOIN memories m ON m.id = g.merged"
-            f"{where} GROUP BY m.id, m.title, m.project ORDER BY 4 DESC, m.id LIMIT ?",
-            [*(projects or ()), limit],
-        ).fetchall()
+    rows = database.select(
+        "SELECT m.id, m.title, m.project, count(*) FROM merged_from g JOIN memories m ON m.id = g.merged"
+        f"{where} GROUP BY m.id, m.title, m.project ORDER BY 4 DESC, m.id LIMIT ?",
+        [*(projects or ()), limit],
+    )
     return [MergedCount(identifier, title, project, int(count)) for identifier, title, project, count in rows]

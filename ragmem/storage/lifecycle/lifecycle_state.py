@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ragmem.domain.model.lifecycle import Decision, Entry, Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.database import Connection, Database, delete_in
 from ragmem.storage.sql.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp
 
 _COLUMNS = ("id", "life", "pinned", "reprieves", "checked_age", "feedback", "reason", "changed_at")
@@ -38,7 +38,7 @@ _COUNTED = {
 }
 """As `counted_as` has it."""
 
-_LIVES = {life.value: life for life in Life}
+_LIVES = {life.value: life for life in LifecycleState}
 """What stands in the column; nothing and what a newer ragmem may have written are none of them."""
 
 
@@ -47,7 +47,7 @@ class LifeRow:
     """What is kept of one memory's life. `life` None: as its source has it."""
 
     id: str
-    life: Life | None = None
+    life: LifecycleState | None = None
     pinned: bool = False
     reprieves: int = 0
     checked_age: int = 0
@@ -74,15 +74,13 @@ class Lives:
         """Return all memories of these projects (None: of all) as the rules see them, as they came in."""
         statement = _ENTRY.format(recalled="")
         where = "" if projects is None else f" WHERE m.project IN ({marks(projects)})"
-        with self._database.read() as connection:
-            rows = connection.execute(f"{statement}{where} ORDER BY m.n", list(projects or ()))
-            return [_entry(row, policy) for row in rows]
+        rows = self._database.select(f"{statement}{where} ORDER BY m.n", list(projects or ()))
+        return [_entry(row, policy) for row in rows]
 
     def entry(self, identifier: str, *, policy: LifecyclePolicy) -> Entry | None:
         """Return one memory as the rules see it; None where there is no memory with this full id."""
         statement = _ENTRY.format(recalled=" WHERE id = ?1")
-        with self._database.read() as connection:
-            row = connection.execute(f"{statement} WHERE m.id = ?1", (identifier,)).fetchone()
+        row = self._database.select_row(f"{statement} WHERE m.id = ?1", (identifier,))
         return None if row is None else _entry(row, policy)
 
     def some(self, ids: Iterable[str], *, policy: LifecyclePolicy) -> dict[str, Entry]:
@@ -114,9 +112,8 @@ class Lives:
 
     def rated(self, at_most: int) -> list[str]:
         """Return the ids of those whose feedback is so bad, or worse."""
-        with self._database.read() as connection:
-            rows = connection.execute("SELECT id FROM lives WHERE feedback <= ? ORDER BY id", (at_most,))
-            return [identifier for (identifier,) in rows]
+        rows = self._database.select("SELECT id FROM lives WHERE feedback <= ? ORDER BY id", (at_most,))
+        return [identifier for (identifier,) in rows]
 
     def put(self, rows: Iterable[LifeRow], *, now: datetime) -> None:
         """Keep rows in place of what was kept of their ids; the memories need not be there."""
@@ -127,9 +124,9 @@ class Lives:
     def forget(self, ids: Iterable[str]) -> None:
         """Forget the lives of memories that are gone for good, and in which sessions they were recalled."""
         with self._database.write() as connection:
-            for batch in batches(ids):
-                for table in ("lives", "recalled_in"):
-                    connection.execute(f"DELETE FROM {table} WHERE id IN ({marks(batch)})", batch)
+            gone = list(ids)
+            for table in ("lives", "recalled_in"):
+                delete_in(connection, table, "id", gone)
 
     def change(self, decisions: Iterable[Decision], *, now: datetime) -> None:
         """Keep what was decided of lives: a reprieve is counted with its age, a new life takes its place.
@@ -198,17 +195,11 @@ class Lives:
     def recalls(self, ids: Iterable[str] | None = None) -> list[Recall]:
         """Return the recalls of these memories (None: of all), by id and session."""
         statement = "SELECT id, session, recalled_at FROM recalled_in"
-        with self._database.read() as connection:
-            if ids is None:
-                found = connection.execute(f"{statement} ORDER BY id, session").fetchall()
-            else:
-                found = [
-                    row
-                    for batch in batches(sorted(set(ids)))
-                    for row in connection.execute(
-                        f"{statement} WHERE id IN ({marks(batch)}) ORDER BY id, session", batch
-                    )
-                ]
+        if ids is None:
+            found = self._database.select(f"{statement} ORDER BY id, session")
+        else:
+            of_these = f"{statement} WHERE id IN ({{}}) ORDER BY id, session"
+            found = self._database.select_in(of_these, sorted(set(ids)))
         return [Recall(identifier, session, from_stamp(at)) for identifier, session, at in found]
 
     def unrecall(self, identifier: str, session: str) -> None:
@@ -228,13 +219,12 @@ class Lives:
         The exchanges of a session count as one, and for each other as none.
         """
         counted, own = (_COUNTED[self._database.dialect].format(one) for one in "om")
-        with self._database.read() as connection:
-            (count,) = connection.execute(
-                f"SELECT count(DISTINCT {counted}) FROM memories m JOIN memories o ON o.project = m.project"
-                " AND (o.event_at > m.event_at OR (o.event_at = m.event_at AND o.n > m.n))"
-                f" WHERE m.id = ? AND {counted} <> {own}",
-                (identifier,),
-            ).fetchone()
+        (count,) = self._database.select_row(
+            f"SELECT count(DISTINCT {counted}) FROM memories m JOIN memories o ON o.project = m.project"
+            " AND (o.event_at > m.event_at OR (o.event_at = m.event_at AND o.n > m.n))"
+            f" WHERE m.id = ? AND {counted} <> {own}",
+            (identifier,),
+        )
         return int(count)
 
     def rate(self, identifier: str, value: int, *, now: datetime) -> None:
@@ -276,7 +266,11 @@ def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
     number, life, pinned, reprieves, checked_age, feedback, sessions, newer = row[:8]
     memory = memory_from(row[8:])
     curated = memory.source in policy.curated
-    lived = Life.PERMANENT if pinned else _LIVES.get(life) or (Life.PROVEN if curated else Life.BUFFER)
+    lived = (
+        LifecycleState.PERMANENT
+        if pinned
+        else _LIVES.get(life) or (LifecycleState.PROVEN if curated else LifecycleState.BUFFER)
+    )
     return Entry(
         memory=memory,
         number=number,

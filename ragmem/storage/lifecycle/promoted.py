@@ -15,14 +15,13 @@ def promoted(
     text is read.
     """
     kept = sorted(sources)
-    with database.read() as connection:
-        rows = connection.execute(
-            f"SELECT m.id FROM memories m LEFT JOIN lives l ON l.id = m.id"
-            f" WHERE m.project IN ({marks(projects)})"
-            f" AND (m.protected = 1 OR m.source IN ({marks(kept)}) OR l.pinned = 1 OR l.feedback > 0"
-            " OR (SELECT count(*) FROM recalled_in r WHERE r.id = m.id) >= ?)"
-            " AND NOT EXISTS (SELECT 1 FROM supersessions s WHERE s.older = m.id)"
-            " ORDER BY m.id",
-            [*projects, *kept, sessions],
-        )
-        return [identifier for (identifier,) in rows]
+    rows = database.select(
+        f"SELECT m.id FROM memories m LEFT JOIN lives l ON l.id = m.id"
+        f" WHERE m.project IN ({marks(projects)})"
+        f" AND (m.protected = 1 OR m.source IN ({marks(kept)}) OR l.pinned = 1 OR l.feedback > 0"
+        " OR (SELECT count(*) FROM recalled_in r WHERE r.id = m.id) >= ?)"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions s WHERE s.older = m.id)"
+        " ORDER BY m.id",
+        [*projects, *kept, sessions],
+    )
+    return [identifier for (identifier,) in rows]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragmem.domain.model import Memory, Supersession
 from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.database import Connection, Database, delete_in, select_in
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 __all__ = ["Supersession", "Supersessions"]
@@ -59,9 +59,8 @@ class Supersessions:
 
     def all(self) -> list[Supersession]:
         """Return every supersession, by the older memory's id, also those whose memories are gone."""
-        with self._database.read() as connection:
-            rows = connection.execute(f"SELECT {_SELECT} FROM supersessions s ORDER BY s.older")
-            return [_from(row) for row in rows]
+        rows = self._database.select(f"SELECT {_SELECT} FROM supersessions s ORDER BY s.older")
+        return [_from(row) for row in rows]
 
     def of(self, ids: Iterable[str]) -> list[Supersession]:
         """Return those in which any of the memories is the older or the newer one, oldest first."""
@@ -69,34 +68,26 @@ class Supersessions:
         with self._database.read() as connection:
             for batch in batches(ids):
                 for column in ("older", "newer"):
-                    rows = connection.execute(
-                        f"SELECT {_SELECT} FROM supersessions s WHERE s.{column} IN ({marks(batch)})", batch
-                    )
-                    found |= {row[0]: _from(row) for row in rows}
+                    sql = f"SELECT {_SELECT} FROM supersessions s WHERE s.{column} IN ({{}})"
+                    found |= {row[0]: _from(row) for row in select_in(connection, sql, batch)}
         return sorted(found.values(), key=lambda item: (item.older_at, item.older))
 
     def replaced_by(self, ids: Sequence[str]) -> dict[str, list[Supersession]]:
         """Return newer memory -> what it replaced itself, latest first, of those that replaced something."""
         found: dict[str, list[Supersession]] = {}
-        with self._database.read() as connection:
-            for row in connection.execute(
-                f"SELECT {_SELECT} FROM supersessions s WHERE s.newer IN ({marks(ids)})"
-                " ORDER BY s.older_at DESC, s.older",
-                list(ids),
-            ):
-                item = _from(row)
-                found.setdefault(item.newer, []).append(item)
+        for row in self._database.select(
+            f"SELECT {_SELECT} FROM supersessions s WHERE s.newer IN ({marks(ids)})"
+            " ORDER BY s.older_at DESC, s.older",
+            list(ids),
+        ):
+            item = _from(row)
+            found.setdefault(item.newer, []).append(item)
         return found
 
     def drop(self, older: Iterable[str]) -> int:
         """Remove the supersessions of these older memories; return how many there were."""
-        dropped = 0
         with self._database.write() as connection:
-            for batch in batches(older):
-                dropped += connection.execute(
-                    f"DELETE FROM supersessions WHERE older IN ({marks(batch)})", batch
-                ).rowcount
-        return dropped
+            return delete_in(connection, "supersessions", "older", older)
 
     def forget(self, ids: Iterable[str]) -> None:
         """Forget memories that are gone for good; what they replaced is replaced by what replaced them."""

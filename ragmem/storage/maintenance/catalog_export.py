@@ -91,14 +91,14 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgottenText:
     """A text that a person forgot, by its hash, and the run that did it."""
 
     id: str
     run: str
 
 
-Tie = Alias | Move | Forgotten
+Tie = Alias | Move | ForgottenText
 """What holds projects and memories together beside themselves."""
 
 
@@ -221,8 +221,7 @@ class Contents:
 
     def aliases(self, selection: Selection = EVERYTHING) -> list[Alias]:
         """Return the former projects in the order of their ids: all, or those of the selected memories'."""
-        with self._database.read() as connection:
-            rows = connection.execute("SELECT alias, project, name, detail FROM project_aliases").fetchall()
+        rows = self._database.select("SELECT alias, project, name, detail FROM project_aliases")
         wanted = None if selection.whole else {project.id for project in self.projects(selection)}
         return [Alias(*row) for row in sorted(rows) if wanted is None or row[1] in wanted]
 
@@ -230,25 +229,21 @@ class Contents:
         """Return which memories were moved, in the order of their places: all, or those that are selected."""
         condition, parameters = selection.condition()
         only = "" if selection.whole else f" WHERE memory IN (SELECT m.id FROM memories m WHERE {condition})"
-        with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT place, memory, former FROM project_moves{only}",
-                [] if selection.whole else parameters,
-            ).fetchall()
+        rows = self._database.select(
+            f"SELECT place, memory, former FROM project_moves{only}",
+            [] if selection.whole else parameters,
+        )
         return [Move(*row) for row in sorted(rows)]
 
-    def forgotten(self) -> list[Forgotten]:
+    def forgotten(self) -> list[ForgottenText]:
         """Return the texts that a person forgot, in the order of their hashes."""
         with self._database.read() as connection:
-            return [Forgotten(*row) for row in forgotten_texts(connection)]
+            return [ForgottenText(*row) for row in forgotten_texts(connection)]
 
     def files(self) -> list[SeenFile]:
         """Return the files that this machine has seeded and still has, in the order of source and path."""
         here = prefix_of(self._database)
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT source, path, size, modified_ns, rules, tally FROM files"
-            ).fetchall()
+        rows = self._database.select("SELECT source, path, size, modified_ns, rules, tally FROM files")
         # Sorted here and not by the database, whose order of letters may be that of its locale.
         return [
             SeenFile(source, path.removeprefix(here), size, modified, rules, orjson.loads(tally))
@@ -258,8 +253,7 @@ class Contents:
 
     def log(self) -> list[LogRow]:
         """Return the log, latest last."""
-        with self._database.read() as connection:
-            return connection.execute("SELECT at, operation, detail FROM log ORDER BY n").fetchall()
+        return self._database.select("SELECT at, operation, detail FROM log ORDER BY n")
 
     def write_memories(self, items: Sequence[tuple[Memory, Sequence[Chunk]]]) -> None:
         """Write memories as they are; one that exists is replaced whole, recalls and creation date too."""
@@ -343,7 +337,7 @@ class Contents:
                             " ON CONFLICT (place) DO NOTHING",
                             (tie.place, tie.memory, tie.former),
                         )
-                    case Forgotten():
+                    case ForgottenText():
                         keep_forgotten(connection, tie.id, tie.run)
 
     def write_files(self, files: Sequence[SeenFile]) -> int:

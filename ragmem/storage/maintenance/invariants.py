@@ -1,154 +1,109 @@
 """What holds of a sound catalog at any moment, as statements that find the rows which break it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ragmem.domain.model import Chunk, Memory, State, content_hash
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.fulltext.lexicon import unsound
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.sql.database import Connection
 from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.sqlite_files import integrity_check
 
 _STATES = ", ".join(f"'{state.value}'" for state in (State.PENDING, State.INDEXED, State.BUFFERED))
 
 # What is wrong, and a query whose first column names the rows.
-_RULES: tuple[tuple[str, str], ...] = (
-    (
-        "chunks belong to no memory",
-        "SELECT id FROM chunks WHERE memory NOT IN (SELECT n FROM memories) ORDER BY id",
+_RULES: Mapping[str, str] = {
+    "chunks belong to no memory": (
+        "SELECT id FROM chunks WHERE memory NOT IN (SELECT n FROM memories) ORDER BY id"
     ),
-    (
-        "memories are in a state that a memory of the catalog cannot have",
-        f"SELECT id FROM memories WHERE state NOT IN ({_STATES}) ORDER BY id",
+    "memories are in a state that a memory of the catalog cannot have": (
+        f"SELECT id FROM memories WHERE state NOT IN ({_STATES}) ORDER BY id"
     ),
-    (
-        "memories have chunks whose places are not 0, 1, 2, ...",
-        (
-            "SELECT m.id FROM memories m JOIN chunks c ON c.memory = m.n GROUP BY m.id"
-            " HAVING min(c.position) <> 0 OR max(c.position) <> count(*) - 1"
-            " OR count(DISTINCT c.position) <> count(*) ORDER BY m.id"
-        ),
+    "memories have chunks whose places are not 0, 1, 2, ...": (
+        "SELECT m.id FROM memories m JOIN chunks c ON c.memory = m.n GROUP BY m.id"
+        " HAVING min(c.position) <> 0 OR max(c.position) <> count(*) - 1"
+        " OR count(DISTINCT c.position) <> count(*) ORDER BY m.id"
     ),
-    (
-        "chunks are not in the full text",
-        "SELECT id FROM chunks WHERE memory NOT IN (SELECT memory FROM lexicon_memories) ORDER BY id",
+    "chunks are not in the full text": (
+        "SELECT id FROM chunks WHERE memory NOT IN (SELECT memory FROM lexicon_memories) ORDER BY id"
     ),
-    (
-        "memories have other chunks than the full text has of them",
-        (
-            "SELECT l.memory FROM lexicon_memories l LEFT JOIN chunks c ON c.memory = l.memory"
-            " GROUP BY l.memory, l.chunks HAVING count(c.n) <> l.chunks ORDER BY l.memory"
-        ),
+    "memories have other chunks than the full text has of them": (
+        "SELECT l.memory FROM lexicon_memories l LEFT JOIN chunks c ON c.memory = l.memory"
+        " GROUP BY l.memory, l.chunks HAVING count(c.n) <> l.chunks ORDER BY l.memory"
     ),
-    (
-        "segments of the full text lack blocks",
-        (
-            "SELECT last FROM lexicon_segments s WHERE blocks <> (SELECT count(*) FROM lexicon_blocks b"
-            " WHERE b.n >= s.block AND b.n < s.block + s.blocks) ORDER BY last"
-        ),
+    "segments of the full text lack blocks": (
+        "SELECT last FROM lexicon_segments s WHERE blocks <> (SELECT count(*) FROM lexicon_blocks b"
+        " WHERE b.n >= s.block AND b.n < s.block + s.blocks) ORDER BY last"
     ),
-    (
-        "segments of the full text do not add up to its memories",
-        (
-            "SELECT there FROM (SELECT coalesce(sum(chunks - dead_chunks), 0) AS there"
-            " FROM lexicon_segments) AS counted"
-            " WHERE there <> (SELECT coalesce(sum(chunks), 0) FROM lexicon_memories)"
-        ),
+    "segments of the full text do not add up to its memories": (
+        "SELECT there FROM (SELECT coalesce(sum(chunks - dead_chunks), 0) AS there"
+        " FROM lexicon_segments) AS counted"
+        " WHERE there <> (SELECT coalesce(sum(chunks), 0) FROM lexicon_memories)"
     ),
-)
+}
 
-_NAME_RULES: tuple[tuple[str, str], ...] = (
-    (
-        "names have a node that is none",
-        (
-            "SELECT name FROM entity_names e WHERE NOT EXISTS (SELECT 1 FROM entity_names h"
-            " WHERE h.project = e.project AND h.name = e.canonical AND h.canonical = h.name) ORDER BY name"
-        ),
+_NAME_RULES: Mapping[str, str] = {
+    "names have a node that is none": (
+        "SELECT name FROM entity_names e WHERE NOT EXISTS (SELECT 1 FROM entity_names h"
+        " WHERE h.project = e.project AND h.name = e.canonical AND h.canonical = h.name) ORDER BY name"
     ),
-    (
-        "names mention memories of another project",
-        (
-            "SELECT e.name FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
-            " JOIN memories m ON m.n = x.memory WHERE m.project <> e.project ORDER BY e.name"
-        ),
+    "names mention memories of another project": (
+        "SELECT e.name FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
+        " JOIN memories m ON m.n = x.memory WHERE m.project <> e.project ORDER BY e.name"
     ),
-)
+}
 
-_CONNECTION_RULES: tuple[tuple[str, str], ...] = (
-    (
-        "connections do not go from a lower to a higher memory",
-        "SELECT low FROM connections WHERE low >= high ORDER BY low",
+_CONNECTION_RULES: Mapping[str, str] = {
+    "connections do not go from a lower to a higher memory": (
+        "SELECT low FROM connections WHERE low >= high ORDER BY low"
     ),
-    (
-        "memories of two projects are connected",
-        (
-            "SELECT a.id FROM connections c JOIN memories a ON a.n = c.low JOIN memories b ON b.n = c.high"
-            " WHERE a.project <> b.project ORDER BY a.id"
-        ),
+    "memories of two projects are connected": (
+        "SELECT a.id FROM connections c JOIN memories a ON a.n = c.low JOIN memories b ON b.n = c.high"
+        " WHERE a.project <> b.project ORDER BY a.id"
     ),
-    (
-        "connections lead to memories that do not exist",
-        (
-            "SELECT c.low FROM connections c WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.n = c.low)"
-            " OR NOT EXISTS (SELECT 1 FROM memories m WHERE m.n = c.high) ORDER BY c.low"
-        ),
+    "connections lead to memories that do not exist": (
+        "SELECT c.low FROM connections c WHERE NOT EXISTS (SELECT 1 FROM memories m WHERE m.n = c.low)"
+        " OR NOT EXISTS (SELECT 1 FROM memories m WHERE m.n = c.high) ORDER BY c.low"
     ),
-)
+}
 
-_SQLITE_RULES: tuple[tuple[str, str], ...] = (
-    (
-        "rows refer to others that do not exist",
-        "SELECT \"table\" || ' ' || rowid FROM pragma_foreign_key_check ORDER BY 1",
+_SQLITE_RULES: Mapping[str, str] = {
+    "rows refer to others that do not exist": (
+        "SELECT \"table\" || ' ' || rowid FROM pragma_foreign_key_check ORDER BY 1"
     ),
-    (
-        # Each transaction that moves a memory to the archive, or out of it, also counts it for its run.
-        "runs in the archive are not whole",
-        (
-            "SELECT a.run FROM (SELECT run, count(*) AS held FROM archive GROUP BY run) a"
-            " LEFT JOIN gc_runs g ON g.run = a.run WHERE a.held <> coalesce(g.archived, ("
-            "SELECT json_extract(detail, '$.removed') FROM log"
-            " WHERE operation = 'gc' AND json_extract(detail, '$.run') = a.run), a.held)"
-            " UNION SELECT run FROM gc_runs WHERE archived <> 0 AND run NOT IN (SELECT run FROM archive)"
-            " ORDER BY 1"
-        ),
+    # Each transaction that moves a memory to the archive, or out of it, also counts it for its run.
+    "runs in the archive are not whole": (
+        "SELECT a.run FROM (SELECT run, count(*) AS held FROM archive GROUP BY run) a"
+        " LEFT JOIN gc_runs g ON g.run = a.run WHERE a.held <> coalesce(g.archived, ("
+        "SELECT json_extract(detail, '$.removed') FROM log"
+        " WHERE operation = 'gc' AND json_extract(detail, '$.run') = a.run), a.held)"
+        " UNION SELECT run FROM gc_runs WHERE archived <> 0 AND run NOT IN (SELECT run FROM archive)"
+        " ORDER BY 1"
     ),
-)
+}
 
-CODE_RULES: tuple[tuple[str, str], ...] = (
-    (
-        "files of code belong to no project",
-        "SELECT path FROM code_files WHERE root NOT IN (SELECT n FROM code_roots) ORDER BY path",
+CODE_RULES: Mapping[str, str] = {
+    "files of code belong to no project": (
+        "SELECT path FROM code_files WHERE root NOT IN (SELECT n FROM code_roots) ORDER BY path"
     ),
-    (
-        "symbols of code belong to no file",
-        (
-            "SELECT s.qualified FROM code_symbols s LEFT JOIN code_files f ON f.n = s.file"
-            " WHERE f.n IS NULL OR f.root <> s.root ORDER BY s.qualified"
-        ),
+    "symbols of code belong to no file": (
+        "SELECT s.qualified FROM code_symbols s LEFT JOIN code_files f ON f.n = s.file"
+        " WHERE f.n IS NULL OR f.root <> s.root ORDER BY s.qualified"
     ),
-    (
-        "edges of code belong to no file",
-        (
-            "SELECT e.source FROM code_edges e LEFT JOIN code_files f ON f.n = e.file"
-            " WHERE f.n IS NULL OR f.root <> e.root ORDER BY e.source"
-        ),
+    "edges of code belong to no file": (
+        "SELECT e.source FROM code_edges e LEFT JOIN code_files f ON f.n = e.file"
+        " WHERE f.n IS NULL OR f.root <> e.root ORDER BY e.source"
     ),
-    (
-        "edges of code begin at no symbol of their file",
-        (
-            "SELECT e.source FROM code_edges e WHERE NOT EXISTS (SELECT 1 FROM code_symbols s"
-            " WHERE s.file = e.file AND s.qualified = e.source) ORDER BY e.source"
-        ),
+    "edges of code begin at no symbol of their file": (
+        "SELECT e.source FROM code_edges e WHERE NOT EXISTS (SELECT 1 FROM code_symbols s"
+        " WHERE s.file = e.file AND s.qualified = e.source) ORDER BY e.source"
     ),
-    (
-        "edges of code lead to symbols that the project lacks",
-        (
-            "SELECT e.target FROM code_edges e JOIN code_roots r ON r.n = e.root"
-            " WHERE e.internal = 1 AND r.complete = 1 AND NOT EXISTS (SELECT 1 FROM code_symbols s"
-            " WHERE s.root = e.root AND s.qualified = e.target) ORDER BY e.target"
-        ),
+    "edges of code lead to symbols that the project lacks": (
+        "SELECT e.target FROM code_edges e JOIN code_roots r ON r.n = e.root"
+        " WHERE e.internal = 1 AND r.complete = 1 AND NOT EXISTS (SELECT 1 FROM code_symbols s"
+        " WHERE s.root = e.root AND s.qualified = e.target) ORDER BY e.target"
     ),
-)
+}
 """The same of the graph of code; a run that was killed is no breach, and is completed by the next one."""
 
 
@@ -164,35 +119,30 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
     StoreDamagedError where the database cannot be read at all.
     """
     sqlite = catalog.database.dialect == "sqlite"
-    rules = (*_RULES, *(_SQLITE_RULES if sqlite else ()))
+    rules = {**_RULES, **(_SQLITE_RULES if sqlite else {})}
     found: list[str] = []
     with catalog.database.read() as connection:
         # A home that cannot be written may be older than the tables of code and of names.
         if table_exists(catalog.database, connection, "code_renames"):
-            rules = (*rules, *CODE_RULES)
+            rules |= CODE_RULES
         if table_exists(catalog.database, connection, "entity_names"):
-            rules = (*rules, *_NAME_RULES)
+            rules |= _NAME_RULES
         if table_exists(catalog.database, connection, "connections"):
-            rules = (*rules, *_CONNECTION_RULES)
-        for what, query in rules:
+            rules |= _CONNECTION_RULES
+        for what, query in rules.items():
             names = [str(row[0]) for row in connection.execute(query)]
             if names:
                 found.append(sentence(what, names))
         if deep and sqlite:
-            found += _pages(connection)
+            found += [f"the database: {line}" for line in integrity_check(connection)]
     if deep:
-        found += _texts(catalog)
-        found += _full_text(catalog)
-        found += _archived(catalog)
+        found += _text_violations(catalog)
+        found += _full_text_violations(catalog)
+        found += _archive_violations(catalog)
     return found
 
 
-def _pages(connection: Connection) -> list[str]:
-    lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
-    return [] if lines == ["ok"] else [f"the database: {' '.join(line.split())}" for line in lines]
-
-
-def _full_text(catalog: Catalog) -> list[str]:
+def _full_text_violations(catalog: Catalog) -> list[str]:
     """Compare the index of the full text with the chunks that it was made of."""
     try:
         with catalog.database.read() as connection:
@@ -202,7 +152,7 @@ def _full_text(catalog: Catalog) -> list[str]:
     return [sentence("segments of the full text do not fit their chunks", wrong)] if wrong else []
 
 
-def _texts(catalog: Catalog) -> list[str]:
+def _text_violations(catalog: Catalog) -> list[str]:
     """Compare each memory's text with its hash and its chunks."""
     wrong: dict[str, list[str]] = {}
     for memory in catalog.memories.each():
@@ -234,7 +184,7 @@ def covers(text: str, chunks: tuple[Chunk, ...]) -> bool:
     return not text[last:].strip()
 
 
-def _archived(catalog: Catalog) -> list[str]:
+def _archive_violations(catalog: Catalog) -> list[str]:
     """Read each memory of the archive: what cannot be read could not be brought back."""
     broken = []
     for run in catalog.archive.runs():

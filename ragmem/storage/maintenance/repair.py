@@ -53,7 +53,7 @@ def forget_unsound_code(catalog: Catalog) -> int:
     It is not mended row by row, because the files themselves say what is right.
     """
     with catalog.database.write() as connection:
-        if not any(connection.execute(query).fetchone() for _, query in CODE_RULES):
+        if not any(connection.execute(query).fetchone() for query in CODE_RULES.values()):
             return 0
         for table in ("edges", "symbols", "facts", "files", "renames"):
             connection.execute(f"DELETE FROM code_{table}")

@@ -28,7 +28,7 @@ _COPIED: tuple[tuple[str, str], ...] = (
 )
 """Tables that are copied as they are, with the columns of their primary key; code is ingested again."""
 
-_OF_MODELS: tuple[tuple[str, str], ...] = (
+_COPIED_IF_THERE: tuple[tuple[str, str], ...] = (
     ("project_commits", "root_commit"),
     ("project_remotes", "remote, project"),
     ("project_aliases", "alias"),
@@ -108,7 +108,7 @@ def read_damaged(path: Path) -> Salvage:
 
 
 def _read_tables(connection: sqlite3.Connection, found: Salvage) -> None:
-    for table, key in (*_COPIED, *_OF_MODELS):
+    for table, key in (*_COPIED, *_COPIED_IF_THERE):
         names, rows, complete = _by_key(connection, table, key)
         if not names and table == _FORMER[1]:
             names, rows, complete = _by_key(connection, _FORMER[0], key)

@@ -14,7 +14,7 @@ DEFLATED = frozenset({("code_facts", "data")})
 WORDS = ("lexicon_segments", "lexicon_blocks", "lexicon_memories")
 """The index of full text: numbers only, made of the texts."""
 
-_OURS: dict[str, frozenset[str]] = {
+_GENERATED: dict[str, frozenset[str]] = {
     table: frozenset(columns.split())
     for table, columns in {
         "migrations": "component name checksum applied_at version",
@@ -101,13 +101,13 @@ class Text:
 
 def tables(database: Database, connection: Connection) -> list[Table]:
     """Return the tables that hold texts, but for the index of words, in the order of their names."""
-    found = _of_postgres(connection) if database.dialect == "postgres" else _of_sqlite(connection)
+    found = _postgres_tables(connection) if database.dialect == "postgres" else _sqlite_tables(connection)
     return sorted(
         (table for table in found if table.columns and table.name not in WORDS), key=lambda table: table.name
     )
 
 
-def _of_sqlite(connection: Connection) -> Iterator[Table]:
+def _sqlite_tables(connection: Connection) -> Iterator[Table]:
     names = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
     ).fetchall()
@@ -119,7 +119,7 @@ def _of_sqlite(connection: Connection) -> Iterator[Table]:
         yield _table(name, keys, [*texts, *(column for table, column in DEFLATED if table == name)])
 
 
-def _of_postgres(connection: Connection) -> Iterator[Table]:
+def _postgres_tables(connection: Connection) -> Iterator[Table]:
     columns: dict[str, list[str]] = {}
     for name, column, sort in connection.execute(
         "SELECT c.table_name, c.column_name, c.data_type FROM information_schema.columns c"
@@ -134,13 +134,13 @@ def _of_postgres(connection: Connection) -> Iterator[Table]:
 
 
 def _table(name: str, keys: Sequence[str], columns: Sequence[str]) -> Table:
-    ours = _OURS.get(name, frozenset())
+    ours = _GENERATED.get(name, frozenset())
     return Table(name, tuple(keys), tuple(column for column in columns if column not in ours))
 
 
 def texts(connection: Connection, table: Table) -> Iterator[Text]:
     """Yield every text of a table that is not empty; deflated ones as they were. Raises zlib.error."""
-    selected = ", ".join(map(_named, (*table.keys, *table.columns)))
+    selected = ", ".join(map(_quote, (*table.keys, *table.columns)))
     width = len(table.keys)
     condition = _ROWS.get(table.name, "1 = 1")
     for row in connection.execute(f'SELECT {selected} FROM "{table.name}" WHERE {condition}'):
@@ -148,6 +148,14 @@ def texts(connection: Connection, table: Table) -> Iterator[Text]:
             text = zlib.decompress(value).decode() if isinstance(value, bytes) else value
             if isinstance(text, str) and text:
                 yield Text(table, tuple(row[:width]), column, text)
+
+
+def columns_of(connection: Connection, text: Text, *columns: str) -> tuple[Any, ...]:
+    """Return the values of columns in the row of a text."""
+    row = connection.execute(
+        f'SELECT {", ".join(columns)} FROM "{text.table.name}" WHERE {_condition(text.table)}', text.row
+    ).fetchone()
+    return tuple(row)
 
 
 def change(
@@ -162,13 +170,13 @@ def change(
     for text in found:
         rows.setdefault((text.table, text.row), []).append(text)
     for (table, row), changed in rows.items():
-        condition = " AND ".join(f"{_named(key)} = ?" for key in table.keys)
+        condition = _condition(table)
         names = _NAMES.get(table.name, frozenset())
         if any(text.column in names for text in changed):
             connection.execute(f'DELETE FROM "{table.name}" WHERE {condition}', row)
             continue
         assigned = ", ".join(f'"{text.column}" = ?' for text in changed)
-        values = [_stored(text, cover(text.text)) for text in changed]
+        values = [_encode(text, cover(text.text)) for text in changed]
         ignoring = "" if database.dialect == "postgres" else " OR IGNORE"
         written = connection.execute(
             f'UPDATE{ignoring} "{table.name}" SET {assigned} WHERE {condition}', (*values, *row)
@@ -178,10 +186,15 @@ def change(
     return len(rows)
 
 
-def _named(key: str) -> str:
+def _condition(table: Table) -> str:
+    """Return the condition that selects one row by the values of the table's keys."""
+    return " AND ".join(f"{_quote(key)} = ?" for key in table.keys)
+
+
+def _quote(key: str) -> str:
     return key if key in {"rowid", "ctid"} else f'"{key}"'
 
 
-def _stored(text: Text, covered: str) -> str | bytes:
+def _encode(text: Text, covered: str) -> str | bytes:
     deflated = (text.table.name, text.column) in DEFLATED
     return zlib.compress(covered.encode(), 1) if deflated else covered

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import orjson
 
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.rows import from_stamp
 
@@ -60,30 +60,22 @@ def page(
     order_by = f"ORDER BY m.{order} {direction}, m.id {direction}"
     # What is shown is read of this page's rows only: all of them have to be sorted.
     chosen = f"SELECT m.n FROM memories m {where} {order_by} LIMIT ? OFFSET ?"
-    with database.read() as connection:
-        rows = connection.execute(
-            f"SELECT {_COLUMNS} FROM memories m WHERE m.n IN ({chosen}) {order_by}",
-            (*(states or ()), limit, offset),
-        ).fetchall()
+    rows = database.select(
+        f"SELECT {_COLUMNS} FROM memories m WHERE m.n IN ({chosen}) {order_by}",
+        (*(states or ()), limit, offset),
+    )
     return [_document(row) for row in rows]
 
 
 def counts(database: Database) -> dict[str, int]:
     """Return how many memories there are in each state."""
-    with database.read() as connection:
-        return dict(connection.execute("SELECT state, count(*) FROM memories GROUP BY 1").fetchall())
+    return dict(database.select("SELECT state, count(*) FROM memories GROUP BY 1"))
 
 
 def documents(database: Database, ids: Iterable[str]) -> list[Document]:
     """Return those of the memories that exist."""
-    with database.read() as connection:
-        return [
-            _document(row)
-            for batch in batches(dict.fromkeys(ids))
-            for row in connection.execute(
-                f"SELECT {_COLUMNS} FROM memories m WHERE m.id IN ({marks(batch)})", batch
-            ).fetchall()
-        ]
+    rows = database.select_in(f"SELECT {_COLUMNS} FROM memories m WHERE m.id IN ({{}})", dict.fromkeys(ids))
+    return [_document(row) for row in rows]
 
 
 def _document(row: Sequence[Any]) -> Document:

@@ -102,13 +102,12 @@ def edits_of(database: Database, name: str, *, projects: Sequence[str] | None) -
     if projects is not None:
         # An expression: by its index on projects SQLite would go through all their memories.
         condition, values = f"AND m.project || '' IN ({marks(projects)})", list(projects)
-    with database.read() as connection:
-        return [
-            Edit(*row)
-            for row in connection.execute(
-                "SELECT m.id, c.id, e.path, e.edits, m.event_at FROM edited_files e"
-                " JOIN memories m ON m.n = e.memory JOIN chunks c ON c.memory = m.n AND c.position = 0"
-                f" WHERE e.name = ? {condition} ORDER BY m.event_at DESC, m.id LIMIT ?",
-                (name, *values, MOST),
-            )
-        ]
+    return [
+        Edit(*row)
+        for row in database.select(
+            "SELECT m.id, c.id, e.path, e.edits, m.event_at FROM edited_files e"
+            " JOIN memories m ON m.n = e.memory JOIN chunks c ON c.memory = m.n AND c.position = 0"
+            f" WHERE e.name = ? {condition} ORDER BY m.event_at DESC, m.id LIMIT ?",
+            (name, *values, MOST),
+        )
+    ]

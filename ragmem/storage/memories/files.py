@@ -41,12 +41,11 @@ class Files:
     def seen(self, source: str) -> dict[str, SeenFile]:
         """Return path -> file of one source, with those that have gone since."""
         here = prefix_of(self._database)
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT source, path, size, modified_ns, rules, tally FROM files"
-                " WHERE source = ? AND substr(path, 1, ?) = ?",
-                (source, len(here), here),
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT source, path, size, modified_ns, rules, tally FROM files"
+            " WHERE source = ? AND substr(path, 1, ?) = ?",
+            (source, len(here), here),
+        )
         return {
             path: SeenFile(row[0], path, row[2], row[3], row[4], orjson.loads(row[5]))
             for row in rows
@@ -58,14 +57,13 @@ class Files:
         if not self.shared:
             return set()
         here = prefix_of(self._database)
-        with self._database.read() as connection:
-            return {
-                without_machine(path)
-                for (path,) in connection.execute(
-                    "SELECT path FROM files WHERE source = ? AND substr(path, 1, ?) <> ? AND size <> ?",
-                    (source, len(here), here, GONE),
-                )
-            }
+        return {
+            without_machine(path)
+            for (path,) in self._database.select(
+                "SELECT path FROM files WHERE source = ? AND substr(path, 1, ?) <> ? AND size <> ?",
+                (source, len(here), here, GONE),
+            )
+        }
 
     def remember(self, files: Iterable[SeenFile]) -> None:
         """Write what was seen; a file that is known is replaced."""

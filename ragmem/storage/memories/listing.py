@@ -68,11 +68,11 @@ class Filter:
             values.append(self.spec)
         for tag in self.tags:
             conditions.append("m.tags LIKE ? ESCAPE '!'")
-            values.append(_containing(orjson.dumps(tag).decode()))
+            values.append(_like_pattern(orjson.dumps(tag).decode()))
         if self.title:
             # Lowered by the database on both sides, for it may know letters of ASCII only.
             conditions.append("lower(m.title) LIKE lower(?) ESCAPE '!'")
-            values.append(_containing(self.title))
+            values.append(_like_pattern(self.title))
         for sign, moment in ((">=", self.since), ("<", self.until)):
             if moment is not None:
                 conditions.append(f"m.event_at {sign} ?")
@@ -80,7 +80,7 @@ class Filter:
         return " AND ".join(conditions), values
 
 
-def listed(
+def list_page(
     database: Database,
     wanted: Filter,
     *,
@@ -97,61 +97,55 @@ def listed(
     if after is not None:
         condition += f" AND ({column} {sign} ? OR ({column} = ? AND m.id > ?))"
         values += [after[0], after[0], after[1]]
-    with database.read() as connection:
-        rows = connection.execute(
-            f"SELECT {SELECT_MEMORY}, {column} FROM memories m WHERE {condition}"
-            f" ORDER BY {column} {direction}, m.id LIMIT ?",
-            [*values, limit + 1],
-        ).fetchall()
+    rows = database.select(
+        f"SELECT {SELECT_MEMORY}, {column} FROM memories m WHERE {condition}"
+        f" ORDER BY {column} {direction}, m.id LIMIT ?",
+        [*values, limit + 1],
+    )
     page = [memory_from(row[:-1]) for row in rows[:limit]]
     return page, (int(rows[limit - 1][-1]), page[-1].id) if len(rows) > limit else None
 
 
-def counted(database: Database, wanted: Filter) -> int:
+def count_memories(database: Database, wanted: Filter) -> int:
     """Return how many memories are meant."""
     condition, values = wanted.sql()
-    with database.read() as connection:
-        (count,) = connection.execute(f"SELECT count(*) FROM memories m WHERE {condition}", values).fetchone()
+    (count,) = database.select_row(f"SELECT count(*) FROM memories m WHERE {condition}", values)
     return int(count)
 
 
 def days(database: Database, wanted: Filter) -> list[tuple[int, str, int]]:
     """Return (days since 1970, kind, memories) in order, days in UTC and by the time of the events."""
     condition, values = wanted.sql()
-    with database.read() as connection:
-        rows = connection.execute(
-            f"SELECT (m.event_at + {_BEFORE_YEAR_1 * _DAY}) / {_DAY}, m.kind, count(*) FROM memories m"
-            f" WHERE {condition} GROUP BY 1, 2 ORDER BY 1, 2",
-            values,
-        ).fetchall()
+    rows = database.select(
+        f"SELECT (m.event_at + {_BEFORE_YEAR_1 * _DAY}) / {_DAY}, m.kind, count(*) FROM memories m"
+        f" WHERE {condition} GROUP BY 1, 2 ORDER BY 1, 2",
+        values,
+    )
     return [(int(day) - _BEFORE_YEAR_1, kind, int(count)) for day, kind, count in rows]
 
 
 def ends(database: Database, wanted: Filter) -> tuple[datetime, datetime] | None:
     """Return the first and the last moment of an event; None where nothing is meant."""
     condition, values = wanted.sql()
-    with database.read() as connection:
-        first, last = connection.execute(
-            f"SELECT min(m.event_at), max(m.event_at) FROM memories m WHERE {condition}", values
-        ).fetchone()
+    first, last = database.select_row(
+        f"SELECT min(m.event_at), max(m.event_at) FROM memories m WHERE {condition}", values
+    )
     return None if first is None else (from_stamp(first), from_stamp(last))
 
 
-def crossed(database: Database, one: Column, other: Column, wanted: Filter) -> dict[str, dict[str, int]]:
+def cross_count(database: Database, one: Column, other: Column, wanted: Filter) -> dict[str, dict[str, int]]:
     """Return value of one column -> value of another -> memories, in the order of the values."""
     condition, values = wanted.sql()
-    with database.read() as connection:
-        rows = connection.execute(
-            f"SELECT m.{one}, m.{other}, count(*) FROM memories m WHERE {condition}"
-            " GROUP BY 1, 2 ORDER BY 1, 2",
-            values,
-        ).fetchall()
+    rows = database.select(
+        f"SELECT m.{one}, m.{other}, count(*) FROM memories m WHERE {condition} GROUP BY 1, 2 ORDER BY 1, 2",
+        values,
+    )
     found: dict[str, dict[str, int]] = {}
     for first, second, count in rows:
         found.setdefault(first, {})[second] = int(count)
     return found
 
 
-def _containing(text: str) -> str:
+def _like_pattern(text: str) -> str:
     escaped = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"

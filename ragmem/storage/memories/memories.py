@@ -11,7 +11,7 @@ from ragmem.errors import NotFoundError
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.fulltext.terms import Analysed, analyse
 from ragmem.storage.lifecycle.connections import compare_again
-from ragmem.storage.lifecycle.forgotten import are_forgotten, want_again
+from ragmem.storage.lifecycle.forgotten import find_forgotten, want_again
 from ragmem.storage.lifecycle.supersessions import forget_former_text
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.batches import batches, marks
@@ -43,7 +43,7 @@ _UPSERT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class MemoryState:
     """What the catalog knows of an id, for deciding whether a draft is new, changed or unchanged."""
 
     content_hash: str
@@ -145,83 +145,49 @@ class Memories:
                 removed += len(numbers)
         return removed
 
-    def known(self, ids: Iterable[str]) -> dict[str, Known]:
+    def known(self, ids: Iterable[str]) -> dict[str, MemoryState]:
         """Return what is known of those ids that exist."""
-        found: dict[str, Known] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                for row in connection.execute(
-                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({marks(batch)})", batch
-                ):
-                    memory = memory_from(row)
-                    found[memory.id] = Known(
-                        memory.content_hash, memory.state, fingerprint(memory), memory.event_time
-                    )
+        found: dict[str, MemoryState] = {}
+        # A batch at a time, because all texts together may be too large.
+        for batch in batches(ids):
+            for key, memory in self.get(batch).items():
+                found[key] = MemoryState(
+                    memory.content_hash, memory.state, fingerprint(memory), memory.event_time
+                )
         return found
 
     def get(self, ids: Iterable[str]) -> dict[str, Memory]:
         """Return the memories with these full ids that exist."""
-        found: dict[str, Memory] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                for row in connection.execute(
-                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({marks(batch)})", batch
-                ):
-                    memory = memory_from(row)
-                    found[memory.id] = memory
-        return found
+        rows = self._database.select_in(f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({{}})", ids)
+        return {row[0]: memory_from(row) for row in rows}
 
     def forgotten(self, memories: Iterable[Memory]) -> set[str]:
         """Return the ids of those whose text a person forgot in their project, and nobody stored since."""
         with self._database.read() as connection:
-            return are_forgotten(connection, memories)
+            return find_forgotten(connection, memories)
 
     def alike(self, hashes: Iterable[str]) -> list[Memory]:
         """Return the memories whose texts have one of these content hashes."""
-        found: list[Memory] = []
-        with self._database.read() as connection:
-            for batch in batches(hashes):
-                rows = connection.execute(
-                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE content_hash IN ({marks(batch)})", batch
-                )
-                found += [memory_from(row) for row in rows]
-        return found
+        rows = self._database.select_in(
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE content_hash IN ({{}})", hashes
+        )
+        return [memory_from(row) for row in rows]
 
     def outlines(self, ids: Iterable[str]) -> dict[str, Outline]:
         """Return the outlines of those ids that exist; no text is read."""
-        found: dict[str, Outline] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                for row in connection.execute(
-                    f"SELECT {SELECT_OUTLINE} FROM memories m WHERE id IN ({marks(batch)})", batch
-                ):
-                    outline = outline_from(row)
-                    found[outline.id] = outline
-        return found
+        rows = self._database.select_in(f"SELECT {SELECT_OUTLINE} FROM memories m WHERE id IN ({{}})", ids)
+        return {row[0]: outline_from(row) for row in rows}
 
     def held(self, hashes: Iterable[str]) -> set[str]:
         """Return those content hashes that some memory has."""
-        found: set[str] = set()
-        with self._database.read() as connection:
-            for batch in batches(hashes):
-                rows = connection.execute(
-                    f"SELECT DISTINCT content_hash FROM memories WHERE content_hash IN ({marks(batch)})",
-                    batch,
-                )
-                found.update(value for (value,) in rows)
-        return found
+        rows = self._database.select_in(
+            "SELECT DISTINCT content_hash FROM memories WHERE content_hash IN ({})", hashes
+        )
+        return {value for (value,) in rows}
 
     def hashes(self, ids: Iterable[str]) -> dict[str, str]:
         """Return id -> content hash of those that exist, without reading their texts."""
-        found: dict[str, str] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                found.update(
-                    connection.execute(
-                        f"SELECT id, content_hash FROM memories WHERE id IN ({marks(batch)})", batch
-                    )
-                )
-        return found
+        return dict(self._database.select_in("SELECT id, content_hash FROM memories WHERE id IN ({})", ids))
 
     def select(
         self, *, sources: Sequence[str] = (), projects: Sequence[str] = (), stored: datetime | None = None
@@ -235,21 +201,18 @@ class Memories:
         if stored is not None:
             conditions.append("updated_at = ?")
             values.append(to_stamp(stored))
-        with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT id FROM memories WHERE {' AND '.join(conditions)} ORDER BY n", values
-            )
-            return [identifier for (identifier,) in rows]
+        rows = self._database.select(
+            f"SELECT id FROM memories WHERE {' AND '.join(conditions)} ORDER BY n", values
+        )
+        return [identifier for (identifier,) in rows]
+
+    def ids_by_number(self, numbers: Iterable[int]) -> dict[int, str]:
+        """Return number of the row -> id, of those that are there."""
+        return dict(self._database.select_in("SELECT n, id FROM memories WHERE n IN ({})", numbers))
 
     def uris(self, ids: Iterable[str]) -> dict[str, str]:
         """Return id -> uri of those that exist, without reading their texts."""
-        found: dict[str, str] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                found.update(
-                    connection.execute(f"SELECT id, uri FROM memories WHERE id IN ({marks(batch)})", batch)
-                )
-        return found
+        return dict(self._database.select_in("SELECT id, uri FROM memories WHERE id IN ({})", ids))
 
     def resolve(self, prefix: str) -> Memory:
         """Return the one memory whose id starts with the prefix.
@@ -262,11 +225,10 @@ class Memories:
                 f'"{prefix}" is not a memory id',
                 hint="ids look like 3q7hn2zk5x4m; `ragmem query --ids` prints them",
             )
-        with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT {SELECT_MEMORY} FROM memories m WHERE id >= ? AND id < ? LIMIT 2",
-                (wanted, wanted + "\x7f"),
-            ).fetchall()
+        rows = self._database.select(
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE id >= ? AND id < ? LIMIT 2",
+            (wanted, wanted + "\x7f"),
+        )
         if not rows:
             raise NotFoundError(
                 f'no memory has the id "{prefix}"', hint="`ragmem query --ids TEXT` prints ids"
@@ -279,40 +241,33 @@ class Memories:
 
     def chunks(self, memory: Memory) -> tuple[Chunk, ...]:
         """Return the chunks of a memory in order."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
-                " JOIN memories m ON m.n = c.memory WHERE m.id = ? ORDER BY c.position",
-                (memory.id,),
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+            " JOIN memories m ON m.n = c.memory WHERE m.id = ? ORDER BY c.position",
+            (memory.id,),
+        )
         return tuple(chunk_from(memory, row) for row in rows)
 
     def chunks_by_id(self, ids: Iterable[str]) -> dict[str, tuple[str, tuple[str, int, str, int, int]]]:
         """Return chunk id -> (memory id, row for `chunk_from`) of those that exist."""
         found: dict[str, tuple[str, tuple[str, int, str, int, int]]] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                for memory_id, *row in connection.execute(
-                    "SELECT m.id, c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
-                    f" JOIN memories m ON m.n = c.memory WHERE c.id IN ({marks(batch)})",
-                    batch,
-                ):
-                    found[row[0]] = (memory_id, (row[0], row[1], row[2], row[3], row[4]))
+        for memory_id, *row in self._database.select_in(
+            "SELECT m.id, c.id, c.position, c.heading, c.begin_at, c.end_at FROM chunks c"
+            " JOIN memories m ON m.n = c.memory WHERE c.id IN ({})",
+            ids,
+        ):
+            found[row[0]] = (memory_id, (row[0], row[1], row[2], row[3], row[4]))
         return found
 
     def openings(self, ids: Iterable[str]) -> dict[str, str]:
         """Return memory id -> the id of its first chunk, of those that have one."""
-        found: dict[str, str] = {}
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                found.update(
-                    connection.execute(
-                        "SELECT m.id, c.id FROM memories m JOIN chunks c ON c.memory = m.n AND c.position = 0"
-                        f" WHERE m.id IN ({marks(batch)})",
-                        batch,
-                    )
-                )
-        return found
+        return dict(
+            self._database.select_in(
+                "SELECT m.id, c.id FROM memories m JOIN chunks c ON c.memory = m.n AND c.position = 0"
+                " WHERE m.id IN ({})",
+                ids,
+            )
+        )
 
     def each(self, *, states: Sequence[State] = (), source: str | None = None) -> Iterator[Memory]:
         """Yield memories in the order of their ids, read in batches, so that writers may write meanwhile."""
@@ -326,12 +281,11 @@ class Memories:
             conditions.append("m.source = ?")
             fixed.append(source)
         while True:
-            with self._database.read() as connection:
-                rows = connection.execute(
-                    f"SELECT {SELECT_MEMORY} FROM memories m WHERE {' AND '.join(conditions)}"
-                    " ORDER BY m.id LIMIT 200",
-                    [last, *fixed],
-                ).fetchall()
+            rows = self._database.select(
+                f"SELECT {SELECT_MEMORY} FROM memories m WHERE {' AND '.join(conditions)}"
+                " ORDER BY m.id LIMIT 200",
+                [last, *fixed],
+            )
             for row in rows:
                 yield memory_from(row)
             if not rows:
@@ -345,15 +299,14 @@ class Memories:
         """
         condition = f"AND source NOT IN ({marks(without)})" if without else ""
         limit = "" if most is None else f"LIMIT {int(most)}"
-        with self._database.read() as connection:
-            return [
-                identifier
-                for (identifier,) in connection.execute(
-                    f"SELECT id FROM memories WHERE state = ? {condition}"
-                    f" ORDER BY CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
-                    [State.PENDING.value, *without, Tier.INGEST.value],
-                )
-            ]
+        return [
+            identifier
+            for (identifier,) in self._database.select(
+                f"SELECT id FROM memories WHERE state = ? {condition}"
+                f" ORDER BY CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
+                [State.PENDING.value, *without, Tier.INGEST.value],
+            )
+        ]
 
     def ids(self, *, states: Sequence[State] = ()) -> set[str]:
         """Return the ids of all memories, or of those in these states."""

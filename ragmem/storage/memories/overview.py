@@ -21,14 +21,13 @@ class Overview:
 
     def duplicates(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """Return groups of exact duplicates within a project: (key, [(id, uri), ...] oldest first)."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT m.project || '/' || m.spec || '/' || m.content_hash, m.id, m.uri FROM memories m"
-                " JOIN (SELECT project, spec, content_hash FROM memories"
-                " GROUP BY 1, 2, 3 HAVING count(*) > 1) d"
-                " ON d.project = m.project AND d.spec = m.spec AND d.content_hash = m.content_hash"
-                " ORDER BY 1, m.created_at, m.id"
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT m.project || '/' || m.spec || '/' || m.content_hash, m.id, m.uri FROM memories m"
+            " JOIN (SELECT project, spec, content_hash FROM memories"
+            " GROUP BY 1, 2, 3 HAVING count(*) > 1) d"
+            " ON d.project = m.project AND d.spec = m.spec AND d.content_hash = m.content_hash"
+            " ORDER BY 1, m.created_at, m.id"
+        )
         groups: dict[str, list[tuple[str, str]]] = {}
         for key, identifier, uri in rows:
             groups.setdefault(key, []).append((identifier, uri))
@@ -44,10 +43,9 @@ class Overview:
 
     def waiting(self, source: str) -> int:
         """Return how many memories of a source have no vectors yet, and are to get some."""
-        with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT count(*) FROM memories WHERE state = ? AND source = ?", (State.PENDING.value, source)
-            ).fetchone()
+        row = self._database.select_row(
+            "SELECT count(*) FROM memories WHERE state = ? AND source = ?", (State.PENDING.value, source)
+        )
         return int(row[0])
 
     def counts(self) -> Mapping[str, Mapping[str, int]]:
@@ -71,40 +69,34 @@ class Overview:
 
     def latest_by_project(self) -> dict[str, datetime]:
         """Return project -> when one of its memories was last written."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT project, max(updated_at) FROM memories GROUP BY project"
-            ).fetchall()
+        rows = self._database.select("SELECT project, max(updated_at) FROM memories GROUP BY project")
         return {project: from_stamp(at) for project, at in rows}
 
     def ids_of_project(self, project: str) -> set[str]:
         """Return the ids of the memories of a project."""
-        with self._database.read() as connection:
-            rows = connection.execute("SELECT id FROM memories WHERE project = ?", (project,)).fetchall()
+        rows = self._database.select("SELECT id FROM memories WHERE project = ?", (project,))
         return {identifier for (identifier,) in rows}
 
     def count_by(self, column: Column) -> dict[str, int]:
         """Return how many memories there are by one of these, most first; reads no text."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute(
-                    f"SELECT {column}, count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1"
-                ).fetchall()
-            )
+        return dict(
+            self._database.select(f"SELECT {column}, count(*) FROM memories GROUP BY 1 ORDER BY 2 DESC, 1")
+        )
 
-    def chunks(self) -> int:
-        """Return how many chunks there are."""
-        with self._database.read() as connection:
-            (count,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+    def chunks(self, state: State | None = None) -> int:
+        """Return how many chunks there are, of all memories or of those in a state."""
+        of_state = " WHERE memory IN (SELECT n FROM memories WHERE state = ?)" if state else ""
+        (count,) = self._database.select_row(
+            f"SELECT count(*) FROM chunks{of_state}", (state.value,) if state else ()
+        )
         return int(count)
 
     def source_rows(self) -> list[dict[str, object]]:
         """Return per source: memories, characters, first and last event time."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT source, count(*), sum(length(text)), min(event_at), max(event_at), max(updated_at)"
-                " FROM memories GROUP BY source ORDER BY source"
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT source, count(*), sum(length(text)), min(event_at), max(event_at), max(updated_at)"
+            " FROM memories GROUP BY source ORDER BY source"
+        )
         return [
             {
                 "source": source,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Database
 
 
@@ -22,15 +21,13 @@ class Passage:
 def passages(database: Database, chunk_ids: Iterable[str]) -> dict[str, Passage]:
     """Return those of the chunks that exist, by id."""
     found: dict[str, Passage] = {}
-    with database.read() as connection:
-        for batch in batches(dict.fromkeys(chunk_ids)):
-            for row in connection.execute(
-                "SELECT c.id, m.id, m.project, m.title, c.heading, substr("
-                "CASE WHEN m.summary <> '' THEN m.summary ELSE m.text END,"
-                # PostgreSQL has no substr of its 8-byte integers.
-                " CAST(c.begin_at + 1 AS INTEGER), CAST(c.end_at - c.begin_at AS INTEGER))"
-                f" FROM chunks c JOIN memories m ON m.n = c.memory WHERE c.id IN ({marks(batch)})",
-                batch,
-            ):
-                found[row[0]] = Passage(*row)
+    for row in database.select_in(
+        "SELECT c.id, m.id, m.project, m.title, c.heading, substr("
+        "CASE WHEN m.summary <> '' THEN m.summary ELSE m.text END,"
+        # PostgreSQL has no substr of its 8-byte integers.
+        " CAST(c.begin_at + 1 AS INTEGER), CAST(c.end_at - c.begin_at AS INTEGER))"
+        " FROM chunks c JOIN memories m ON m.n = c.memory WHERE c.id IN ({})",
+        dict.fromkeys(chunk_ids),
+    ):
+        found[row[0]] = Passage(*row)
     return found

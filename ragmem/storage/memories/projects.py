@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragmem.domain.model import NO_PROJECTS
-from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.database import Connection, Database, delete_in
 from ragmem.storage.sql.machine_id import prefix_of
 
 
@@ -25,7 +24,7 @@ class ProjectPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StoredProject:
     """A project as the catalog has it; `named` says that a person gave it its name."""
 
     id: str
@@ -59,12 +58,11 @@ class Projects:
         any name with `keep_name`.
         """
         path = prefix_of(self._database) + root
-        with self._database.read() as connection:
-            known = connection.execute(
-                "SELECT p.name, p.named FROM project_paths s JOIN projects p ON p.id = s.project"
-                " WHERE p.id = ? AND s.path = ? AND s.root_commit = ? AND s.remote = ? AND s.stamp = ?",
-                (project, path, root_commit, remote, stamp),
-            ).fetchone()
+        known = self._database.select_row(
+            "SELECT p.name, p.named FROM project_paths s JOIN projects p ON p.id = s.project"
+            " WHERE p.id = ? AND s.path = ? AND s.root_commit = ? AND s.remote = ? AND s.stamp = ?",
+            (project, path, root_commit, remote, stamp),
+        )
         if known and (keep_name or known[1] or known[0] == name):
             return
         kept = "projects.name" if keep_name else "CASE projects.named WHEN 1 THEN projects.name ELSE ?1 END"
@@ -95,26 +93,22 @@ class Projects:
         """Return path -> what was seen there on this machine, of those paths that are known."""
         here = prefix_of(self._database)
         found: dict[str, ProjectPlace] = {}
-        with self._database.read() as connection:
-            for batch in batches(here + path for path in paths):
-                for path, *rest in connection.execute(
-                    "SELECT path, project, root_commit, remote, stamp FROM project_paths"
-                    f" WHERE path IN ({marks(batch)})",
-                    batch,
-                ):
-                    place = path.removeprefix(here)
-                    found[place] = ProjectPlace(place, *rest)
+        for path, *rest in self._database.select_in(
+            "SELECT path, project, root_commit, remote, stamp FROM project_paths WHERE path IN ({})",
+            (here + path for path in paths),
+        ):
+            place = path.removeprefix(here)
+            found[place] = ProjectPlace(place, *rest)
         return found
 
     def marked(self, mark: str) -> list[ProjectPlace]:
         """Return the places on this machine whose stamp begins with a repository's mark."""
         here = prefix_of(self._database)
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT path, project, root_commit, remote, stamp FROM project_paths"
-                " WHERE stamp >= ? AND stamp < ? ORDER BY path",
-                (f"{mark}|", f"{mark}}}"),
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT path, project, root_commit, remote, stamp FROM project_paths"
+            " WHERE stamp >= ? AND stamp < ? ORDER BY path",
+            (f"{mark}|", f"{mark}}}"),
+        )
         return [ProjectPlace(path.removeprefix(here), *rest) for path, *rest in rows if path.startswith(here)]
 
     def of_commit(self, root_commit: str, remote: str = "") -> str | None:
@@ -144,11 +138,10 @@ class Projects:
         """Return the one project that was seen with a remote; None where none was, or several."""
         if not remote:
             return None
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT project FROM project_remotes WHERE remote = ? ORDER BY pinned DESC, project LIMIT 2",
-                (remote,),
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT project FROM project_remotes WHERE remote = ? ORDER BY pinned DESC, project LIMIT 2",
+            (remote,),
+        )
         return str(rows[0][0]) if len(rows) == 1 else None
 
     def at(self, paths: Iterable[str]) -> str | None:
@@ -183,133 +176,104 @@ class Projects:
     def places_of(self, project: str) -> list[ProjectPlace]:
         """Return what was seen at the paths of a project on this machine, in the order of the paths."""
         here = prefix_of(self._database)
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT path, project, root_commit, remote, stamp FROM project_paths WHERE project = ?"
-                " ORDER BY path",
-                (project,),
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT path, project, root_commit, remote, stamp FROM project_paths WHERE project = ?"
+            " ORDER BY path",
+            (project,),
+        )
         return [ProjectPlace(path.removeprefix(here), *rest) for path, *rest in rows if path.startswith(here)]
 
     def names(self) -> dict[str, str]:
         """Return project id -> name."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute(
-                    "SELECT id, name FROM projects WHERE id NOT IN (SELECT alias FROM project_aliases)"
-                    " ORDER BY name, id"
-                ).fetchall()
+        return dict(
+            self._database.select(
+                "SELECT id, name FROM projects WHERE id NOT IN (SELECT alias FROM project_aliases)"
+                " ORDER BY name, id"
             )
+        )
 
-    def standing(self) -> list[Standing]:
+    def standing(self) -> list[StoredProject]:
         """Return all projects in the order of their names, without those that were joined with another."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT id, name, root, root_commit, remote, named FROM projects"
-                " WHERE id NOT IN (SELECT alias FROM project_aliases) ORDER BY lower(name), id"
-            ).fetchall()
-        return [Standing(row[0], row[1], row[2], row[3], row[4], bool(row[5])) for row in rows]
+        rows = self._database.select(
+            "SELECT id, name, root, root_commit, remote, named FROM projects"
+            " WHERE id NOT IN (SELECT alias FROM project_aliases) ORDER BY lower(name), id"
+        )
+        return [StoredProject(row[0], row[1], row[2], row[3], row[4], bool(row[5])) for row in rows]
 
     def root(self, project: str) -> str:
         """Return the folder in which a project was seen first, or is seen since that is gone; else ""."""
-        with self._database.read() as connection:
-            row = connection.execute("SELECT root FROM projects WHERE id = ?", (project,)).fetchone()
+        row = self._database.select_row("SELECT root FROM projects WHERE id = ?", (project,))
         return str(row[0]) if row else ""
 
     def remotes(self, *, pinned: bool = True) -> dict[str, list[str]]:
         """Return project id -> the remotes that it was seen with, or those that no person gave to one."""
         found: dict[str, list[str]] = {}
         given = "" if pinned else " WHERE remote NOT IN (SELECT remote FROM project_remotes WHERE pinned = 1)"
-        with self._database.read() as connection:
-            for remote, project in connection.execute(
-                f"SELECT remote, project FROM project_remotes{given} ORDER BY remote"
-            ):
-                found.setdefault(project, []).append(remote)
+        for remote, project in self._database.select(
+            f"SELECT remote, project FROM project_remotes{given} ORDER BY remote"
+        ):
+            found.setdefault(project, []).append(remote)
         return found
 
     def aliases(self) -> dict[str, str]:
         """Return former id -> the project that it is now."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute("SELECT alias, project FROM project_aliases ORDER BY alias").fetchall()
-            )
+        return dict(self._database.select("SELECT alias, project FROM project_aliases ORDER BY alias"))
 
     def moved_ids(self, places: Sequence[str]) -> dict[str, str]:
         """Return, of ids that texts would get by their places, those whose memories have another id."""
-        found: dict[str, str] = {}
-        with self._database.read() as connection:
-            if not connection.execute("SELECT 1 FROM project_moves LIMIT 1").fetchone():
-                return found
-            for batch in batches(places):
-                found.update(
-                    connection.execute(
-                        f"SELECT place, memory FROM project_moves WHERE place IN ({marks(batch)})", batch
-                    )
-                )
-        return found
+        if self._database.select_row("SELECT 1 FROM project_moves LIMIT 1") is None:
+            return {}
+        return dict(
+            self._database.select_in("SELECT place, memory FROM project_moves WHERE place IN ({})", places)
+        )
 
     def former(self, project: str) -> dict[str, str]:
         """Return memory id -> the project that it was moved from, of memories that are in a project now."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute(
-                    "SELECT v.memory, v.former FROM project_moves v JOIN memories m ON m.id = v.memory"
-                    " WHERE m.project = ?",
-                    (project,),
-                ).fetchall()
+        return dict(
+            self._database.select(
+                "SELECT v.memory, v.former FROM project_moves v JOIN memories m ON m.id = v.memory"
+                " WHERE m.project = ?",
+                (project,),
             )
+        )
 
     def former_of(self, memory: str) -> str:
         """Return the project that a memory, perhaps an archived one, was moved from; "" where it was not."""
-        with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT former FROM project_moves WHERE memory = ?", (memory,)
-            ).fetchone()
+        row = self._database.select_row("SELECT former FROM project_moves WHERE memory = ?", (memory,))
         return str(row[0]) if row else ""
 
     def alias_names(self, project: str) -> dict[str, str]:
         """Return former id -> former name, of what was joined with a project."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute(
-                    "SELECT alias, name FROM project_aliases WHERE project = ? ORDER BY alias", (project,)
-                ).fetchall()
+        return dict(
+            self._database.select(
+                "SELECT alias, name FROM project_aliases WHERE project = ? ORDER BY alias", (project,)
             )
+        )
 
     def former_names(self) -> dict[str, str]:
         """Return former id -> former name."""
-        with self._database.read() as connection:
-            return dict(
-                connection.execute("SELECT alias, name FROM project_aliases ORDER BY alias").fetchall()
-            )
+        return dict(self._database.select("SELECT alias, name FROM project_aliases ORDER BY alias"))
 
     def sessions(self) -> dict[str, str]:
         """Return session of an assistant -> the one project that its transcripts belong to."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT session, min(project) FROM transcripts WHERE session <> '' AND project <> ''"
-                " GROUP BY session HAVING min(project) = max(project)"
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT session, min(project) FROM transcripts WHERE session <> '' AND project <> ''"
+            " GROUP BY session HAVING min(project) = max(project)"
+        )
         return {session: project for session, project in rows if project not in NO_PROJECTS}
 
     def folders(self) -> dict[str, str]:
         """Return path -> project, of all paths at which any was seen on this machine."""
         here = prefix_of(self._database)
-        with self._database.read() as connection:
-            rows = connection.execute("SELECT path, project FROM project_paths ORDER BY path").fetchall()
+        rows = self._database.select("SELECT path, project FROM project_paths ORDER BY path")
         return {path.removeprefix(here): project for path, project in rows if path.startswith(here)}
 
     def assigned(self, ids: Iterable[str]) -> set[str]:
         """Return those memories whose project a person chose."""
-        found: set[str] = set()
-        with self._database.read() as connection:
-            for batch in batches(ids):
-                rows = connection.execute(
-                    f"SELECT memory FROM project_moves WHERE memory IN ({marks(batch)}) AND former = ''",
-                    batch,
-                )
-                found.update(memory for (memory,) in rows)
-        return found
+        rows = self._database.select_in(
+            "SELECT memory FROM project_moves WHERE memory IN ({}) AND former = ''", ids
+        )
+        return {memory for (memory,) in rows}
 
     def note_moves(self, moves: Mapping[str, tuple[str, str]]) -> None:
         """Keep place -> (id of the memory, its project before); what was known of these memories goes.
@@ -317,8 +281,7 @@ class Projects:
         Without a project before, a person has chosen the one that it has.
         """
         with self._database.write() as connection:
-            for batch in batches(memory for memory, _ in moves.values()):
-                connection.execute(f"DELETE FROM project_moves WHERE memory IN ({marks(batch)})", batch)
+            delete_in(connection, "project_moves", "memory", (memory for memory, _ in moves.values()))
             connection.executemany(
                 "INSERT INTO project_moves (place, memory, former) VALUES (?,?,?)"
                 " ON CONFLICT (place) DO UPDATE SET memory = excluded.memory, former = excluded.former",
@@ -328,8 +291,7 @@ class Projects:
     def forget_moves(self, ids: Iterable[str]) -> None:
         """Forget that memories were moved."""
         with self._database.write() as connection:
-            for batch in batches(ids):
-                connection.execute(f"DELETE FROM project_moves WHERE memory IN ({marks(batch)})", batch)
+            delete_in(connection, "project_moves", "memory", ids)
 
 
 def lead(connection: Connection, project: str, root_commit: str, remote: str) -> None:

@@ -10,7 +10,7 @@ from ragmem.storage.sql.database import Database
 _T = TypeVar("_T")
 
 
-class Kept(Generic[_T]):
+class ReadCache(Generic[_T]):
     """A reading, repeated once this or another process has committed; safe to use from several threads.
 
     Each thread keeps its own, for SQLite tells a connection what others wrote since it looked. PostgreSQL

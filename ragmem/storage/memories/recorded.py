@@ -11,7 +11,7 @@ from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.rows import to_stamp
 
 
-def recorded(
+def list_records(
     database: Database,
     types: Sequence[RecordType],
     *,

@@ -13,7 +13,7 @@ Timed = Literal["event_at", "created_at"]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class InjectionUse:
     """What sessions were given at one sort of event: how many memories, and what became known of their use.
 
     Each injection counts once: rated good, else rated bad, else recalled by another session too, else none.
@@ -68,12 +68,11 @@ class Figures:
         one on, and the last before all of them.
         """
         place = "CASE" + "".join(f" WHEN m.event_at >= ? THEN {number}" for number in range(len(edges)))
-        with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT m.source, {place} ELSE {len(edges)} END AS age, count(*) FROM memories m"
-                f" WHERE 1 = 1{self._only} GROUP BY 1, 2 ORDER BY 1, 2",
-                [*edges, *self._values],
-            ).fetchall()
+        rows = self._database.select(
+            f"SELECT m.source, {place} ELSE {len(edges)} END AS age, count(*) FROM memories m"
+            f" WHERE 1 = 1{self._only} GROUP BY 1, 2 ORDER BY 1, 2",
+            [*edges, *self._values],
+        )
         return {(source, int(age)): int(count) for source, age, count in rows}
 
     def spans(self, timed: Timed, span: int, *, origin: int = 0) -> dict[int, int]:
@@ -81,40 +80,36 @@ class Figures:
 
         What lies before the origin counts as number -1.
         """
-        with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT CASE WHEN m.{timed} < ? THEN -1 ELSE (m.{timed} - ?) / ? END AS span, count(*)"
-                f" FROM memories m WHERE 1 = 1{self._only} GROUP BY 1 ORDER BY 1",
-                [origin, origin, span, *self._values],
-            ).fetchall()
+        rows = self._database.select(
+            f"SELECT CASE WHEN m.{timed} < ? THEN -1 ELSE (m.{timed} - ?) / ? END AS span, count(*)"
+            f" FROM memories m WHERE 1 = 1{self._only} GROUP BY 1 ORDER BY 1",
+            [origin, origin, span, *self._values],
+        )
         return {int(number): int(count) for number, count in rows}
 
     def extent(self, timed: Timed) -> tuple[int, int] | None:
         """Return the stamps of the first and the last memory; None where there is none."""
-        with self._database.read() as connection:
-            first, last = connection.execute(
-                f"SELECT min(m.{timed}), max(m.{timed}) FROM memories m WHERE 1 = 1{self._only}", self._values
-            ).fetchone()
+        first, last = self._database.select_row(
+            f"SELECT min(m.{timed}), max(m.{timed}) FROM memories m WHERE 1 = 1{self._only}", self._values
+        )
         return None if first is None else (int(first), int(last))
 
     def middle(self, timed: Timed) -> int | None:
         """Return the stamp that half of the memories lie before; None where there is none."""
-        with self._database.read() as connection:
-            row = connection.execute(
-                f"SELECT m.{timed} FROM memories m WHERE 1 = 1{self._only} ORDER BY 1 LIMIT 1 OFFSET"
-                f" (SELECT count(*) / 2 FROM memories m WHERE 1 = 1{self._only})",
-                [*self._values, *self._values],
-            ).fetchone()
+        row = self._database.select_row(
+            f"SELECT m.{timed} FROM memories m WHERE 1 = 1{self._only} ORDER BY 1 LIMIT 1 OFFSET"
+            f" (SELECT count(*) / 2 FROM memories m WHERE 1 = 1{self._only})",
+            [*self._values, *self._values],
+        )
         return None if row is None else int(row[0])
 
     def sources(self) -> list[SourceSize]:
         """Return the sources, those with most memories first."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT m.source, count(*), sum(length(m.text)), min(m.event_at), max(m.event_at)"
-                f" FROM memories m WHERE 1 = 1{self._only} GROUP BY m.source ORDER BY 2 DESC, 1",
-                self._values,
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT m.source, count(*), sum(length(m.text)), min(m.event_at), max(m.event_at)"
+            f" FROM memories m WHERE 1 = 1{self._only} GROUP BY m.source ORDER BY 2 DESC, 1",
+            self._values,
+        )
         return [SourceSize(source, *map(int, rest)) for source, *rest in rows]
 
     def states(self, curated: Sequence[str]) -> dict[str, int]:
@@ -123,17 +118,16 @@ class Figures:
         What comes from a `curated` source is proven from the start.
         """
         kept = f" WHEN m.source IN ({marks(curated)}) THEN 'proven'" if curated else ""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT CASE WHEN s.older IS NOT NULL THEN 'superseded'"
-                " WHEN m.state = 'pending' THEN 'waiting'"
-                " WHEN coalesce(l.pinned, 0) <> 0 THEN 'permanent'"
-                f" WHEN l.life IN ('buffer', 'proven', 'permanent') THEN l.life{kept}"
-                " ELSE 'buffer' END AS state, count(*)"
-                " FROM memories m LEFT JOIN lives l ON l.id = m.id"
-                f" LEFT JOIN supersessions s ON s.older = m.id WHERE 1 = 1{self._only} GROUP BY 1",
-                [*curated, *self._values],
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT CASE WHEN s.older IS NOT NULL THEN 'superseded'"
+            " WHEN m.state = 'pending' THEN 'waiting'"
+            " WHEN coalesce(l.pinned, 0) <> 0 THEN 'permanent'"
+            f" WHEN l.life IN ('buffer', 'proven', 'permanent') THEN l.life{kept}"
+            " ELSE 'buffer' END AS state, count(*)"
+            " FROM memories m LEFT JOIN lives l ON l.id = m.id"
+            f" LEFT JOIN supersessions s ON s.older = m.id WHERE 1 = 1{self._only} GROUP BY 1",
+            [*curated, *self._values],
+        )
         return {state: int(count) for state, count in rows}
 
     def kept(self, curated: Sequence[str]) -> dict[str, int]:
@@ -149,37 +143,34 @@ class Figures:
             " OR EXISTS (SELECT 1 FROM connections c WHERE c.high = m.n)",
         }
         sums = ", ".join(f"sum(CASE WHEN {holds} THEN 1 ELSE 0 END)" for holds in reasons.values())
-        with self._database.read() as connection:
-            row = connection.execute(
-                f"SELECT {sums} FROM memories m LEFT JOIN lives l ON l.id = m.id WHERE 1 = 1{self._only}",
-                [*curated, *self._values],
-            ).fetchone()
+        row = self._database.select_row(
+            f"SELECT {sums} FROM memories m LEFT JOIN lives l ON l.id = m.id WHERE 1 = 1{self._only}",
+            [*curated, *self._values],
+        )
         return {reason: int(count or 0) for reason, count in zip(reasons, row, strict=True)}
 
     def connected(self) -> dict[int, int]:
         """Return number of connections -> memories that have so many; 0 for those that are alone."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT connections, count(*) FROM (SELECT m.n, count(e.other) AS connections FROM memories m"
-                " LEFT JOIN (SELECT low AS one, high AS other FROM connections"
-                " UNION ALL SELECT high, low FROM connections) e ON e.one = m.n"
-                f" WHERE 1 = 1{self._only} GROUP BY m.n) t GROUP BY 1 ORDER BY 1",
-                self._values,
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT connections, count(*) FROM (SELECT m.n, count(e.other) AS connections FROM memories m"
+            " LEFT JOIN (SELECT low AS one, high AS other FROM connections"
+            " UNION ALL SELECT high, low FROM connections) e ON e.one = m.n"
+            f" WHERE 1 = 1{self._only} GROUP BY m.n) t GROUP BY 1 ORDER BY 1",
+            self._values,
+        )
         return {int(number): int(count) for number, count in rows}
 
     def recalled(self) -> dict[int, int]:
         """Return number of sessions -> memories that were recalled in so many; 0 for none."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT sessions, count(*) FROM (SELECT m.id, count(r.session) AS sessions FROM memories m"
-                f" LEFT JOIN recalled_in r ON r.id = m.id WHERE 1 = 1{self._only} GROUP BY m.id) t"
-                " GROUP BY 1 ORDER BY 1",
-                self._values,
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT sessions, count(*) FROM (SELECT m.id, count(r.session) AS sessions FROM memories m"
+            f" LEFT JOIN recalled_in r ON r.id = m.id WHERE 1 = 1{self._only} GROUP BY m.id) t"
+            " GROUP BY 1 ORDER BY 1",
+            self._values,
+        )
         return {int(number): int(count) for number, count in rows}
 
-    def given(self) -> list[Given]:
+    def given(self) -> list[InjectionUse]:
         """Return what sessions were given, by event; nothing where the catalog is too old to know it."""
         uses = ", ".join(
             f"sum(CASE WHEN use = '{use}' THEN 1 ELSE 0 END)" for use in ("good", "bad", "again")
@@ -197,7 +188,7 @@ class Figures:
                 " GROUP BY event ORDER BY 2 DESC, 1",
                 self._values,
             ).fetchall()
-        return [Given(event, *map(int, rest)) for event, *rest in rows]
+        return [InjectionUse(event, *map(int, rest)) for event, *rest in rows]
 
     def mentioned(self, limit: int) -> list[tuple[str, int]]:
         """Return the names of entities that most memories mention, of whatever project, with how many do."""
@@ -214,22 +205,20 @@ class Figures:
 
     def titles(self, limit: int) -> list[str]:
         """Return titles of memories with vectors, from all over the store and the same each time."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT m.title FROM memories m WHERE m.title <> '' AND m.state = 'indexed'{self._only}"
-                " ORDER BY m.id LIMIT ?",
-                [*self._values, limit],
-            ).fetchall()
+        rows = self._database.select(
+            f"SELECT m.title FROM memories m WHERE m.title <> '' AND m.state = 'indexed'{self._only}"
+            " ORDER BY m.id LIMIT ?",
+            [*self._values, limit],
+        )
         return [title for (title,) in rows]
 
     def _counted(self, *columns: str) -> list[Any]:
         named = ", ".join(columns)
-        with self._database.read() as connection:
-            return connection.execute(
-                f"SELECT {named}, count(*) FROM memories m WHERE 1 = 1{self._only}"
-                f" GROUP BY {named} ORDER BY {named}",
-                self._values,
-            ).fetchall()
+        return self._database.select(
+            f"SELECT {named}, count(*) FROM memories m WHERE 1 = 1{self._only}"
+            f" GROUP BY {named} ORDER BY {named}",
+            self._values,
+        )
 
     def _number(self, connection: Connection, statement: str) -> int:
         (count,) = connection.execute(statement + self._only, self._values).fetchone()

@@ -11,23 +11,21 @@ class Mentions:
 
     def names(self, identifier: str) -> list[str]:
         """Return the names of the nodes that a memory mentions, in order."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT e.canonical FROM entity_mentions s JOIN entity_names e ON e.n = s.name"
-                " JOIN memories m ON m.n = s.memory WHERE m.id = ? ORDER BY 1",
-                (identifier,),
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT DISTINCT e.canonical FROM entity_mentions s JOIN entity_names e ON e.n = s.name"
+            " JOIN memories m ON m.n = s.memory WHERE m.id = ? ORDER BY 1",
+            (identifier,),
+        )
         return [name for (name,) in rows]
 
     def of(self, project: str) -> list[tuple[str, int]]:
         """Return (node, stamp of the event) for each memory of a project and each node that it mentions."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT e.canonical, m.event_at, m.n FROM entity_names e"
-                " JOIN entity_mentions s ON s.name = e.n JOIN memories m ON m.n = s.memory"
-                " WHERE e.project = ?",
-                (project,),
-            ).fetchall()
+        rows = self._database.select(
+            "SELECT DISTINCT e.canonical, m.event_at, m.n FROM entity_names e"
+            " JOIN entity_mentions s ON s.name = e.n JOIN memories m ON m.n = s.memory"
+            " WHERE e.project = ?",
+            (project,),
+        )
         return [(name, int(stamp)) for name, stamp, _ in rows]
 
     def mark(self) -> str:

@@ -8,12 +8,12 @@ whenever one of them comes, goes or is told of.
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql import meta
+from ragmem.storage.sql.database import Connection, Database, select_in
 from ragmem.storage.sql.migrations import table_exists
 
 if TYPE_CHECKING:
-    from ragmem.storage.names.settling import Told
+    from ragmem.storage.names.settling import NameStatements
 
 # Every command opens the catalog, and few write to it: what works names out is imported where it is needed.
 
@@ -33,7 +33,7 @@ class EntityNames:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def learn(self, told: "Sequence[Told]", *, most: int = AT_ONCE) -> None:
+    def learn(self, told: "Sequence[NameStatements]", *, most: int = AT_ONCE) -> None:
         """Write what memories say, in place of what they said before; unknown memories are left out.
 
         Memories that mention a name which gets another node by this wait to be put once more: so many of them
@@ -53,10 +53,10 @@ class EntityNames:
     @staticmethod
     def _settle(connection: Connection, touched: dict[str, set[str]], at: int, most: int) -> None:
         """Work out the nodes of the names of these forms, by project."""
-        from ragmem.storage.names.settling import let_wait, settle, shared  # noqa: PLC0415
+        from ragmem.storage.names.settling import let_wait, settle, shared_forms  # noqa: PLC0415
 
         for project, forms in touched.items():
-            for form in sorted(shared(connection, project, forms)):
+            for form in sorted(shared_forms(connection, project, forms)):
                 settle(connection, project, form, at)
         let_wait(connection, most)
 
@@ -82,12 +82,10 @@ class EntityNames:
         with self._database.write() as connection:
             leaving: dict[str, list[int]] = {}
             latest = 0
-            for batch in batches(memory_ids):
-                for number, project, at in connection.execute(
-                    f"SELECT n, project, updated_at FROM memories WHERE id IN ({marks(batch)})", batch
-                ):
-                    leaving.setdefault(project, []).append(number)
-                    latest = max(latest, at)
+            sql = "SELECT n, project, updated_at FROM memories WHERE id IN ({})"
+            for number, project, at in select_in(connection, sql, memory_ids):
+                leaving.setdefault(project, []).append(number)
+                latest = max(latest, at)
             touched = {project: unsay(connection, numbers) for project, numbers in leaving.items()}
             self._settle(connection, touched, latest, AT_ONCE)
 
@@ -95,12 +93,8 @@ class EntityNames:
         """Let so many memories wait that are in the store under a former name; return how many."""
         from ragmem.storage.names.settling import let_wait  # noqa: PLC0415
 
-        with self._database.read() as connection:
-            if (
-                connection.execute("SELECT 1 FROM entity_names WHERE late IS NOT NULL LIMIT 1").fetchone()
-                is None
-            ):
-                return 0
+        if self._database.select_row("SELECT 1 FROM entity_names WHERE late IS NOT NULL LIMIT 1") is None:
+            return 0
         with self._database.write() as connection:
             return let_wait(connection, most)
 
@@ -116,32 +110,24 @@ class EntityNames:
 
     def canonical(self, project: str, names: Iterable[str]) -> dict[str, str]:
         """Return name -> the name of its node, for those that have another one's."""
-        found: dict[str, str] = {}
-        with self._database.read() as connection:
-            for batch in batches(names):
-                found.update(
-                    connection.execute(
-                        "SELECT name, canonical FROM entity_names WHERE project = ? AND canonical <> name"
-                        f" AND name IN ({marks(batch)})",
-                        (project, *batch),
-                    ).fetchall()
-                )
-        return found
+        return dict(
+            self._database.select_in(
+                "SELECT name, canonical FROM entity_names WHERE project = ? AND canonical <> name"
+                " AND name IN ({})",
+                names,
+                project,
+            )
+        )
 
     def is_learnt(self) -> bool:
         """Tell whether the names of all memories that were stored before have been learnt by these rules."""
         with self._database.read() as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_LEARNT,)).fetchone()
-        return row is not None and row[0] == _VERSION
+            return meta.get(connection, _LEARNT) == _VERSION
 
     def set_learnt(self) -> None:
         """Remember that the names of all memories have been learnt by these rules."""
         with self._database.write() as connection:
-            connection.execute(
-                "INSERT INTO meta (key, value) VALUES (?, ?)"
-                " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (_LEARNT, _VERSION),
-            )
+            meta.put(connection, _LEARNT, _VERSION)
 
     def set_apart(self, project: str, name: str, rule: str, *, at: int) -> None:
         """Never take a name for another one by this rule again, and let what mentions it wait."""
@@ -173,10 +159,9 @@ class EntityNames:
 
     def apart(self) -> list[tuple[str, str, str, int]]:
         """Return (project, name, rule, made_at) of all that was set apart."""
-        with self._database.read() as connection:
-            return connection.execute(
-                "SELECT project, name, rule, made_at FROM entity_apart ORDER BY project, name, rule"
-            ).fetchall()
+        return self._database.select(
+            "SELECT project, name, rule, made_at FROM entity_apart ORDER BY project, name, rule"
+        )
 
     def write_apart(self, rows: Iterable[tuple[str, str, str, int]]) -> None:
         """Write what was set apart in another catalog."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragmem.domain.entities.aliases import Alias
-from ragmem.domain.entities.canonical_names import STATEMENTS, AliasForm, Known, work_out
-from ragmem.domain.entities.resolution import form_of
+from ragmem.domain.entities.canonical_names import STATEMENTS, AliasForm, CatalogName, work_out
+from ragmem.domain.entities.resolution import canonical_form
 from ragmem.domain.model import State
 from ragmem.storage.names.leaving import drop_orphans
 from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Connection
+from ragmem.storage.sql.database import Connection, select_in
 
 MAX_FORMS = 16
 """Classes of names that statements join; more of them are no names of one thing."""
@@ -33,7 +33,7 @@ COUNTED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NameStatements:
     """What a memory says of names: those that it mentions with their types, and which ones are aliases.
 
     `at` is when the memory was written, in microseconds since 1970.
@@ -48,16 +48,10 @@ class Told:
 
 def numbers_of(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
     """Return id -> number of those memories that exist."""
-    return {
-        key: number
-        for batch in batches(ids)
-        for key, number in connection.execute(
-            f"SELECT id, n FROM memories WHERE id IN ({marks(batch)})", batch
-        )
-    }
+    return dict(select_in(connection, "SELECT id, n FROM memories WHERE id IN ({})", ids))
 
 
-def write(connection: Connection, number: int, told: Told) -> set[str]:
+def write(connection: Connection, number: int, told: NameStatements) -> set[str]:
     """Write what one memory says; return the forms of which something came, went or is another now."""
     before = dict(
         connection.execute(
@@ -76,19 +70,19 @@ def write(connection: Connection, number: int, told: Told) -> set[str]:
     return touched - {""}
 
 
-def _write_names(connection: Connection, number: int, told: Told, before: Mapping[str, int]) -> set[str]:
-    known: dict[str, tuple[int, str, str]] = {}
-    for batch in batches(told.names):
-        for name, n, types, form in connection.execute(
-            f"SELECT name, n, types, form FROM entity_names WHERE project = ? AND name IN ({marks(batch)})",
-            (told.project, *batch),
-        ):
-            known[name] = (n, types, form)
+def _write_names(
+    connection: Connection, number: int, told: NameStatements, before: Mapping[str, int]
+) -> set[str]:
+    sql = "SELECT name, n, types, form FROM entity_names WHERE project = ? AND name IN ({})"
+    known: dict[str, tuple[int, str, str]] = {
+        name: (n, types, form)
+        for name, n, types, form in select_in(connection, sql, told.names, told.project)
+    }
     touched: set[str] = set()
     mentioned: list[tuple[int, int]] = []
     for name, kind in told.names.items():
         if name not in known:
-            form = form_of(name, (kind,))
+            form = canonical_form(name, (kind,))
             (n,) = connection.execute(
                 "INSERT INTO entity_names (project, name, types, form, head, canonical, rule, made_at)"
                 " VALUES (?,?,?,?,?,?,'',?) RETURNING n",
@@ -98,7 +92,7 @@ def _write_names(connection: Connection, number: int, told: Told, before: Mappin
         else:
             n, types, old = known[name]
             seen = {kind, *types.split(",")}
-            all_types, form = ",".join(sorted(seen)), form_of(name, seen)
+            all_types, form = ",".join(sorted(seen)), canonical_form(name, seen)
             if (all_types, form) != (types, old):
                 connection.execute(
                     "UPDATE entity_names SET types = ?, form = ? WHERE n = ?", (all_types, form, n)
@@ -121,7 +115,7 @@ def stand_alone(connection: Connection, number: int, at: int) -> None:
     )
 
 
-def _write_aliases(connection: Connection, number: int, told: Told) -> set[str]:
+def _write_aliases(connection: Connection, number: int, told: NameStatements) -> set[str]:
     before = {
         (short, long): (short_form, long_form)
         for short, long, short_form, long_form in connection.execute(
@@ -137,7 +131,7 @@ def _write_aliases(connection: Connection, number: int, told: Told) -> set[str]:
                 "DELETE FROM entity_aliases WHERE memory = ? AND short = ? AND long = ?", (number, *key)
             )
     for key, one in now.items():
-        forms = (form_of(one.short, ()), form_of(one.long, ()))
+        forms = (canonical_form(one.short, ()), canonical_form(one.long, ()))
         if key not in before and all(forms) and forms[0] != forms[1]:
             touched.update(forms)
             connection.execute(
@@ -148,7 +142,7 @@ def _write_aliases(connection: Connection, number: int, told: Told) -> set[str]:
     return touched
 
 
-def shared(connection: Connection, project: str, forms: set[str]) -> set[str]:
+def shared_forms(connection: Connection, project: str, forms: set[str]) -> set[str]:
     """Return those of the forms that more than one name has, or that a statement speaks of."""
     found: set[str] = set()
     for batch in batches(sorted(forms)):
@@ -169,21 +163,18 @@ def shared(connection: Connection, project: str, forms: set[str]) -> set[str]:
 
 def settle(connection: Connection, project: str, form: str, at: int) -> None:
     """Work out the nodes of the names of a form and of those that statements join with it, and write them."""
-    forms, stated = _joined(connection, project, form)
+    forms, stated = _joined_forms(connection, project, form)
     rows = connection.execute(
         "SELECT n.name, n.types, n.n, n.form, n.head, n.canonical, n.rule FROM entity_names n"
         f" WHERE n.project = ? AND n.form IN ({marks(forms)})",
         (project, *forms),
     ).fetchall()
     apart: dict[str, set[str]] = {}
-    for batch in batches(row[0] for row in rows):
-        for name, rule in connection.execute(
-            f"SELECT name, rule FROM entity_apart WHERE project = ? AND name IN ({marks(batch)})",
-            (project, *batch),
-        ):
-            apart.setdefault(name, set()).add(rule)
+    sql = "SELECT name, rule FROM entity_apart WHERE project = ? AND name IN ({})"
+    for name, rule in select_in(connection, sql, [row[0] for row in rows], project):
+        apart.setdefault(name, set()).add(rule)
     known = [
-        Known(name, frozenset(types.split(",")), n, apart.get(name, set()), of_form, canonical)
+        CatalogName(name, frozenset(types.split(",")), n, apart.get(name, set()), of_form, canonical)
         for name, types, n, of_form, _, canonical, _ in rows
     ]
     wanted = work_out(known, stated, lambda number: _mentions(connection, number))
@@ -205,7 +196,7 @@ def _mentions(connection: Connection, number: int) -> int:
     return int(count)
 
 
-def _joined(connection: Connection, project: str, form: str) -> tuple[list[str], list[AliasForm]]:
+def _joined_forms(connection: Connection, project: str, form: str) -> tuple[list[str], list[AliasForm]]:
     """Return the forms that statements join with one, and the statements.
 
     Where they are too many, none is joined: just it, and those that were joined while they were fewer.

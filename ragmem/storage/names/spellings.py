@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ragmem.storage.sql.batches import batches, marks
-from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.database import Database, select_in
 from ragmem.storage.sql.migrations import table_exists
 
 
@@ -13,13 +12,12 @@ def spellings(database: Database, project: str, entities: Iterable[str]) -> dict
     with database.read() as connection:
         if not table_exists(database, connection, "entity_names"):
             return {}
-        for batch in batches(entities):
-            for entity, name in connection.execute(
-                "SELECT canonical, name FROM entity_names WHERE project = ? AND canonical <> name"
-                f" AND canonical IN ({marks(batch)})",
-                (project, *batch),
-            ):
-                found.setdefault(entity, []).append(name)
+        sql = (
+            "SELECT canonical, name FROM entity_names WHERE project = ? AND canonical <> name"
+            " AND canonical IN ({})"
+        )
+        for entity, name in select_in(connection, sql, entities, project):
+            found.setdefault(entity, []).append(name)
     # Not in SQL: for the order SQLite would go through all names of the project.
     return {entity: sorted(names) for entity, names in found.items()}
 
@@ -30,12 +28,8 @@ def entities_of(database: Database, project: str, names: Sequence[str]) -> list[
     with database.read() as connection:
         if not table_exists(database, connection, "entity_names"):
             return []
-        return [
-            entity
-            for batch in batches(wanted)
-            for (entity,) in connection.execute(
-                "SELECT DISTINCT canonical FROM entity_names WHERE project = ? AND canonical <> name"
-                f" AND lower(name) IN ({marks(batch)}) ORDER BY canonical",
-                (project, *batch),
-            )
-        ]
+        sql = (
+            "SELECT DISTINCT canonical FROM entity_names WHERE project = ? AND canonical <> name"
+            " AND lower(name) IN ({}) ORDER BY canonical"
+        )
+        return [entity for (entity,) in select_in(connection, sql, wanted, project)]

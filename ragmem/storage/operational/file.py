@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ragmem.storage.operational import OPERATIONAL_NAME
 from ragmem.storage.operational.schema import OPERATIONAL
 from ragmem.storage.sql.database import Connection
-from ragmem.storage.sql.migrations import settle
+from ragmem.storage.sql.migrations import migrate
 from ragmem.storage.sql.sqlite import BUSY_TIMEOUT, SQLiteDatabase
 from ragmem.storage.sql.sqlite_errors import translate
 
-OPERATIONAL_NAME = "operational.db"
 LOCK_NAME = "operational.lock"
 
 
@@ -38,7 +38,7 @@ class OperationalFile:
         """Make the file and its tables where they are missing, and bring older ones up to date."""
         # Not by the file's identity: the number of a deleted file may be that of the next one.
         if getattr(self._settled, "connection", None) is not self.database.connection():
-            settle(self.database, OPERATIONAL)
+            migrate(self.database, OPERATIONAL)
             self._settled.connection = self.database.connection()
 
     @contextmanager

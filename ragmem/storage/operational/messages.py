@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.domain.sessions.agents import Letter, Sort
+from ragmem.domain.sessions.agents import Letter, MessageType
 from ragmem.storage.operational.schema import last_number
 from ragmem.storage.sql.database import Connection
 from ragmem.storage.sql.rows import from_stamp, to_stamp
@@ -57,7 +57,7 @@ def count_messages(connection: Connection, agent: str) -> int:
     """Return how many messages, signals apart, wait for an agent."""
     (count,) = connection.execute(
         "SELECT count(*) FROM messages WHERE agent = ? AND settled_at IS NULL AND sort = ?",
-        (agent, Sort.MESSAGE.value),
+        (agent, MessageType.MESSAGE.value),
     ).fetchone()
     return int(count)
 
@@ -92,7 +92,9 @@ def known(connection: Connection, agent: str, ids: Iterable[int]) -> list[int]:
     ]
 
 
-def supersede(connection: Connection, agent: str, sorts: Sequence[Sort], moment: datetime) -> list[int]:
+def supersede(
+    connection: Connection, agent: str, sorts: Sequence[MessageType], moment: datetime
+) -> list[int]:
     """Make signals void that wait for an agent; return their numbers."""
     places = ", ".join("?" * len(sorts))
     rows = connection.execute(
@@ -130,7 +132,7 @@ def _letter(row: Sequence[Any]) -> Letter:
         id=number,
         to=agent,
         sender=sender,
-        sort=Sort(sort),
+        sort=MessageType(sort),
         text=text,
         data=orjson.loads(data),
         created=from_stamp(created),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ragmem.errors import StorageError, StoreDamagedError
 from ragmem.storage.sql.sqlite_errors import translate
+from ragmem.storage.sql.sqlite_files import integrity_check
 
 FOLDER = "backups"
 """Below the home's data folder."""
@@ -37,7 +38,9 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
             read.backup(written)
             # One file, without a -wal beside it, that can be carried away.
             written.execute("PRAGMA journal_mode = DELETE")
-            problems = _problems(written) if verified else []
+            problems = integrity_check(written, limit=20) if verified else []
+            # Full text is made from the rest; some SQLites look at it here, others do not.
+            problems = [line for line in problems if "FTS5" not in line]
         if problems:
             raise StoreDamagedError(
                 f'the database "{source}" is damaged: {problems[0]}',
@@ -58,12 +61,6 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def _problems(connection: sqlite3.Connection) -> list[str]:
-    lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
-    # Full text is made from the rest; some SQLites look at it here, others do not.
-    return [line for line in lines if line != "ok" and "FTS5" not in line]
 
 
 def back_up(database: Path, label: str, *, sort: str = ALL, verified: bool = True) -> Path:

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from ragmem.storage.sql.batches import batches, marks
+
 Dialect = Literal["sqlite", "postgres"]
 
 Row = Any
@@ -45,7 +47,47 @@ class Connection(Protocol):
         ...
 
 
-class Database(Protocol):
+class Queries(Protocol):
+    """Single queries, each in a transaction of its own or in the one that the thread has open."""
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """Give a connection that sees one consistent snapshot; within write() it sees the transaction."""
+        ...
+
+    def select(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Return all rows of a query."""
+        with self.read() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def select_row(self, sql: str, parameters: Sequence[Any] = ()) -> Row:
+        """Return the first row of a query, None where there is no row."""
+        with self.read() as connection:
+            return connection.execute(sql, parameters).fetchone()
+
+    def select_in(self, sql: str, values: Iterable[Any], *parameters: Any) -> list[Row]:
+        """Return the rows of a query with `IN ({})` for any number of values, after `parameters`."""
+        with self.read() as connection:
+            return select_in(connection, sql, values, *parameters)
+
+
+def select_in(connection: Connection, sql: str, values: Iterable[Any], *parameters: Any) -> list[Row]:
+    """Return the rows of a query with `IN ({})`, for one batch of the values after the other."""
+    return [
+        row
+        for batch in batches(values)
+        for row in connection.execute(sql.replace("{}", marks(batch)), (*parameters, *batch)).fetchall()
+    ]
+
+
+def delete_in(connection: Connection, table: str, column: str, values: Iterable[Any]) -> int:
+    """Delete the rows with any of the values in a column; return how many rows there were."""
+    return sum(
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN ({marks(batch)})", batch).rowcount
+        for batch in batches(values)
+    )
+
+
+class Database(Queries, Protocol):
     """The connections of one process to the database of one home; safe to use from several threads."""
 
     @property
@@ -56,6 +98,11 @@ class Database(Protocol):
     @property
     def home(self) -> Path:
         """The home's data folder; also where a database elsewhere keeps what is local to this machine."""
+        ...
+
+    @property
+    def path(self) -> Path | None:
+        """The file that holds everything and can be copied; None for a database on a server."""
         ...
 
     @property
@@ -77,8 +124,24 @@ class Database(Protocol):
         """Tell whether anything was ever stored."""
         ...
 
-    def read(self) -> AbstractContextManager[Connection]:
-        """Give a connection that sees one consistent snapshot; within write() it sees the transaction."""
+    def size_elsewhere(self) -> int:
+        """Return the bytes that the data takes outside of `home`."""
+        ...
+
+    def limit_cache(self, kib: int) -> None:
+        """Let each connection that a process opens from now on keep at most `kib` KiB of a file's pages."""
+        ...
+
+    def forbid_writes(self) -> AbstractContextManager[None]:
+        """Open a file for reading only until the block ends; for one thread. On a server, rights decide."""
+        ...
+
+    def vacuum(self) -> bool:
+        """Remove deleted rows from a file and its log; return False where a reader still needs the log.
+
+        Takes as much room as the file has. Raises StoreBusyError, StorageError, StoreDamagedError. A server
+        frees deleted rows by itself.
+        """
         ...
 
     def write(self, *, patience: float | None = None) -> AbstractContextManager[Connection]:

@@ -17,7 +17,7 @@ def machine_of(database: Database) -> str:
     The id lies in the home's data folder, and two homes on one computer are two machines. Raises StorageError
     where it cannot be kept.
     """
-    return "" if database.dialect == "sqlite" else _kept(database.home / FILE_NAME)
+    return "" if database.dialect == "sqlite" else _read_or_make_id(database.home / FILE_NAME)
 
 
 def prefix_of(database: Database) -> str:
@@ -31,7 +31,7 @@ def without_machine(path: str) -> str:
     return path.partition(_SEPARATOR)[2]
 
 
-def _kept(path: Path) -> str:
+def _read_or_make_id(path: Path) -> str:
     try:
         for _ in range(2):
             if path.is_file() and (known := path.read_text(encoding="ascii").strip()):

@@ -61,7 +61,7 @@ class Migration:
     @property
     def checksum(self) -> str:
         """Return what tells this step from another of the same number; comments and spaces do not count."""
-        parts = [str(self.version), self.name, *(normalised(statement) for statement in self.statements)]
+        parts = [str(self.version), self.name, *(normalize(statement) for statement in self.statements)]
         if self.function is not None:
             parts.append(self.function.__qualname__)
         return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
@@ -109,14 +109,14 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SchemaState:
     """Where a database stands: its version (0: no tables) and version -> checksum of the recorded steps."""
 
     version: int
     recorded: Mapping[int, str]
 
 
-def normalised(statement: str) -> str:
+def normalize(statement: str) -> str:
     """Return a statement without comments and with single spaces."""
     lines = (line.partition("--")[0] for line in statement.splitlines())
     return " ".join(" ".join(lines).split())
@@ -134,7 +134,7 @@ def table_exists(database: Database, connection: Connection, name: str) -> bool:
     return bool(count)
 
 
-def standing(database: Database, connection: Connection, schema: Schema) -> Standing:
+def schema_state(database: Database, connection: Connection, schema: Schema) -> SchemaState:
     """Return where a database stands; raises StoreDamagedError where the file is not ours."""
     stamped = schema.stamped(database, connection)
     recorded: dict[int, str] = {}
@@ -145,7 +145,7 @@ def standing(database: Database, connection: Connection, schema: Schema) -> Stan
                 (schema.component,),
             ).fetchall()
         )
-    return Standing(max(recorded, default=0) if stamped is None else stamped, recorded)
+    return SchemaState(max(recorded, default=0) if stamped is None else stamped, recorded)
 
 
 def silent(line: str) -> None:
@@ -153,7 +153,7 @@ def silent(line: str) -> None:
     del line
 
 
-def settle(database: Database, schema: Schema, *, create: bool = True, announce: Announce = silent) -> bool:
+def migrate(database: Database, schema: Schema, *, create: bool = True, announce: Announce = silent) -> bool:
     """Bring a database to this ragmem's schema; return whether its tables are there.
 
     A new database gets them if `create`. An older one is backed up first (where it is to be), then takes the
@@ -162,8 +162,8 @@ def settle(database: Database, schema: Schema, *, create: bool = True, announce:
     cannot be written.
     """
     with database.read() as connection:
-        found = standing(database, connection, schema)
-    if _is_settled(database, schema, found):
+        found = schema_state(database, connection, schema)
+    if _is_current(database, schema, found):
         return True
     if found.version == 0 and not create:
         return False
@@ -177,8 +177,8 @@ def settle(database: Database, schema: Schema, *, create: bool = True, announce:
         )
     with database.write() as connection:
         # Another process may have been first while we waited for the lock.
-        found = standing(database, connection, schema)
-        if _is_settled(database, schema, found):
+        found = schema_state(database, connection, schema)
+        if _is_current(database, schema, found):
             return True
         if found.version and _takes_long(database, _pending(schema, found)):
             announce(
@@ -217,11 +217,11 @@ def _takes_long(database: Database, steps: Sequence[Migration]) -> bool:
     return database.dialect != "sqlite" or Path(database.place).stat().st_size > LARGE
 
 
-def _pending(schema: Schema, found: Standing) -> list[Migration]:
+def _pending(schema: Schema, found: SchemaState) -> list[Migration]:
     return [step for step in schema.migrations if step.version > found.version]
 
 
-def _is_settled(database: Database, schema: Schema, found: Standing) -> bool:
+def _is_current(database: Database, schema: Schema, found: SchemaState) -> bool:
     """Tell whether nothing is to be done; raises StoreDamagedError for what must not be touched."""
     if problem := problem_of(schema, found):
         message, hint = problem
@@ -229,7 +229,7 @@ def _is_settled(database: Database, schema: Schema, found: Standing) -> bool:
     return found.version == schema.version
 
 
-def problem_of(schema: Schema, found: Standing) -> tuple[str, str] | None:
+def problem_of(schema: Schema, found: SchemaState) -> tuple[str, str] | None:
     """Return what forbids to use a database that stands so, as (what it "was" or "has", the next step)."""
     last = max(found.recorded, default=0)
     newest = max(found.version, last)

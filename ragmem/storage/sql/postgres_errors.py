@@ -1,6 +1,6 @@
 """What an error of PostgreSQL means to a person."""
 
-from ragmem.config.secrets import masked
+from ragmem.config.secrets import mask_password
 from ragmem.errors import (
     BackendError,
     RagmemError,
@@ -50,7 +50,7 @@ _WORDS = (
 
 def error_for(state: str | None, text: str, place: str) -> RagmemError:
     """Return the error for a SQLSTATE and the server's words; `place` has no password."""
-    problem = masked(" ".join(text.split("\n", 1)[0].split()))
+    problem = mask_password(" ".join(text.split("\n", 1)[0].split()))
     for begin, kind, meaning, hint in _STATES:
         if state is not None and state.startswith(begin):
             return kind(f'the database "{place}" {meaning}: {problem}', hint=hint)
@@ -68,6 +68,6 @@ def refusal(text: str, place: str) -> RagmemError:
         if (told or word == _UNGIVEN) and word in answer:
             return error_for(state, answer, place)
     return StorageError(
-        f'cannot reach the database "{place}": {masked(words)}',
+        f'cannot reach the database "{place}": {mask_password(words)}',
         hint=f"is the server running? {_ADDRESS_HINT}",
     )

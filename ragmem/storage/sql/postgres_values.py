@@ -18,7 +18,7 @@ _ESCAPED = re.compile(_ESCAPE + "([0-9a-f]{4})")
 
 
 @lru_cache(maxsize=1024)
-def translated(sql: str) -> str:
+def translate_placeholders(sql: str) -> str:
     """Return a statement with `%s` for each `?`, or `%(p1)s` for each `?1`."""
 
     def replace(piece: re.Match[str]) -> str:
@@ -31,24 +31,24 @@ def translated(sql: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _numbered(sql: str) -> bool:
+def _number_placeholders(sql: str) -> bool:
     return any(len(piece) > 1 for piece in _PIECES.findall(sql) if piece.startswith("?"))
 
 
 def arguments(sql: str, parameters: Sequence[Any]) -> Sequence[Any] | Mapping[str, Any]:
-    """Return a statement's parameters as `translated` names them."""
-    if _numbered(sql):
+    """Return a statement's parameters as `translate_placeholders` names them."""
+    if _number_placeholders(sql):
         return {f"p{number}": value for number, value in enumerate(parameters, start=1)}
     return parameters
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return a text that PostgreSQL can store: it has no NUL, and UTF-8 no lone surrogate."""
     return _UNSTORABLE.sub(lambda found: f"{_ESCAPE}{ord(found[0]):04x}", text)
 
 
-def unescaped(text: str) -> str:
-    """Return the text that `escaped` was given."""
+def unescape(text: str) -> str:
+    """Return the text that `escape` was given."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if _ESCAPE in text else text
 
 
@@ -57,13 +57,13 @@ class _TextDumper(StrDumperUnknown):
         try:
             dumped = obj.encode()
         except UnicodeEncodeError:
-            return escaped(obj).encode()
-        return escaped(obj).encode() if b"\0" in dumped or b"\x1a" in dumped else dumped
+            return escape(obj).encode()
+        return escape(obj).encode() if b"\0" in dumped or b"\x1a" in dumped else dumped
 
 
 class _TextLoader(Loader):
     def load(self, data: Any) -> str:
-        return unescaped(bytes(data).decode())
+        return unescape(bytes(data).decode())
 
 
 class _NumberLoader(Loader):

@@ -98,7 +98,7 @@ def memory_from(row: Sequence[Any]) -> Memory:
     try:
         return _memory(row)
     except _WRONG as error:
-        raise _damaged(row[0], error) from error
+        raise _damage_error(row[0], error) from error
 
 
 def outline_from(row: Sequence[Any]) -> Outline:
@@ -118,10 +118,10 @@ def outline_from(row: Sequence[Any]) -> Outline:
             from_stamp(event_at),
         )
     except _WRONG as error:
-        raise _damaged(identifier, error) from error
+        raise _damage_error(identifier, error) from error
 
 
-def _damaged(identifier: str, error: Exception) -> StoreDamagedError:
+def _damage_error(identifier: str, error: Exception) -> StoreDamagedError:
     """Return the error for a row that holds what ragmem never wrote."""
     return StoreDamagedError(f'the memory "{identifier}" is damaged: {error}', hint=RESTORE)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.sql.database import Connection, Database
-from ragmem.storage.sql.migrations import Schema, normalised, record, standing
+from ragmem.storage.sql.migrations import Schema, normalize, record, schema_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +34,18 @@ class Damage:
         return "; ".join(part for part in (self.record, lacking) if part)
 
 
-def damage(database: Database, schema: Schema, *, version: int = 0) -> Damage:
+def find_damage(database: Database, schema: Schema, *, version: int = 0) -> Damage:
     """Compare a SQLite database with what the schema's steps make, up to a version (0: the database's own).
 
     Raises StoreDamagedError where the file is another program's, or its schema newer or another build's.
     """
     with database.read() as connection:
-        found = standing(database, connection, schema)
+        found = schema_state(database, connection, schema)
         here = _objects(connection)
     if found.version == 0 and not found.recorded:
         return Damage()
     reached = max(found.version, *found.recorded, 0)
-    expected = _expected(schema, version or reached)
+    expected = _expected_objects(schema, version or reached)
     missing: list[tuple[str, str]] = []
     for name, wanted in expected.items():
         present = here.get(name)
@@ -79,7 +79,7 @@ def complete(database: Database, schema: Schema) -> list[str]:
     Raises StoreDamagedError where no statement makes what is missing.
     """
     with database.write() as connection:
-        lacking = damage(database, schema, version=schema.version)
+        lacking = find_damage(database, schema, version=schema.version)
         lost = [what for what, statement in lacking.missing if not statement]
         if lost:
             raise StoreDamagedError(
@@ -99,7 +99,7 @@ def complete(database: Database, schema: Schema) -> list[str]:
     return [what for what, _ in lacking.missing]
 
 
-def _expected(schema: Schema, version: int) -> dict[str, Object]:
+def _expected_objects(schema: Schema, version: int) -> dict[str, Object]:
     with closing(sqlite3.connect(":memory:")) as connection:
         for step in schema.migrations:
             if step.version <= version:
@@ -124,5 +124,5 @@ def _columns(connection: Connection, table: str) -> dict[str, str]:
     columns = {}
     for _, name, kind, required, default, _ in connection.execute(f'PRAGMA table_info("{table}")'):
         parts = (kind, "NOT NULL" if required else "", f"DEFAULT {default}" if default is not None else "")
-        columns[name] = normalised(" ".join(parts))
+        columns[name] = normalize(" ".join(parts))
     return columns

@@ -13,10 +13,11 @@ from pathlib import Path
 from weakref import ref
 
 from ragmem.errors import StorageError
-from ragmem.storage.sql.database import Dialect
+from ragmem.storage.sql.database import Dialect, Queries
 from ragmem.storage.sql.fair_lock import turn
 from ragmem.storage.sql.sqlite_errors import translate
-from ragmem.storage.sql.sqlite_opening import CACHE_KIB, LOG_LIMIT, Opened, log_of, open_file
+from ragmem.storage.sql.sqlite_files import checkpoint, log_of
+from ragmem.storage.sql.sqlite_opening import CACHE_KIB, LOG_LIMIT, OpenFile, open_file
 
 __all__ = ["BUSY_TIMEOUT", "DATABASE_NAME", "LOCK_NAME", "SQLiteDatabase", "translate"]
 
@@ -28,6 +29,9 @@ BUSY_TIMEOUT = 30.0
 LOG_PATIENCE = 0.1
 """Seconds that a writer waits for the readers of a long log; those that begin meanwhile do not prolong it."""
 
+VACUUM_PATIENCE = 10.0
+"""Seconds that a vacuum waits for readers: while one reads an older state, the log cannot be emptied."""
+
 
 def _active(connection: sqlite3.Connection) -> bool:
     return connection.in_transaction
@@ -37,7 +41,7 @@ class _Thread:
     """What a thread holds as long as it lives, and nobody else does."""
 
 
-class SQLiteDatabase:
+class SQLiteDatabase(Queries):
     """The connections of one process to one home's database.
 
     Each transaction first looks whether the file was replaced (a backup was put back), and opens the new one.
@@ -57,7 +61,7 @@ class SQLiteDatabase:
         self.path = home / name
         self.lock = home / lock
         self.busy_timeout = busy_timeout
-        self.cache_kib = CACHE_KIB
+        self._cache_kib = CACHE_KIB
         self.read_only = False
         self._only_read = False
         self._anew = anew
@@ -86,6 +90,14 @@ class SQLiteDatabase:
         """Tell whether the database file is there."""
         return self.path.is_file()
 
+    def size_elsewhere(self) -> int:
+        """Nothing: the file lies in `home`."""
+        return 0
+
+    def limit_cache(self, kib: int) -> None:
+        """Let each connection that is opened from now on keep at most `kib` KiB of pages."""
+        self._cache_kib = kib
+
     def connection(self) -> sqlite3.Connection:
         """Return this thread's connection to the file that is there now, opened on first use.
 
@@ -93,11 +105,11 @@ class SQLiteDatabase:
         """
         return self._opened().connection
 
-    def _held(self) -> Opened | None:
-        held: Opened | None = getattr(self._local, "opened", None)
+    def _held(self) -> OpenFile | None:
+        held: OpenFile | None = getattr(self._local, "opened", None)
         return held
 
-    def _opened(self) -> Opened:
+    def _opened(self) -> OpenFile:
         held = self._held()
         if held is not None:
             if _active(held.connection) or self._is_current(held):
@@ -111,7 +123,7 @@ class SQLiteDatabase:
                 busy_timeout=self.busy_timeout,
                 turn=self._turn,
                 only_read=self._only_read,
-                cache_kib=self.cache_kib,
+                cache_kib=self._cache_kib,
             )
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
@@ -126,7 +138,7 @@ class SQLiteDatabase:
             self._all = [*self._of_living(), (ref(self._local.thread), opened.connection)]
         return opened
 
-    def _is_current(self, held: Opened) -> bool:
+    def _is_current(self, held: OpenFile) -> bool:
         try:
             return held.is_current()
         except StorageError:
@@ -154,7 +166,7 @@ class SQLiteDatabase:
             else:
                 yield thread, connection
 
-    def _drop(self, held: Opened) -> None:
+    def _drop(self, held: OpenFile) -> None:
         """Close a connection; that to a replaced file leaves the log of the new one alone (SQLite 3.26)."""
         self._local.opened = None
         with self._guard:
@@ -162,8 +174,8 @@ class SQLiteDatabase:
         held.connection.close()
 
     @contextmanager
-    def reading_only(self) -> Iterator[None]:
-        """Let nothing be written until the block ends, as in a home that cannot be; for one thread alone."""
+    def forbid_writes(self) -> Iterator[None]:
+        """Treat the home as read-only until the block ends; for one thread."""
         self.close()
         self._only_read = True
         try:
@@ -228,7 +240,7 @@ class SQLiteDatabase:
             self._shorten_log(connection)
 
     @contextmanager
-    def _turn_on_file(self, patience: float | None) -> Iterator[Opened]:
+    def _turn_on_file(self, patience: float | None) -> Iterator[OpenFile]:
         """Give a connection that can write, in this writer's turn, to the file that is there then."""
         held = self._held()
         if held is not None and held.obstacle:
@@ -260,13 +272,35 @@ class SQLiteDatabase:
         if size < self._log_limit:
             return
         try:
-            connection.execute(f"PRAGMA busy_timeout={int(LOG_PATIENCE * 1000)}")
-            (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            connection.execute(f"PRAGMA busy_timeout={int(self.busy_timeout * 1000)}")
-        except sqlite3.Error:  # a full disk: the next one who writes hears of it
-            busy = True
+            emptied = self._empty_log(connection, LOG_PATIENCE)
+        except sqlite3.Error:  # a full disk: the next writer reports it
+            emptied = False
         # A reader that stays for long would make each writer wait.
-        self._log_limit = size + LOG_LIMIT if busy else LOG_LIMIT
+        self._log_limit = LOG_LIMIT if emptied else size + LOG_LIMIT
+
+    def _empty_log(self, connection: sqlite3.Connection, patience: float) -> bool:
+        connection.execute(f"PRAGMA busy_timeout={int(patience * 1000)}")
+        emptied = checkpoint(connection)
+        connection.execute(f"PRAGMA busy_timeout={int(self.busy_timeout * 1000)}")
+        return emptied
+
+    def vacuum(self) -> bool:
+        """Write the file anew without deleted rows, and empty its log; return whether the log is empty.
+
+        Readers go on meanwhile, and writers wait. Raises StoreBusyError, StorageError where there is no room
+        for it (as much again as the file has), StoreDamagedError.
+        """
+        with self._turn():
+            connection = self.connection()
+            try:
+                connection.execute("PRAGMA secure_delete = ON")
+                # In a file: a memory of a gigabyte must not need a process of that size.
+                connection.execute("PRAGMA temp_store = FILE")
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA temp_store = MEMORY")
+                return self._empty_log(connection, VACUUM_PATIENCE)
+            except sqlite3.Error as error:
+                raise translate(error, self.path) from error
 
     def close(self) -> None:
         """Close all connections; closing twice is fine."""

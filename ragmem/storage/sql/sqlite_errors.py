@@ -20,7 +20,7 @@ def translate(error: sqlite3.Error, path: Path) -> RagmemError:
     problem = str(error).partition(" with text ")[0]
     text = problem.lower()
     if any(word in text for word in _DAMAGED):
-        return _damaged(path, problem)
+        return _damage_error(path, problem)
     if any(word in text for word in _BUSY):
         return StoreBusyError(
             f'the database "{path}" is locked by another process', hint="try again in a moment"
@@ -37,7 +37,7 @@ def translate(error: sqlite3.Error, path: Path) -> RagmemError:
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.OperationalError | sqlite3.IntegrityError | sqlite3.ProgrammingError
     ):
-        return _damaged(path, problem)
+        return _damage_error(path, problem)
     return StorageError(
         f'the database "{path}" failed: {problem}', hint="please report it, with the command that failed"
     )
@@ -54,14 +54,14 @@ def _cause(path: Path) -> str:
     return "database or disk is full" if room.f_bavail * room.f_frsize < _PAGE else ""
 
 
-def _damaged(path: Path, problem: str) -> StoreDamagedError:
+def _damage_error(path: Path, problem: str) -> StoreDamagedError:
     return StoreDamagedError(
         f'the database "{path}" is damaged: {problem}',
         hint="restore a backup: `ragmem doctor` names the newest; with --repair it saves what can be read",
     )
 
 
-def removed(path: Path) -> StorageError:
+def removal_error(path: Path) -> StorageError:
     """Return the error for a database that is gone while somebody has it open."""
     return StorageError(
         f'"{path}" was removed while it was open',

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragmem.errors import StorageError
-from ragmem.storage.sql.sqlite_errors import removed, translate
+from ragmem.storage.sql.sqlite_errors import removal_error, translate
+from ragmem.storage.sql.sqlite_files import log_of
 
 LOG_LIMIT = 16 * 2**20
 """Bytes of the write-ahead log from which a writer waits for the readers, so that the log can begin anew.
@@ -23,7 +24,7 @@ costs less processor time than where each is fetched anew."""
 
 
 # Not a dataclass: `dataclasses` imports `inspect`, a quarter of what a Tab costs.
-class Opened(NamedTuple):
+class OpenFile(NamedTuple):
     """A connection, and what of its file must stay as it is for the connection to be the right one.
 
     `obstacle` says why it can only read; an empty text where it can write.
@@ -41,12 +42,7 @@ class Opened(NamedTuple):
             return _identity(self.path, immutable=self.immutable) == self.identity
         except FileNotFoundError as error:
             # To make a new file would hide that a whole memory is gone.
-            raise removed(self.path) from error
-
-
-def log_of(path: Path) -> Path:
-    """Return the write-ahead log of a database."""
-    return path.with_name(f"{path.name}-wal")
+            raise removal_error(self.path) from error
 
 
 def _identity(path: Path, *, immutable: bool = False) -> tuple[int, ...]:
@@ -64,7 +60,7 @@ def open_file(
     turn: Callable[[], AbstractContextManager[None]],
     only_read: bool = False,
     cache_kib: int = CACHE_KIB,
-) -> Opened:
+) -> OpenFile:
     """Open a database, made private and empty where there is none, and only to read where it is read-only.
 
     `only_read` says that nothing is to be written even where it could be. `turn` is held while a new file is
@@ -93,7 +89,7 @@ def _open_to_write(
     busy_timeout: float,
     turn: Callable[[], AbstractContextManager[None]],
     cache_kib: int,
-) -> Opened:
+) -> OpenFile:
     connection = sqlite3.connect(
         path, timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256
     )
@@ -111,7 +107,7 @@ def _open_to_write(
     connection.execute(f"PRAGMA cache_size={-cache_kib}")
     connection.execute("PRAGMA temp_store=MEMORY")
     connection.execute(f"PRAGMA journal_size_limit={LOG_LIMIT}")
-    return Opened(path, connection, identity)
+    return OpenFile(path, connection, identity)
 
 
 def _use_wal(
@@ -133,7 +129,7 @@ def _use_wal(
                 return
 
 
-def _open_to_read(path: Path, identity: tuple[int, ...], obstacle: str) -> Opened:
+def _open_to_read(path: Path, identity: tuple[int, ...], obstacle: str) -> OpenFile:
     for options, immutable in (("mode=ro", False), ("mode=ro&immutable=1", True)):
         if immutable:
             identity = _identity(path, immutable=True)
@@ -146,5 +142,5 @@ def _open_to_read(path: Path, identity: tuple[int, ...], obstacle: str) -> Opene
             # A WAL database in a folder that cannot be written has no -shm file: read it as immutable.
             connection.close()
             continue
-        return Opened(path, connection, identity, obstacle, immutable)
+        return OpenFile(path, connection, identity, obstacle, immutable)
     raise StorageError(f'cannot open "{path}" for reading', hint="check its permissions")

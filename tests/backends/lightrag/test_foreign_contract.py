@@ -11,10 +11,10 @@ import pytest
 
 from ragmem.backends import fake, lightrag
 from ragmem.storage.home.postgres import PostgresDatabase
-from ragmem.testing import StoreContract, make_record
+from ragmem.testing import NativeModesContract, make_record
 
 
-class TestJsonStore(StoreContract):
+class TestJsonStore(NativeModesContract):
     def open_store(self, database):
         return lightrag.open_store({"profile": "json"}, fake.open_models({}), database=database)
 
@@ -39,7 +39,7 @@ def template(postgres_server, tmp_path_factory):
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-class TestPostgresStore(StoreContract):
+class TestPostgresStore(NativeModesContract):
     @pytest.fixture(autouse=True)
     def _databases(self, postgres_server, template):
         """One database for each folder: a test may compare two stores."""
@@ -99,7 +99,7 @@ PREFIX = "RAGMEM_TEST_"
 GIVEN = {name.removeprefix(PREFIX): value for name, value in os.environ.items() if name.startswith(PREFIX)}
 
 
-class CustomStoreContract(StoreContract):
+class CustomStoreContract(NativeModesContract):
     """The contract on the profile custom."""
 
     STORAGES = FILES
@@ -120,7 +120,7 @@ def test_a_server_that_was_named_is_held_to_the_contract(server):
     missing = [PREFIX + variable for variable in SERVERS[server][1] if variable not in GIVEN]
     if missing:
         pytest.skip(f"no {server} server was named: set {', '.join(missing)}")
-    assert issubclass(globals()[f"Test{server}Store"], StoreContract)
+    assert issubclass(globals()[f"Test{server}Store"], NativeModesContract)
 
 
 @pytest.mark.parametrize(("server", "needs"), [(name, needs) for name, (_, needs) in SERVERS.items()])

@@ -450,7 +450,7 @@ def test_a_query_finds_entities_by_their_names(shared):
     """As with SQLite: a name is what is embedded of an entity, however its descriptions merge."""
     store, _ = shared()
     store.put([make_record(f"m{n}", f"text {n}", entities=["Billing Service"], hours=n) for n in range(3)])
-    answer = store.native_query(
+    answer = store.native.native_query(
         "billing service", "local", keywords=["billing service"], limit=5, project=USER
     )
     assert [one["entity_name"] for one in answer["data"]["entities"]] == ["Billing Service"]

@@ -241,7 +241,7 @@ def test_no_statement_of_a_put_a_query_or_a_deletion_reads_a_whole_table(store, 
     with Plans(database) as plans:
         store.put(memories)
         for mode in ("naive", "local", "global", "hybrid", "mix"):
-            store.native_query("Hub and Entity 7", mode, keywords=["Hub"], limit=200, project=project)
+            store.native.native_query("Hub and Entity 7", mode, keywords=["Hub"], limit=200, project=project)
         store.delete([record.memory.id for record in memories])
     assert len(plans.statements) > 50
     assert list(plans.weak()) == []

@@ -115,12 +115,12 @@ def test_an_answer_from_the_leading_edges_is_the_answer_from_all(store, database
     instance = store._engine.instance(project)
     question, options = "the Hub of Entity 7", {"keywords": ["Hub", "Entity 7"], "limit": 40}
     with_all = run(ingest.ask, instance, question, mode, **options)
-    answer = store.native_query(question, mode, project=project, **options)
+    answer = store.native.native_query(question, mode, project=project, **options)
 
     def told(document):
         # Which of equal rank comes first is left to chance.
         pairs = {
-            graph_sql.ordered(relation["src_id"], relation["tgt_id"])
+            graph_sql.sort_pair(relation["src_id"], relation["tgt_id"])
             for relation in document["data"]["relationships"]
         }
         entities = [entity["entity_name"] for entity in document["data"]["entities"]]

@@ -95,7 +95,7 @@ def test_our_storages_pass_lightrags_own_check(tmp_path):
 
 @pytest.mark.parametrize("mode", ["local", "global", "hybrid", "naive", "mix"])
 def test_what_ainsert_brought_in_is_found_in_every_mode(filled, store, mode):
-    answer = store.native_query("redis sessions", mode, keywords=["Redis"], limit=10, project="native")
+    answer = store.native.native_query("redis sessions", mode, keywords=["Redis"], limit=10, project="native")
     assert answer["status"] == "success"
     assert answer["data"]["chunks"][0]["content"] == TEXTS["doc-redis"]
     if mode != "naive":

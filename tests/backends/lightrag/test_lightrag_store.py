@@ -44,7 +44,9 @@ def test_two_open_stores_of_a_home_each_write_to_their_own_connection(database, 
     elsewhere = make_record("elsewhere", "text elsewhere", entities=["Hub"], project="another")
     store.put([elsewhere])
     assert elsewhere.memory.id in store.memory_ids()
-    assert len(store.native_query("Hub", "local", keywords=["Hub"], limit=5, project="another")["data"])
+    assert len(
+        store.native.native_query("Hub", "local", keywords=["Hub"], limit=5, project="another")["data"]
+    )
 
 
 def every_value(database):
@@ -399,7 +401,7 @@ def test_the_env_file_of_a_repository_changes_nothing(tmp_path):
         database = SQLiteDatabase(Path(sys.argv[1]))
         store = lightrag.open_store({}, fake.open_models({}), database=database)
         store.put([make_record("redis", "redis caches", entities=["Redis", "Hub"])])
-        answer = store.native_query("redis", "mix", keywords=["redis"], limit=40, project="user")
+        answer = store.native.native_query("redis", "mix", keywords=["redis"], limit=40, project="user")
         assert answer["status"] == "success", answer
         assert len(answer["data"]["chunks"]) == 1, answer
         rag = store._engine.instance("user").rag

@@ -389,7 +389,7 @@ def test_batches_hold_each_text_once_within_their_bounds(lengths, tokens):
         assert max(found) <= 2 * min(found)
 
 
-# Questions, and shorter vectors
+# QuestionCache, and shorter vectors
 
 
 def test_a_question_gets_qwens_instruction_and_a_text_does_not(open_tiny):

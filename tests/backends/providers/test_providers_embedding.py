@@ -319,7 +319,7 @@ def test_the_id_tells_models_apart_and_not_servers(embedder):
     assert embedder(query_prefix="query: ").model_id == first.model_id
 
 
-# Questions
+# QuestionCache
 
 
 def test_a_question_that_was_asked_is_not_asked_again(server, embedder):

@@ -7,8 +7,8 @@ import pytest
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.ingestion.classify import judge
-from ragmem.storage.activity.injections import Injection, Kept
+from ragmem.services.ingestion.classify import classify_draft
+from ragmem.storage.activity.injections import Injection, Retention
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.promoted import promoted
 from ragmem.storage.lifecycle.recent import Sort, latest
@@ -51,7 +51,7 @@ def test_it_is_bounded_by_age_and_by_number(catalog):
         catalog.injections.record(
             [Injection(at, f"s{day}", "start", f"m{number}") for number in range(3)],
             now=at,
-            kept=Kept(timedelta(days=4), 7),
+            kept=Retention(timedelta(days=4), 7),
         )
     assert catalog.injections.count() == 7
     later = NOW + timedelta(days=60)
@@ -87,7 +87,9 @@ def test_what_is_promoted_and_what_is_latest_is_found(catalog):
             [("memory", "p"), ("notes", "p"), ("notes", "q"), ("sessions", "p")]
         )
     ]
-    judged = [judge(one, now=NOW, sizes=ChunkingSettings(), rule="off", redactor=DEFAULT) for one in drafts]
+    judged = [
+        classify_draft(one, now=NOW, sizes=ChunkingSettings(), rule="off", redactor=DEFAULT) for one in drafts
+    ]
     catalog.memories.accept([(one.memory, one.chunks) for one in judged])
     ids = [one.memory.id for one in judged]
     assert promoted(catalog.database, projects=["p"], sources={"memory"}, sessions=3) == [ids[0]]

@@ -4,7 +4,7 @@ import pytest
 
 from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile, Symbol, SymbolKind
 from ragmem.storage.code.code import Rename
-from ragmem.storage.code.writing import CodeWriting, FileRows, OvertakenError, Seen, links_of
+from ragmem.storage.code.writing import CodeWriting, FileRows, FileState, OvertakenError, links_of
 from ragmem.storage.maintenance.invariants import violations
 from ragmem.storage.maintenance.repair import forget_unsound_code
 
@@ -22,7 +22,7 @@ def parsed(path: str, *functions: str, facts: dict | None = None) -> ParsedFile:
 
 
 def rows(file: ParsedFile, *edges: Edge) -> FileRows:
-    return FileRows(file.path, Seen("hash", 10, 20, links_of(edges)), edges, file)
+    return FileRows(file.path, FileState("hash", 10, 20, links_of(edges)), edges, file)
 
 
 def calls(path: str, source: str, target: str, *, internal: bool = True) -> Edge:
@@ -111,7 +111,7 @@ def test_a_changed_file_replaces_its_own_rows_and_no_others(catalog, code):
     assert code.find("other", "charge") is not None
     [wrong] = violations(catalog, deep=True)
     assert wrong == "edges of code lead to symbols that the project lacks: 1 (shop.pay.charge)"
-    write(catalog, FileRows("shop/cart.py", Seen("hash", 10, 20), EDGES[1:], None))
+    write(catalog, FileRows("shop/cart.py", FileState("hash", 10, 20), EDGES[1:], None))
     assert violations(catalog, deep=True) == []
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.storage.fulltext.fulltext import allowed, search
+from ragmem.storage.fulltext.fulltext import filter_chunks, search
 from ragmem.storage.fulltext.terms import MAX_TERMS, STOP_WORDS, terms_of
 
 TEXTS = {
@@ -287,9 +287,9 @@ def test_chunks_of_another_list_are_held_against_phrases_and_exclusions(filled):
         for uri, word in (("wal", "wal"), ("pool", "pool"), ("accents", "cafe"))
     }
     every = [*chunks.values(), "unknown"]
-    assert allowed(filled.database, ["cafe lauft"], [], every) == {chunks["accents"]}
-    assert allowed(filled.database, [], ["leak", "wait"], every) == {chunks["accents"]}
-    assert allowed(filled.database, [], [], every) == set(chunks.values())
+    assert filter_chunks(filled.database, ["cafe lauft"], [], every) == {chunks["accents"]}
+    assert filter_chunks(filled.database, [], ["leak", "wait"], every) == {chunks["accents"]}
+    assert filter_chunks(filled.database, [], [], every) == set(chunks.values())
 
 
 def test_a_question_of_20_000_characters_asks_for_few_words(filled):

@@ -20,7 +20,7 @@ from ragmem.storage.home.postgres import PostgresDatabase
 from ragmem.storage.home.postgres_schema import CATALOG
 from ragmem.storage.maintenance.invariants import violations
 from ragmem.storage.memories.edits import edits_of
-from ragmem.storage.sql.migrations import TABLE, settle
+from ragmem.storage.sql.migrations import TABLE, migrate
 from ragmem.storage.sql.rows import MEMORY_COLUMNS, memory_values
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'ragmem[postgres]'")
@@ -288,7 +288,7 @@ def test_a_newer_schema_is_refused(postgres, tmp_path):
 
 def test_a_database_of_the_release_before_keeps_its_memories_and_finds_them(postgres, tmp_path, make):
     database = PostgresDatabase(postgres, tmp_path)
-    settle(database, replace(CATALOG, migrations=CATALOG.migrations[:2], _checksums={}))
+    migrate(database, replace(CATALOG, migrations=CATALOG.migrations[:2], _checksums={}))
     memory, chunks = make("a", "the quagga sleeps", metadata={"files": "src/quagga.py"})
     columns = f"INSERT INTO memories ({', '.join(MEMORY_COLUMNS)})"
     with database.write() as connection:

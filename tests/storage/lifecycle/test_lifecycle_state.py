@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.domain.lifecycle.ageing import ages_of
-from ragmem.domain.model.lifecycle import Decision, Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy, LifecycleState
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -23,7 +23,11 @@ def stored(catalog, make):
 def test_a_memory_without_a_row_is_in_the_buffer_unless_its_source_is_curated(catalog, stored):
     entries = catalog.lives.entries(policy=POLICY)
     assert [entry.memory for entry in entries] == list(stored)
-    assert [entry.life for entry in entries] == [Life.BUFFER, Life.PROVEN, Life.BUFFER]
+    assert [entry.life for entry in entries] == [
+        LifecycleState.BUFFER,
+        LifecycleState.PROVEN,
+        LifecycleState.BUFFER,
+    ]
     assert [entry.curated for entry in entries] == [False, True, False]
     assert sorted(entry.number for entry in entries) == [entry.number for entry in entries]
 
@@ -45,23 +49,25 @@ def test_what_was_decided_of_a_life_is_seen_by_the_next_rules(catalog, stored):
     catalog.lives.change([Decision(identifier, "reprieve", "substance", "first", age=20)], now=NOW)
     catalog.lives.change([Decision(identifier, "reprieve", "substance", "second", age=41)], now=NOW)
     entry = catalog.lives.entry(identifier, policy=POLICY)
-    assert (entry.reprieves, entry.checked_age, entry.life) == (2, 41, Life.BUFFER)
+    assert (entry.reprieves, entry.checked_age, entry.life) == (2, 41, LifecycleState.BUFFER)
     catalog.lives.change(
-        [Decision(identifier, "promote", "diamond", "third", life=Life.PERMANENT, age=70)], now=NOW
+        [Decision(identifier, "promote", "diamond", "third", life=LifecycleState.PERMANENT, age=70)], now=NOW
     )
     entry = catalog.lives.entry(identifier, policy=POLICY)
-    assert (entry.reprieves, entry.checked_age, entry.life) == (2, 41, Life.PERMANENT)
+    assert (entry.reprieves, entry.checked_age, entry.life) == (2, 41, LifecycleState.PERMANENT)
 
 
 def test_a_pinned_memory_is_permanent_until_it_is_unpinned_and_then_what_it_was(catalog, stored):
     identifier = stored[0].id
-    catalog.lives.change([Decision(identifier, "promote", "recalled", "", life=Life.PROVEN)], now=NOW)
+    catalog.lives.change(
+        [Decision(identifier, "promote", "recalled", "", life=LifecycleState.PROVEN)], now=NOW
+    )
     catalog.lives.pin(identifier, pinned=True, now=NOW)
     entry = catalog.lives.entry(identifier, policy=POLICY)
-    assert (entry.life, entry.pinned, entry.protected) == (Life.PERMANENT, True, True)
+    assert (entry.life, entry.pinned, entry.protected) == (LifecycleState.PERMANENT, True, True)
     catalog.lives.pin(identifier, pinned=False, now=NOW)
     entry = catalog.lives.entry(identifier, policy=POLICY)
-    assert (entry.life, entry.pinned) == (Life.PROVEN, False)
+    assert (entry.life, entry.pinned) == (LifecycleState.PROVEN, False)
 
 
 def test_feedback_adds_up(catalog, stored):
@@ -84,7 +90,7 @@ def test_a_life_outlasts_its_memory_until_it_is_forgotten(catalog, stored):
 def test_rows_that_are_put_take_the_place_of_what_was_kept(catalog, stored):
     identifier = stored[0].id
     catalog.lives.rate(identifier, -1, now=NOW)
-    row = LifeRow(identifier, Life.PROVEN, reprieves=2, checked_age=44, reason="imported")
+    row = LifeRow(identifier, LifecycleState.PROVEN, reprieves=2, checked_age=44, reason="imported")
     catalog.lives.put([row], now=NOW)
     assert catalog.lives.all() == [row]
 

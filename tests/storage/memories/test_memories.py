@@ -14,7 +14,7 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError
-from ragmem.services.ingestion.classify import chunks_of, judge
+from ragmem.services.ingestion.classify import chunks_of, classify_draft
 from ragmem.storage.fulltext.fulltext import search
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.lifecycle_state import Recall
@@ -30,7 +30,7 @@ LONG = "The lock was stale. " * 20
 def made(uri: str, text: str) -> tuple[Memory, tuple[Chunk, ...]]:
     draft = Draft("notes", uri, text, title=f"title of {uri}", scope=Scope())
     memory = replace(
-        judge(draft, now=NOW, sizes=SIZES, keep_discarded=True, redactor=DEFAULT).memory,
+        classify_draft(draft, now=NOW, sizes=SIZES, keep_discarded=True, redactor=DEFAULT).memory,
         state=State.PENDING,
         summary="",
     )

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from ragmem.storage.memories.read_cache import Kept
+from ragmem.storage.memories.read_cache import ReadCache
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 
@@ -25,7 +25,7 @@ def kept(database):
         with database.read() as connection:
             return connection.execute("SELECT count(*) FROM names").fetchone()[0]
 
-    kept = Kept(database, read)
+    kept = ReadCache(database, read)
     kept.readings = 0
     return kept
 

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.domain.model import State, Tier
-from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.storage.activity.injections import Injection
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
 from ragmem.storage.lifecycle.supersessions import Supersession
-from ragmem.storage.memories.report_queries import Figures, Given
-from ragmem.storage.names.settling import Told
+from ragmem.storage.memories.report_queries import Figures, InjectionUse
+from ragmem.storage.names.settling import NameStatements
 from ragmem.storage.sql.rows import to_stamp
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -35,7 +35,8 @@ def filled(catalog, make):
     catalog.memories.accept(made)
     ids = [memory.id for memory, _ in made]
     catalog.lives.put(
-        [LifeRow(ids[0], life=Life.PROVEN, feedback=1), LifeRow(ids[4], pinned=True, feedback=-2)], now=NOW
+        [LifeRow(ids[0], life=LifecycleState.PROVEN, feedback=1), LifeRow(ids[4], pinned=True, feedback=-2)],
+        now=NOW,
     )
     catalog.lives.recalled([Recall(ids[0], "a", NOW), Recall(ids[0], "b", NOW), Recall(ids[1], "a", NOW)])
     catalog.supersessions.put([Supersession(ids[1], ids[0], NOW, NOW, "value", "newer", NOW)])
@@ -44,7 +45,7 @@ def filled(catalog, make):
         + [Injection(NOW, "b", "start", ids[1], tokens=3, project="p")],
         now=NOW,
     )
-    catalog.names.learn([Told(ids[number], "p", 0, {"Reef": "code"}) for number in (0, 1)])
+    catalog.names.learn([NameStatements(ids[number], "p", 0, {"Reef": "code"}) for number in (0, 1)])
     with catalog.database.write() as connection:
         connection.execute(
             "INSERT INTO connections (low, high, cosine, shared, strength)"
@@ -87,7 +88,7 @@ def test_connections_recalls_injections_and_names_are_counted(filled):
     figures = Figures(catalog.database, ["p"])
     assert figures.connected() == {0: 3, 1: 2}
     assert figures.recalled() == {0: 3, 1: 1, 2: 1}
-    assert figures.given() == [Given("prompt", 3, 21, 1, 1, 0), Given("start", 1, 3, 0, 0, 1)]
+    assert figures.given() == [InjectionUse("prompt", 3, 21, 1, 1, 0), InjectionUse("start", 1, 3, 0, 0, 1)]
     assert figures.mentioned(5) == [("Reef", 2)]
     assert Figures(catalog.database, ["q"]).mentioned(5) == []
     assert len(figures.titles(2)) == 2

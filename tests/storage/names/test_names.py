@@ -14,7 +14,7 @@ from ragmem.storage.maintenance.invariants import violations
 from ragmem.storage.maintenance.salvage import read_damaged, write_salvaged
 from ragmem.storage.names.merges import merges, undone
 from ragmem.storage.names.names import AT_ONCE
-from ragmem.storage.names.settling import MAX_FORMS, PARTNER, STATED, Told
+from ragmem.storage.names.settling import MAX_FORMS, PARTNER, STATED, NameStatements
 
 AT = 1_000_000
 
@@ -23,7 +23,7 @@ def store(catalog, make, uri, names, *, aliases=(), project="user"):
     memory, chunks = make(uri, project=project)
     catalog.memories.accept([(memory, chunks)])
     catalog.memories.mark([memory.id], State.INDEXED)
-    catalog.names.learn([Told(memory.id, project, AT, names, tuple(aliases))])
+    catalog.names.learn([NameStatements(memory.id, project, AT, names, tuple(aliases))])
     return memory.id
 
 
@@ -49,7 +49,7 @@ def test_learning_twice_is_learning_once(catalog, make):
     told = Alias("HCP", "Harbor Cut Pier", ACRONYM)
     first = store(catalog, make, "a", names, aliases=[told])
     before = merges(catalog.database)
-    catalog.names.learn([Told(first, "user", AT, names, (told,))])
+    catalog.names.learn([NameStatements(first, "user", AT, names, (told,))])
 
     assert len(before) == 2
     assert merges(catalog.database) == before
@@ -125,7 +125,7 @@ def test_to_forget_memories_is_to_learn_that_each_says_nothing(tmp_path_factory,
     going = [(ids[number], sayings[number][2]) for number in sorted(leaving) if number < len(ids)]
     with suppress(GivenUpError), catalog.database.write():
         for key, project in going:
-            catalog.names.learn([Told(key, project, AT, {})])
+            catalog.names.learn([NameStatements(key, project, AT, {})])
         one_by_one = _all_of(catalog)
         raise GivenUpError
     catalog.names.forget([key for key, _ in going])
@@ -201,8 +201,8 @@ def test_names_learnt_by_earlier_rules_get_the_forms_of_these(catalog, make):
     with catalog.database.write() as connection:
         connection.execute("UPDATE entity_names SET form = 'former', canonical = name, head = name")
         connection.execute("UPDATE entity_names SET form = 'other' WHERE name = 'Harbor Daemon'")
-    catalog.names.learn([Told(first, "user", AT, {"Harbor Daemon": "tool"})])
-    catalog.names.learn([Told(second, "user", AT, {"harbor-daemon": "tool"})])
+    catalog.names.learn([NameStatements(first, "user", AT, {"Harbor Daemon": "tool"})])
+    catalog.names.learn([NameStatements(second, "user", AT, {"harbor-daemon": "tool"})])
 
     assert catalog.names.canonical("user", ["harbor-daemon"]) == {"harbor-daemon": "Harbor Daemon"}
 

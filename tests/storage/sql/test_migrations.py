@@ -19,11 +19,12 @@ from ragmem.api.memory import Ragmem
 from ragmem.backends.lightrag.rows import schema as store_schema
 from ragmem.errors import StorageError, StoreDamagedError
 from ragmem.services.doctor.invariants import violations
+from ragmem.storage.home import postgres_schema
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.home.schema import APPLICATION_ID, CATALOG
 from ragmem.storage.operational.schema import OPERATIONAL
 from ragmem.storage.sql import backups, migrations
-from ragmem.storage.sql.migrations import Migration, Schema, normalised, settle, standing
+from ragmem.storage.sql.migrations import Migration, Schema, migrate, normalize, schema_state
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -48,6 +49,19 @@ RELEASED = {
     ("operational", 2): "6fd74cf9ea6a668c99d7a7839a98f77f",
 }
 """A step that was released is never edited: homes have its checksum, and would be refused."""
+
+RELEASED_FOR_POSTGRESQL = {
+    1: "b237f91e58ae179e25f5331dc3522040",
+    2: "c6dc53a77c604aa662eb3b0d22b730da",
+    3: "3c8357151f97348fed8e1b16c70970a9",
+    4: "19ef4c98f387185ab15adb3a4cd521eb",
+    5: "4977b853f1698f6b5d985b0528ac0401",
+    6: "04999abc9a83cf50c6d1a284d62d7648",
+    7: "80c6c4b6fcea547720c0a18957bdfcc1",
+    8: "6cfd2bf8efafe0cc64ed6a47bb828430",
+    9: "e187f803c168a445f478b2c73503956e",
+}
+"""The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 
 
 def unpack(name: str, data: Path) -> Path:
@@ -74,7 +88,7 @@ def database(old):
 @pytest.fixture
 def new(tmp_path):
     made = SQLiteDatabase(tmp_path / "new")
-    settle(made, CATALOG)
+    migrate(made, CATALOG)
     yield made
     made.close()
 
@@ -90,7 +104,7 @@ def version(path: Path) -> int:
 
 def objects(path: Path) -> dict[str, str]:
     found = look(path, "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_master")
-    return {name: normalised(sql) for name, sql in found}
+    return {name: normalize(sql) for name, sql in found}
 
 
 def extended(*steps: Migration) -> Schema:
@@ -121,7 +135,7 @@ def test_a_home_of_each_release_answers_as_it_did(name, tmp_path):
 
 
 def test_a_migrated_home_has_the_schema_of_a_new_one(old, database, new):
-    settle(database, CATALOG)
+    migrate(database, CATALOG)
     store_schema.create(database)
     store_schema.create(new)
     assert objects(old) == objects(new.path)
@@ -139,6 +153,7 @@ def test_released_steps_are_as_they_were_released():
         for step in schema.migrations
     }
     assert steps == RELEASED
+    assert postgres_schema.CATALOG.checksums == RELEASED_FOR_POSTGRESQL
     for schema in (CATALOG, store_schema.STORE, OPERATIONAL):
         assert [step.version for step in schema.migrations] == list(range(1, schema.version + 1))
 
@@ -166,7 +181,7 @@ def test_opening_a_current_home_writes_nothing(new):
     before = new.path.read_bytes()
     statements = []
     new.connection().set_trace_callback(statements.append)
-    assert settle(new, CATALOG)
+    assert migrate(new, CATALOG)
     assert len(statements) <= 6
     assert not [text for text in statements if not text.startswith(("BEGIN", "PRAGMA", "SELECT", "ROLLBACK"))]
     new.close()
@@ -192,7 +207,7 @@ def test_a_newer_schema_is_refused_with_both_versions(new, schema, sql):
     with pytest.raises(
         StoreDamagedError, match=f"newer ragmem.* schema 99.* knows {schema.version}"
     ) as caught:
-        settle(new, schema)
+        migrate(new, schema)
     assert "pip install --upgrade" in caught.value.hint
     assert objects(new.path) == before
 
@@ -200,7 +215,7 @@ def test_a_newer_schema_is_refused_with_both_versions(new, schema, sql):
 def test_a_step_of_another_build_is_refused(new):
     new.connection().execute("UPDATE migrations SET checksum = 'deadbeef' WHERE version = 2")
     with pytest.raises(StoreDamagedError, match="another build: step 2 of its catalog"):
-        settle(new, CATALOG)
+        migrate(new, CATALOG)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +229,7 @@ def test_a_step_of_another_build_is_refused(new):
 def test_a_half_migration_is_sent_to_the_doctor(new, sql):
     new.connection().execute(sql)
     with pytest.raises(StoreDamagedError, match="half brought up to date") as caught:
-        settle(new, CATALOG)
+        migrate(new, CATALOG)
     assert "doctor --repair" in caught.value.hint
 
 
@@ -243,10 +258,10 @@ def test_the_file_of_another_program_is_not_filled(tmp_path, sql):
 
 def test_steps_that_were_not_taken_yet_are_taken_in_order(old, database):
     schema = extended(ONE_MORE, Migration(NEXT + 1, "two more", ("UPDATE more SET n = n + 1",)))
-    settle(database, schema)
+    migrate(database, schema)
     assert look(old, "SELECT n FROM more") == [(2,)]
     with database.read() as connection:
-        found = standing(database, connection, schema)
+        found = schema_state(database, connection, schema)
     assert found.version == NEXT + 1
     assert found.recorded == schema.checksums
 
@@ -254,7 +269,7 @@ def test_steps_that_were_not_taken_yet_are_taken_in_order(old, database):
 def test_a_step_that_fails_leaves_the_old_version_whole(old, database):
     before = objects(old)
     with pytest.raises(StorageError):
-        settle(database, extended(ONE_MORE, Migration(NEXT + 1, "bad", ("INSERT INTO nowhere VALUES (1)",))))
+        migrate(database, extended(ONE_MORE, Migration(NEXT + 1, "bad", ("INSERT INTO nowhere VALUES (1)",))))
     assert objects(old) == before
     assert version(old) == 1
 
@@ -262,14 +277,14 @@ def test_a_step_that_fails_leaves_the_old_version_whole(old, database):
 def test_a_process_killed_between_steps_leaves_the_old_version_whole(old):
     code = (
         "import os, sys\nfrom dataclasses import replace\nfrom pathlib import Path\n"
-        "from ragmem.storage.sql.migrations import Migration, settle\n"
+        "from ragmem.storage.sql.migrations import Migration, migrate\n"
         "from ragmem.storage.home.schema import CATALOG\n"
         "from ragmem.storage.sql.sqlite import SQLiteDatabase\n"
         "def die(connection):\n    os.kill(os.getpid(), 9)\n"
         "steps = (Migration(CATALOG.version + 1, 'one', ('CREATE TABLE more (n)', 'DROP TABLE log')),"
         " Migration(CATALOG.version + 2, 'two', (), die))\n"
         "schema = replace(CATALOG, migrations=(*CATALOG.migrations, *steps), _checksums={})\n"
-        "settle(SQLiteDatabase(Path(sys.argv[1])), schema)\n"
+        "migrate(SQLiteDatabase(Path(sys.argv[1])), schema)\n"
     )
     before = objects(old)
     killed = subprocess.run([sys.executable, "-c", code, str(old.parent)], check=False, timeout=60)
@@ -277,7 +292,7 @@ def test_a_process_killed_between_steps_leaves_the_old_version_whole(old):
     assert objects(old) == before
     assert version(old) == 1
     with closing(SQLiteDatabase(old.parent)) as database:
-        assert settle(database, CATALOG)
+        assert migrate(database, CATALOG)
     assert version(old) == CATALOG.version
 
 
@@ -287,7 +302,7 @@ def test_of_many_openers_one_migrates(old):
     def opener() -> None:
         with closing(SQLiteDatabase(old.parent, busy_timeout=20)) as database:
             try:
-                settle(database, CATALOG)
+                migrate(database, CATALOG)
             except Exception as error:  # noqa: BLE001 - told by the assertion below
                 failures.append(error)
 
@@ -303,7 +318,7 @@ def test_of_many_openers_one_migrates(old):
 def test_without_a_backup_nothing_is_changed(old, database):
     (old.parent / backups.FOLDER).write_text("in the way")
     with pytest.raises(StorageError, match="cannot make the folder"):
-        settle(database, CATALOG)
+        migrate(database, CATALOG)
     assert version(old) == 1
 
 
@@ -313,7 +328,7 @@ def test_a_damaged_database_is_not_migrated(old, database):
         file.seek((page - 1) * 4096)
         file.write(b"\xff" * 4096)
     with pytest.raises(StoreDamagedError):
-        settle(database, CATALOG)
+        migrate(database, CATALOG)
     assert version(old) == 1
     assert list((old.parent / backups.FOLDER).iterdir()) == []
 
@@ -321,19 +336,19 @@ def test_a_damaged_database_is_not_migrated(old, database):
 def test_a_home_that_cannot_be_written_is_read_as_it_is_where_the_missing_steps_allow(old, database):
     database.connection()
     database.read_only = True
-    assert settle(database, replace(CATALOG, migrations=CATALOG.migrations[:3], _checksums={}))
+    assert migrate(database, replace(CATALOG, migrations=CATALOG.migrations[:3], _checksums={}))
     assert version(old) == 1
     with pytest.raises(StorageError, match="older schema 1") as caught:
-        settle(database, CATALOG)
+        migrate(database, CATALOG)
     assert "a user who can write" in caught.value.hint
     assert version(old) == 1
 
 
 def test_what_a_step_brings_is_empty_in_a_home_that_cannot_take_it(tmp_path):
     with closing(Catalog.at(tmp_path / "data", busy_timeout=2.0)) as made:
-        settle(made.database, replace(CATALOG, migrations=CATALOG.migrations[:8], _checksums={}))
+        migrate(made.database, replace(CATALOG, migrations=CATALOG.migrations[:8], _checksums={}))
         made.database.read_only = True
-        assert settle(made.database, replace(CATALOG, migrations=CATALOG.migrations[:9], _checksums={}))
+        assert migrate(made.database, replace(CATALOG, migrations=CATALOG.migrations[:9], _checksums={}))
         assert made.transcripts.get("/t/a.jsonl") is None
         assert made.transcripts.seen() == []
         assert made.transcripts.last_read_at() is None

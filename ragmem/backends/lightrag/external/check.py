@@ -9,7 +9,7 @@ from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.external import reads
 from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.rows import names
-from ragmem.backends.lightrag.rows.graph_sql import ordered
+from ragmem.backends.lightrag.rows.graph_sql import sort_pair
 from ragmem.storage.sql.batches import batches
 
 SHORTEST = 1e-3
@@ -64,7 +64,7 @@ async def _anchors(rag: Any, status: Iterable[str]) -> tuple[Owners, dict[tuple[
                 named.setdefault(name, set()).add(memory)
         for memory, row in (await rows(rag.full_relations, part)).items():
             for pair in row.get("relation_pairs") or ():
-                pairs.setdefault(ordered(*pair), set()).add(memory)
+                pairs.setdefault(sort_pair(*pair), set()).add(memory)
     return named, pairs
 
 
@@ -90,7 +90,7 @@ async def _absent_edges(rag: Any, pairs: Iterable[tuple[str, str]]) -> list[str]
     for part in batches(sorted(pairs)):
         asked = [{"src": one, "tgt": other} for one, other in part]
         edges = await rag.chunk_entity_relation_graph.get_edges_batch(asked)
-        present = {ordered(*pair) for pair, fields in edges.items() if fields}
+        present = {sort_pair(*pair) for pair, fields in edges.items() if fields}
         missing += [" - ".join(pair) for pair in part if pair not in present]
     return missing
 

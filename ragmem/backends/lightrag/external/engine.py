@@ -51,7 +51,7 @@ class ForeignEngine(Engine):
 
     def run(self, work: Callable[_P, Coroutine[Any, Any, _T]], *arguments: _P.args, **named: _P.kwargs) -> _T:
         """Run a coroutine to its end; raises BackendError where a server does not answer as it should."""
-        with self._translated():
+        with self._translate_errors():
             return engine.run(lambda: work(*arguments, **named))
 
     def use(self, model: Model) -> None:
@@ -63,11 +63,11 @@ class ForeignEngine(Engine):
 
     def forget_pending(self) -> None:
         """Forget what the storages hold back of a put that failed."""
-        with contextlib.suppress(BackendError), self._translated():
+        with contextlib.suppress(BackendError), self._translate_errors():
             self.discard_pending()
 
     @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except RagmemError:
@@ -89,7 +89,7 @@ class ForeignEngine(Engine):
 
     def instance(self, workspace: str) -> Instance:
         """Return the opened LightRAG of a workspace; raises BackendError where its server is away."""
-        with self._translated():
+        with self._translate_errors():
             return super().instance(workspace)
 
     def _open(self, workspace: str) -> Instance:
@@ -187,7 +187,7 @@ class ForeignEngine(Engine):
         """Close all instances; closing twice is fine, and so is a server that went away."""
         self.ahead.clear()
         # What cannot be said goodbye to is gone anyway.
-        with contextlib.suppress(BackendError), self._translated():
+        with contextlib.suppress(BackendError), self._translate_errors():
             super().close()
         self._instances.clear()
         self._variables = None

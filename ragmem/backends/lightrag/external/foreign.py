@@ -5,15 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ragmem.backends.lightrag import ingest
+from ragmem.backends.lightrag.external import check as foreign_check
+from ragmem.backends.lightrag.external import reads, removal, writes
+from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.external.profile import Profile
-from ragmem.backends.lightrag.external.records import placed, storable, wanted_texts
+from ragmem.backends.lightrag.external.records import clean_record, group_by_project, wanted_texts
 from ragmem.backends.lightrag.external.workspaces import Workspaces
-from ragmem.backends.lightrag.question_vectors import askable
 from ragmem.backends.lightrag.rows.documents import PROCESSED
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.vectors import bulk
+from ragmem.backends.question_vectors import QuestionCache, validate_query
+from ragmem.backends.simple_store import StoreDefaults
 from ragmem.domain.model import Entity, Hit, Record, Relation
-from ragmem.ports import Mode, Models, VectorBlock
+from ragmem.ports import Mode, Models, NativeModes, VectorBlock
 from ragmem.storage.maintenance.invariants import sentence
 from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.database import Database
@@ -22,10 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragmem.backends.lightrag.engine import Instance
-    from ragmem.backends.lightrag.external.reads import Near
 
 
-class ForeignStore:
+class ForeignStore(StoreDefaults):
     """Memories as LightRAG documents, each project a workspace, in storages without a common transaction.
 
     What makes up for the transaction: (1) A document is first written as unfinished with the ids of its
@@ -44,6 +48,8 @@ class ForeignStore:
     thread at a time; it must have no running event loop.
     """
 
+    name = "lightrag"
+
     def __init__(
         self, profile: Profile, options: Mapping[str, object], models: Models, database: Database
     ) -> None:
@@ -51,20 +57,24 @@ class ForeignStore:
         self._database = database
         self._spaces = Workspaces(profile, options, models, database)
         self._registry = self._spaces.registry
+        self._questions = QuestionCache()
+
+    @property
+    def native(self) -> NativeModes:
+        """The store itself: it has LightRAG's modes."""
+        return self
 
     def prepare(self, records: Sequence[Record]) -> None:
         """Embed what `put` of these records will need; it may run in a thread while another put merges."""
         self._spaces.refuse_other_model()
-        self._embed([storable(record) for record in records])
+        self._embed([clean_record(record) for record in records])
 
     def _embed(self, records: Sequence[Record]) -> None:
         """Embed chunks, and entities and relations that have no vector yet."""
-        from ragmem.backends.lightrag.external import writes
-
         texts: set[str] = set()
-        for project, group in placed(records).items():
+        for project, group in group_by_project(records).items():
             wanted = wanted_texts(group)
-            for instance in self._spaces.opened([project]).values():
+            for instance in self._spaces.instances([project]).values():
                 wanted = self._spaces.run(writes.without_vector, instance, wanted)
             texts.update(wanted.values())
         ahead = self._spaces.ahead
@@ -85,22 +95,24 @@ class ForeignStore:
             self._spaces.forget_pending()
             raise
         finally:
-            for group in placed(map(storable, records)).values():
+            for group in group_by_project(map(clean_record, records)).values():
                 self._spaces.forget_ahead(wanted_texts(group).values())
 
     def _put(self, records: Sequence[Record], finish: Callable[[], None] | None) -> None:
         self._registry.create()
         self._spaces.refuse_other_model()
         model = self._models.embedder.model_id
-        wanted = {record.memory.id: (storable(record), fingerprint_of(record, model)) for record in records}
-        changed = self._changed(wanted)
-        self._spaces.open_new(placed(record for record, _ in changed))
+        wanted = {
+            record.memory.id: (clean_record(record), fingerprint_of(record, model)) for record in records
+        }
+        changed = self._select_changed(wanted)
+        self._spaces.open_new(group_by_project(record for record, _ in changed))
         self._embed([record for record, _ in changed])
         with self._database.write() as connection:
             if finish is not None:
                 finish()
             # Asked again: another process may have put the same ones meanwhile.
-            changed = self._changed(wanted)
+            changed = self._select_changed(wanted)
             if changed:
                 self._spaces.refuse_other_model()
                 self._registry.pin(connection, self._spaces.asked_model())
@@ -110,31 +122,25 @@ class ForeignStore:
                 )
 
     def _replace(self, changed: Sequence[tuple[Record, str]]) -> None:
-        from ragmem.backends.lightrag.external import writes
-
         former = self._registry.places(record.memory.id for record, _ in changed)
-        instances = self._spaces.opened(placed(record for record, _ in changed))
+        instances = self._spaces.instances(group_by_project(record for record, _ in changed))
         for project, instance in instances.items():
             group = [pair for pair in changed if pair[0].memory.scope.project == project]
             self._remove_elsewhere(former, project, [record.memory.id for record, _ in group])
             self._spaces.run(writes.write, instance, group)
 
     def _remove_elsewhere(self, former: Mapping[str, str], project: str, memory_ids: Sequence[str]) -> None:
-        from ragmem.backends.lightrag.external import removal
-
         moved = [key for key in memory_ids if former.get(key, project) != project]
-        for instance in self._spaces.opened({former[key] for key in moved}).values():
+        for instance in self._spaces.instances({former[key] for key in moved}).values():
             self._spaces.run(removal.remove, instance, moved)
 
-    def _changed(self, wanted: Mapping[str, tuple[Record, str]]) -> list[tuple[Record, str]]:
-        from ragmem.backends.lightrag.external.merge import rows
-
+    def _select_changed(self, wanted: Mapping[str, tuple[Record, str]]) -> list[tuple[Record, str]]:
         places = self._registry.places(wanted)
         changed: list[tuple[Record, str]] = []
-        for project, group in placed(record for record, _ in wanted.values()).items():
+        for project, group in group_by_project(record for record, _ in wanted.values()).items():
             ids = [record.memory.id for record in group if places.get(record.memory.id) == project]
             stored: dict[str, dict[str, Any]] = {}
-            for instance in self._spaces.opened([project] if ids else []).values():
+            for instance in self._spaces.instances([project] if ids else []).values():
                 stored = self._spaces.run(rows, instance.rag.doc_status, ids)
             for record in group:
                 row = stored.get(record.memory.id, {})
@@ -148,17 +154,15 @@ class ForeignStore:
 
         `finish` runs before the storages are written, and is committed after them.
         """
-        from ragmem.backends.lightrag.external import removal
-
         ids = list(dict.fromkeys(memory_ids))
         self._registry.create()
-        self._spaces.holding(ids)  # opened before the transaction, as in put
+        self._spaces.instances_holding(ids)  # opened before the transaction, as in put
         try:
             with self._database.write() as connection:
                 if finish is not None:
                     finish()
                 places = self._registry.places(ids)
-                for project, instance in self._spaces.holding(ids).items():
+                for project, instance in self._spaces.instances_holding(ids).items():
                     here = [key for key in ids if places.get(key, project) == project]
                     self._spaces.run(removal.remove, instance, here)
                 if places and not self._registry.unplace(connection, ids):
@@ -172,18 +176,16 @@ class ForeignStore:
         if not query.strip() or limit < 1 or not self._registry.workspaces():
             return []
         self._spaces.refuse_other_model()
-        vector = np.asarray(self._models.embedder.embed([query], role="query")[0], np.float32)
-        found: list[Near] = []
-        for project, instance in self._spaces.opened(projects).items():
+        vector = self._questions.embed(self._models.embedder, query)
+        found: list[reads.Near] = []
+        for project, instance in self._spaces.instances(projects).items():
             found += self._near(project, instance, vector, limit)
         found.sort(key=lambda one: (-one.score, one.chunk_id))
         return _hits(found[:limit])
 
     def _near(
         self, project: str, instance: "Instance", vector: "NDArray[np.float32]", limit: int
-    ) -> "list[Near]":
-        from ragmem.backends.lightrag.external import reads
-
+    ) -> list[reads.Near]:
         asked = limit
         while True:
             near = self._spaces.run(reads.nearest, instance, vector, asked)
@@ -193,6 +195,25 @@ class ForeignStore:
             if len(known) >= limit or len(near) < asked:
                 return known
             asked += limit + asked - len(known)
+
+    def similarities(
+        self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
+    ) -> Mapping[str, float]:
+        """Return the cosines of these chunks with the query, of those that have a vector."""
+        if not query.strip() or not chunk_ids or not self._registry.workspaces():
+            return {}
+        self._spaces.refuse_other_model()
+        question = self._questions.vector(self._models.embedder, query)
+        found: dict[str, float] = {}
+        for project, instance in self._spaces.instances(projects).items():
+            near = [
+                one
+                for part in batches(dict.fromkeys(chunk_ids), reads.VECTORS)
+                for one in self._spaces.run(reads.cosines, instance, part, question)
+            ]
+            places = self._registry.places({one.memory_id for one in near})
+            found |= {one.chunk_id: one.score for one in near if places.get(one.memory_id) == project}
+        return found
 
     def answering_model(self) -> str:
         """Return the id of the one model that a store may have."""
@@ -205,9 +226,7 @@ class ForeignStore:
         if not self._registry.workspaces():
             return
         self._spaces.refuse_other_model()
-        from ragmem.backends.lightrag.external import reads
-
-        for instance in self._spaces.opened([project]).values():
+        for instance in self._spaces.instances([project]).values():
             owners = self._spaces.run(reads.chunk_owners, instance, memory_ids)
             places = self._registry.places(set(owners.values()))
             known = [chunk for chunk, memory in owners.items() if places.get(memory) == project]
@@ -224,7 +243,7 @@ class ForeignStore:
         """Return the nearest chunks of a project for each vector, best first."""
         if self._registry.workspaces() and limit > 0:
             self._spaces.refuse_other_model()
-            for instance in self._spaces.opened([project]).values():
+            for instance in self._spaces.instances([project]).values():
                 return [_hits(self._near(project, instance, vector, limit)[:limit]) for vector in vectors]
         return [[] for _ in vectors]
 
@@ -232,11 +251,9 @@ class ForeignStore:
         self, prefix: str = "", *, limit: int = 50, project: str | None = None
     ) -> list[tuple[Entity, int]]:
         """Return entities whose name starts with the prefix (any case) with their degree."""
-        from ragmem.backends.lightrag.external import reads
-
         found = [
             self._spaces.run(reads.entities, instance, prefix, limit)
-            for instance in self._spaces.opened(None if project is None else [project]).values()
+            for instance in self._spaces.instances(None if project is None else [project]).values()
         ]
         return reads.merge_entities(found, limit)
 
@@ -244,10 +261,8 @@ class ForeignStore:
         self, name: str, *, limit: int = 50, project: str | None = None
     ) -> list[tuple[Relation, Entity]]:
         """Return the relations of an entity with the entity at the other end, heaviest first."""
-        from ragmem.backends.lightrag.external import reads
-
         found: list[tuple[Relation, Entity]] = []
-        for instance in self._spaces.opened(None if project is None else [project]).values():
+        for instance in self._spaces.instances(None if project is None else [project]).values():
             found += self._spaces.run(reads.neighbours, instance, name, limit)
         found.sort(key=lambda pair: (-pair[0].weight, pair[0].source, pair[0].target))
         return found[:limit]
@@ -259,11 +274,9 @@ class ForeignStore:
 
         Of all projects, side by side, each id is then "project/name".
         """
-        from ragmem.backends.lightrag.external import reads
-
         found: list[tuple[str, dict[str, Any]]] = []
         room = limit
-        for one, instance in self._spaces.opened(None if project is None else [project]).items():
+        for one, instance in self._spaces.instances(None if project is None else [project]).items():
             graph = self._spaces.run(reads.subgraph, instance, label, depth=depth, limit=room)
             if project is not None:
                 return graph
@@ -274,25 +287,27 @@ class ForeignStore:
                 break
         return reads.merge_subgraphs(found)
 
+    def mentions(
+        self, chunk_ids: Sequence[str], *, project: str, most: int
+    ) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Return chunk -> entity -> the chunks that name it, of entities that at most `most` chunks name."""
+        for instance in self._spaces.instances([project]).values():
+            return self._spaces.run(reads.mentions, instance, chunk_ids, most)
+        return {}
+
     def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
         """Yield every entity of a project with its degree, by name; all of them are held meanwhile."""
-        from ragmem.backends.lightrag.external import reads
-
-        for instance in self._spaces.opened([project]).values():
+        for instance in self._spaces.instances([project]).values():
             yield from self._spaces.run(reads.nodes, instance)
 
     def edges(self, project: str) -> Iterator[Relation]:
         """Yield every relation of a project, by source and target; all of them are held meanwhile."""
-        from ragmem.backends.lightrag.external import reads
-
-        for instance in self._spaces.opened([project]).values():
+        for instance in self._spaces.instances([project]).values():
             yield from self._spaces.run(reads.edges, instance)
 
     def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
         """Return entity -> the chunks that name it, those stored last first."""
-        from ragmem.backends.lightrag.external import reads
-
-        for instance in self._spaces.opened([project]).values():
+        for instance in self._spaces.instances([project]).values():
             found = self._spaces.run(reads.chunks_naming, instance, names)
             return {name: chunks[:most] for name, chunks in found.items()}
         return {}
@@ -301,9 +316,7 @@ class ForeignStore:
         self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
     ) -> Mapping[tuple[str, str], Sequence[str]]:
         """Return pair -> the chunks that relate these entities, those stored last first."""
-        from ragmem.backends.lightrag.external import reads
-
-        for instance in self._spaces.opened([project]).values():
+        for instance in self._spaces.instances([project]).values():
             found = self._spaces.run(reads.chunks_relating, instance, pairs)
             return {pair: chunks[:most] for pair, chunks in found.items()}
         return {}
@@ -319,11 +332,9 @@ class ForeignStore:
         project: str,
     ) -> Mapping[str, Any]:
         """Return LightRAG's aquery_data document; raises UsageError for a query that is too short for it."""
-        query = askable(query, mode)
+        query = validate_query(query, mode)
         self._spaces.refuse_other_model()
-        from ragmem.backends.lightrag import ingest
-
-        for instance in self._spaces.opened([project]).values():
+        for instance in self._spaces.instances([project]).values():
             return self._spaces.run(
                 ingest.ask, instance, query, mode, keywords=keywords, themes=themes, limit=limit
             )
@@ -331,31 +342,25 @@ class ForeignStore:
 
     def memory_ids(self) -> set[str]:
         """Return the ids of all memories that are complete in the store."""
-        from ragmem.backends.lightrag.external import reads
-
         found: set[str] = set()
-        for instance in self._spaces.opened().values():
+        for instance in self._spaces.instances().values():
             found.update(self._spaces.run(reads.documents, instance, complete=True))
         return found
 
     def statistics(self) -> Mapping[str, int]:
         """Return counts: documents, chunks, vectors, entities, relations, workspaces."""
-        from ragmem.backends.lightrag.external import reads
-
         total = dict(reads.NO_COUNTS)
-        for instance in self._spaces.opened().values():
+        for instance in self._spaces.instances().values():
             counted = self._spaces.run(reads.counts, instance)
             total = {name: total[name] + counted[name] for name in total}
         return total
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
         """Remove what puts and deletes left that did not come to their end; return how many documents."""
-        from ragmem.backends.lightrag.external import reads, removal
-
         removed = 0
         if not self._registry.readable():
             return {"documents": 0}
-        instances = self._spaces.opened()  # before the transaction, as in put
+        instances = self._spaces.instances()  # before the transaction, as in put
         with self._database.write():
             places = self._registry.places()
             for project, instance in instances.items():
@@ -369,11 +374,9 @@ class ForeignStore:
 
     def check(self, *, deep: bool = False) -> list[str]:
         """Return what complete documents lack of what belongs to them; deep: reads the vectors as well."""
-        from ragmem.backends.lightrag.external import check as foreign_check
-
         return [
             sentence(rule, sorted(missing))
-            for instance in self._spaces.opened().values()
+            for instance in self._spaces.instances().values()
             for rule, missing in self._spaces.run(foreign_check.violations, instance, deep=deep).items()
         ]
 
@@ -384,11 +387,9 @@ class ForeignStore:
 
     def repair(self, *, whole: bool = False) -> Mapping[str, int]:
         """Take out the documents that lack something (or all), and unfinished ones; return counts."""
-        from ragmem.backends.lightrag.external import check as foreign_check
-
         self._models.embedder.embed(["anyone there"], role="query")
         damaged = self.memory_ids() if whole else set()
-        for instance in () if whole else self._spaces.opened().values():
+        for instance in () if whole else self._spaces.instances().values():
             found = self._spaces.run(foreign_check.violations, instance, deep=True)
             for missing in found.values():
                 damaged.update(*missing.values())
@@ -400,7 +401,7 @@ class ForeignStore:
         self._spaces.close()
 
 
-def _hits(found: "Sequence[Near]") -> list[Hit]:
+def _hits(found: Sequence[reads.Near]) -> list[Hit]:
     return [
         Hit(chunk_id=one.chunk_id, memory_id=one.memory_id, rank=rank, score=one.score)
         for rank, one in enumerate(found, start=1)

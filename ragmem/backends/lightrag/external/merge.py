@@ -10,7 +10,7 @@ from typing import Any
 
 from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.rows import names
-from ragmem.backends.lightrag.rows.graph_sql import ordered
+from ragmem.backends.lightrag.rows.graph_sql import sort_pair
 from ragmem.backends.lightrag.rows.records import Edges, Nodes
 from ragmem.backends.lightrag.rows.sources import WINDOW
 
@@ -40,14 +40,14 @@ class HeldGraph:
 
     async def load(self, wanted: Iterable[str], pairs: Iterable[_Pair]) -> None:
         """Read these nodes and edges, absent ones as None."""
-        nodes, edges = sorted(set(wanted)), sorted({ordered(*pair) for pair in pairs})
+        nodes, edges = sorted(set(wanted)), sorted({sort_pair(*pair) for pair in pairs})
         self._nodes.update(dict.fromkeys(nodes))
         self._edges.update(dict.fromkeys(edges))
         if nodes:
             self._nodes.update(await self._storage.get_nodes_batch(nodes))
         if edges:
             found = await self._storage.get_edges_batch([{"src": one, "tgt": other} for one, other in edges])
-            self._edges.update({ordered(*pair): fields for pair, fields in found.items()})
+            self._edges.update({sort_pair(*pair): fields for pair, fields in found.items()})
 
     async def get_node(self, node_id: str) -> _Fields | None:
         """Return the attributes of a node, or None."""
@@ -61,7 +61,7 @@ class HeldGraph:
 
     async def get_edge(self, source_node_id: str, target_node_id: str) -> _Fields | None:
         """Return the attributes of an edge, or None."""
-        pair = ordered(source_node_id, target_node_id)
+        pair = sort_pair(source_node_id, target_node_id)
         if pair not in self._edges:
             await self.load((), [pair])
         return self._edges[pair]
@@ -73,7 +73,7 @@ class HeldGraph:
 
     async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: _Fields) -> None:
         """Change an edge; attributes that are not given keep their value."""
-        pair = ordered(source_node_id, target_node_id)
+        pair = sort_pair(source_node_id, target_node_id)
         self._edges[pair] = {**(await self.get_edge(*pair) or {}), **edge_data}
         self._changed_edges.add(pair)
 
@@ -180,7 +180,7 @@ async def merge(
         return relation_texts.get(key) or names.relation_text(str(row["src_id"]), str(row["tgt_id"]), "")
 
     rag = instance.rag
-    pairs = {ordered(*pair) for _, edges in merges for pair in edges}
+    pairs = {sort_pair(*pair) for _, edges in merges for pair in edges}
     named = {name for nodes, _ in merges for name in nodes} | {name for pair in pairs for name in pair}
     graph = HeldGraph(rag.chunk_entity_relation_graph)
     entity_sources, relation_sources = HeldSources(rag.entity_chunks), HeldSources(rag.relation_chunks)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ragmem.backends.lightrag.external.profile import REACH_TIMEOUT
-from ragmem.config.secrets import masked
+from ragmem.config.secrets import mask_password
 from ragmem.errors import BackendError, ConfigError, StoreBusyError
 from ragmem.storage.sql.postgres_errors import refusal
 
@@ -62,7 +62,7 @@ def resolve(url: str) -> Address:
     """
     import psycopg
 
-    place = masked(url)
+    place = mask_password(url)
     try:
         given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:

@@ -137,13 +137,13 @@ def choose(name: str, *, url: str, storages: Mapping[str, str], environment: Map
             )
         profile = Profile("postgres", POSTGRES, environment, url=url)
     else:
-        profile = Profile("custom", _named(storages), environment, folder="lightrag-custom")
+        profile = Profile("custom", _check_storages(storages), environment, folder="lightrag-custom")
         _check_variables(profile)
     _check_packages(profile)
     return profile
 
 
-def _named(storages: Mapping[str, str]) -> Storages:
+def _check_storages(storages: Mapping[str, str]) -> Storages:
     from lightrag.kg import STORAGE_IMPLEMENTATIONS
 
     valid = {key: STORAGE_IMPLEMENTATIONS[kind]["implementations"] for key, kind in KINDS.items()}

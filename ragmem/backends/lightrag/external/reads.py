@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ragmem.backends.lightrag.engine import Instance
+from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.rows import names
 from ragmem.backends.lightrag.rows.documents import PROCESSED
+from ragmem.backends.lightrag.vectors.bulk import unit
 from ragmem.domain.model import Entity, Relation
 
 if TYPE_CHECKING:
@@ -59,6 +61,18 @@ async def nearest(instance: Instance, vector: "NDArray[np.float32]", limit: int)
         for row, score in zip(kept, matrix @ vector, strict=True)
     ]
     return sorted(near, key=lambda one: (-one.score, one.chunk_id))
+
+
+async def cosines(
+    instance: Instance, chunk_ids: Sequence[str], question: "NDArray[np.float32]"
+) -> list[Near]:
+    """Return the chunks that have a vector with their cosine to the question."""
+    found = await vectors(instance, chunk_ids)
+    owners = await rows(instance.rag.text_chunks, found)
+    return [
+        Near(float(unit(np.asarray([found[key]], np.float32))[0] @ question), key, str(row["full_doc_id"]))
+        for key, row in owners.items()
+    ]
 
 
 async def entities(instance: Instance, prefix: str, limit: int) -> list[tuple[Entity, int]]:
@@ -232,17 +246,36 @@ async def edges(instance: Instance) -> list[Relation]:
 
 async def chunks_naming(instance: Instance, entities: Sequence[str]) -> dict[str, list[str]]:
     """Return entity -> the chunks that name it, those stored last first."""
-    return await _tracked(instance.rag.entity_chunks, {entity: entity for entity in entities})
+    return await _chunk_lists(instance.rag.entity_chunks, {entity: entity for entity in entities})
 
 
 async def chunks_relating(
     instance: Instance, pairs: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], list[str]]:
     """Return pair -> the chunks that relate these entities, those stored last first."""
-    return await _tracked(instance.rag.relation_chunks, {pair: names.relation_key(*pair) for pair in pairs})
+    return await _chunk_lists(
+        instance.rag.relation_chunks, {pair: names.relation_key(*pair) for pair in pairs}
+    )
 
 
-async def _tracked(storage: Any, keys: Mapping[_Key, str]) -> dict[_Key, list[str]]:
+async def mentions(
+    instance: Instance, chunk_ids: Sequence[str], most: int
+) -> dict[str, dict[str, list[str]]]:
+    """Return chunk -> entity -> the chunks that name it; what more than `most` of them name is absent."""
+    rag = instance.rag
+    owners = {key: row["full_doc_id"] for key, row in (await rows(rag.text_chunks, chunk_ids)).items()}
+    named = await rows(rag.full_entities, owners.values())
+    every = [name for row in named.values() for name in row.get("entity_names") or ()]
+    naming = await chunks_naming(instance, sorted(set(every)))
+    found = {chunk: {name: naming[name] for name in naming if chunk in naming[name]} for chunk in owners}
+    return {
+        chunk: {name: chunks for name, chunks in names.items() if len(chunks) <= most}
+        for chunk, names in found.items()
+        if names
+    }
+
+
+async def _chunk_lists(storage: Any, keys: Mapping[_Key, str]) -> dict[_Key, list[str]]:
     rows = await storage.get_by_ids(list(keys.values())) if keys else []
     found = {
         key: [chunk for chunk in reversed(row.get("chunk_ids", [])) if chunk]

@@ -18,7 +18,7 @@ TextKey = tuple[str, str]
 """Namespace and id of a vector."""
 
 
-def placed(group: Iterable[Record]) -> dict[str, list[Record]]:
+def group_by_project(group: Iterable[Record]) -> dict[str, list[Record]]:
     """Return the records by project."""
     found: dict[str, list[Record]] = {}
     for record in group:
@@ -26,7 +26,7 @@ def placed(group: Iterable[Record]) -> dict[str, list[Record]]:
     return found
 
 
-def storable(record: Record) -> Record:
+def clean_record(record: Record) -> Record:
     """Return the record as PostgreSQL takes it: without zero bytes, and with names that fit in pairs."""
     clean = _without_nul(record)
     extractions = tuple(_short(extraction) for extraction in clean.extractions)

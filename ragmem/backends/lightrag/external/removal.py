@@ -11,7 +11,7 @@ from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.rows import names, orphans
 from ragmem.backends.lightrag.rows.documents import UNFINISHED
-from ragmem.backends.lightrag.rows.graph_sql import ordered
+from ragmem.backends.lightrag.rows.graph_sql import sort_pair
 from ragmem.backends.lightrag.rows.records import Found, read_extraction
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
 
@@ -86,7 +86,7 @@ class _Removal:
         anchors = await rows(self._rag.full_entities, memory_ids)
         named = {name for row in anchors.values() for name in row.get("entity_names") or ()}
         anchors = await rows(self._rag.full_relations, memory_ids)
-        pairs = {ordered(*pair) for row in anchors.values() for pair in row.get("relation_pairs") or ()}
+        pairs = {sort_pair(*pair) for row in anchors.values() for pair in row.get("relation_pairs") or ()}
         sources = await rows(self._rag.entity_chunks, sorted(named))
         self._entities = _left({name: sources.get(name) for name in sorted(named)}, gone)
         sources = await rows(self._rag.relation_chunks, [names.relation_key(*pair) for pair in pairs])
@@ -117,7 +117,7 @@ class _Removal:
         """Rebuild the relations that other documents speak of too, remove the others."""
         graph = self._rag.chunk_entity_relation_graph
         found = await graph.get_edges_batch([{"src": one, "tgt": other} for one, other in self._relations])
-        stored = {ordered(*pair): fields for pair, fields in found.items() if fields}
+        stored = {sort_pair(*pair): fields for pair, fields in found.items() if fields}
         changed: list[tuple[str, str, _Fields]] = []
         for pair, left in self._relations.items():
             if not left:
@@ -170,7 +170,7 @@ class _Removal:
             return
         graph = self._rag.chunk_entity_relation_graph
         incident = await graph.get_nodes_edges_batch(list(going))
-        pairs = {ordered(*pair) for edges in incident.values() for pair in edges or ()}
+        pairs = {sort_pair(*pair) for edges in incident.values() for pair in edges or ()}
         await self._remove_relations(sorted(pairs))
         await self._rag.entities_vdb.delete([names.entity_id(name) for name in going])
         await graph.remove_nodes(list(going))

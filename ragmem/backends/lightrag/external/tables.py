@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database
-from ragmem.storage.sql.migrations import Migration, Schema, settle
+from ragmem.storage.sql.migrations import Migration, Schema, migrate
 
 FOREIGN = Schema(
     "shared store",
@@ -64,13 +64,13 @@ class Registry:
         if not self._ready:
             # Asking SQLite would create its file.
             absent = self._database.dialect == "sqlite" and not self._database.exists()
-            self._ready = not absent and settle(self._database, FOREIGN, create=False)
+            self._ready = not absent and migrate(self._database, FOREIGN, create=False)
         return self._ready
 
     def create(self) -> None:
         """Create the tables where they are missing."""
         if not self._ready:
-            self._ready = settle(self._database, FOREIGN)
+            self._ready = migrate(self._database, FOREIGN)
 
     def workspaces(self) -> dict[str, str]:
         """Return LightRAG's name of each project's workspace, by project in order of name."""

@@ -77,7 +77,7 @@ class Workspaces:
                 hint="run `ragmem seed --rebuild`, or set [models] back",
             )
 
-    def opened(self, projects: Iterable[str] | None = None) -> dict[str, "Instance"]:
+    def instances(self, projects: Iterable[str] | None = None) -> dict[str, "Instance"]:
         """Return the opened LightRAG of each of these projects (None: all) that was ever written to."""
         known = self.registry.workspaces()
         chosen = [
@@ -98,14 +98,14 @@ class Workspaces:
             with self._database.write() as connection:
                 for project in new:
                     self.registry.add_workspace(connection, project)
-        self.opened(wanted)
+        self.instances(wanted)
 
-    def holding(self, memory_ids: Sequence[str]) -> dict[str, "Instance"]:
+    def instances_holding(self, memory_ids: Sequence[str]) -> dict[str, "Instance"]:
         """Return the opened LightRAG of each project that may hold some of these memories."""
         places = self.registry.places(memory_ids)
         # A put that was killed before its commit left a document whose place nobody knows.
         lost = len(places) < len(memory_ids)
-        return self.opened(None if lost else set(places.values()))
+        return self.instances(None if lost else set(places.values()))
 
     def forget_pending(self) -> None:
         """Forget what the storages hold back of a put that failed."""

@@ -13,7 +13,7 @@ ALL = "*"
 """The label that stands for the most connected entities."""
 
 
-def ordered(one: str, other: str) -> tuple[str, str]:
+def sort_pair(one: str, other: str) -> tuple[str, str]:
     """Return the two ends of an edge as they are stored: edges have no direction."""
     return (one, other) if one <= other else (other, one)
 
@@ -22,7 +22,7 @@ def ordered(one: str, other: str) -> tuple[str, str]:
 # long list, SQLite reads the whole table instead, or all of an index that begins with the workspace.
 
 
-def listed(rows: Sequence[str | tuple[str, str]]) -> str:
+def values_table(rows: Sequence[str | tuple[str, str]]) -> str:
     """Return a table of parameters, `(VALUES (?), ...)`; its columns are column1 and, for pairs, column2."""
     row = "(?)" if isinstance(rows[0], str) else "(?, ?)"
     return f"(VALUES {', '.join([row] * len(rows))})"
@@ -34,7 +34,7 @@ def nodes(
     """Yield (name, attributes, degree) of those nodes that exist."""
     for part in batches(dict.fromkeys(names)):
         for name, data, degree in connection.execute(
-            f"SELECT id, data, degree FROM {listed(part)} CROSS JOIN store_nodes"
+            f"SELECT id, data, degree FROM {values_table(part)} CROSS JOIN store_nodes"
             " ON workspace = ? AND id = column1",
             (*part, workspace),
         ):
@@ -47,7 +47,7 @@ def degrees(connection: sqlite3.Connection, workspace: str, names: Iterable[str]
     for part in batches(dict.fromkeys(names)):
         found.update(
             connection.execute(
-                f"SELECT id, degree FROM {listed(part)} CROSS JOIN store_nodes"
+                f"SELECT id, degree FROM {values_table(part)} CROSS JOIN store_nodes"
                 " ON workspace = ? AND id = column1",
                 (*part, workspace),
             ).fetchall()
@@ -61,7 +61,7 @@ def edges(
     """Yield ((source, target), attributes) of those edges that exist; the pairs are in stored order."""
     for part in batches(dict.fromkeys(pairs), PARAMETERS // 2):
         for source, target, data in connection.execute(
-            f"SELECT source, target, data FROM {listed(part)} CROSS JOIN store_edges"
+            f"SELECT source, target, data FROM {values_table(part)} CROSS JOIN store_edges"
             " ON workspace = ? AND source = column1 AND target = column2",
             (*chain.from_iterable(part), workspace),
         ):
@@ -74,7 +74,7 @@ def adjacent(connection: sqlite3.Connection, workspace: str, names: Iterable[str
     for part in batches(dict.fromkeys(names)):
         for near, far in (("source", "target"), ("target", "source")):
             for name, other in connection.execute(
-                f"SELECT {near}, {far} FROM {listed(part)} CROSS JOIN store_edges"
+                f"SELECT {near}, {far} FROM {values_table(part)} CROSS JOIN store_edges"
                 f" ON workspace = ? AND {near} = column1",
                 (*part, workspace),
             ):

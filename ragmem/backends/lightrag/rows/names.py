@@ -18,19 +18,19 @@ NAME_LENGTH = 256
 """LightRAG cuts longer names."""
 
 
-def hashed(text: str, prefix: str) -> str:
+def hash_id(text: str, prefix: str) -> str:
     """Return LightRAG's id of a text (its compute_mdhash_id)."""
     return prefix + hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def entity_id(name: str) -> str:
     """Return the id of an entity's vector."""
-    return hashed(name, "ent-")
+    return hash_id(name, "ent-")
 
 
 def relation_id(one: str, other: str) -> str:
     """Return the id of a relation's vector; the direction does not matter."""
-    return hashed("".join(sorted((one, other))), "rel-")
+    return hash_id("".join(sorted((one, other))), "rel-")
 
 
 def relation_key(one: str, other: str) -> str:
@@ -40,7 +40,7 @@ def relation_key(one: str, other: str) -> str:
 
 def cache_id(chunk_id: str) -> str:
     """Return the key of the cached extraction of a chunk."""
-    return f"default:extract:{hashed(chunk_id, '')}"
+    return f"default:extract:{hash_id(chunk_id, '')}"
 
 
 def file_token(memory_id: str) -> str:

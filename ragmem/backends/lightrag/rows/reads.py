@@ -147,6 +147,11 @@ def _readable(description: str) -> str:
     return "\n".join(description.split(names.SEPARATOR))
 
 
+def memory_ids(connection: sqlite3.Connection) -> set[str]:
+    """Return the ids of all memories."""
+    return {key for (key,) in connection.execute("SELECT id FROM store_documents")}
+
+
 def entities(
     connection: sqlite3.Connection, prefix: str, *, limit: int, project: str | None
 ) -> list[tuple[Entity, int]]:

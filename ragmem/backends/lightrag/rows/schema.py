@@ -4,7 +4,7 @@ To change a table, append a `Migration` to STORE; ragmem/storage/sql/migrations.
 """
 
 from ragmem.storage.sql.database import Connection, Database
-from ragmem.storage.sql.migrations import Migration, Schema, settle, table_exists
+from ragmem.storage.sql.migrations import Migration, Schema, migrate, table_exists
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 _META = "CREATE TABLE IF NOT EXISTS storage_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
@@ -130,7 +130,7 @@ _TABLES = (
 TABLES = ("store_kv", "store_sources", "store_vectors", "store_nodes", "store_edges", "store_documents")
 
 
-def _stamped(database: Database, connection: Connection) -> int:
+def _read_version(database: Database, connection: Connection) -> int:
     if not table_exists(database, connection, "storage_meta"):
         return 0
     row = connection.execute("SELECT value FROM storage_meta WHERE key = 'version'").fetchone()
@@ -202,7 +202,7 @@ STORE = Schema(
         Migration(3, "vectors of two models", _TWO_MODELS, reads_without=True),
         Migration(4, "vectors of chunks by id", _CHUNKS_BY_ID, reads_without=True),
     ),
-    stamped=_stamped,
+    stamped=_read_version,
     stamp=_stamp,
 )
 """The store's tables; `storage_meta` has their version."""
@@ -211,11 +211,11 @@ STORE = Schema(
 def is_ready(database: SQLiteDatabase) -> bool:
     """Tell whether the tables exist, without creating any; older ones are brought up to date.
 
-    Raises what `settle` raises.
+    Raises what `migrate` raises.
     """
-    return database.exists() and settle(database, STORE, create=False)
+    return database.exists() and migrate(database, STORE, create=False)
 
 
 def create(database: SQLiteDatabase) -> None:
     """Create the tables where they are missing; doing it twice is fine."""
-    settle(database, STORE)
+    migrate(database, STORE)

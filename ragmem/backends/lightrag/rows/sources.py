@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ragmem.backends.lightrag.rows.graph_sql import listed
+from ragmem.backends.lightrag.rows.graph_sql import values_table
 from ragmem.storage.sql.batches import batches, marks
 
 ENTITY_CHUNKS = "entity_chunks"
@@ -45,7 +45,7 @@ def newest_chunks_of(
     for part in batches(dict.fromkeys(keys)):
         for key, chunk in connection.execute(
             # One search of the index for each key, which reads `limit` rows however many there are.
-            f"SELECT wanted.column1, source.chunk_id FROM {listed(part)} AS wanted"
+            f"SELECT wanted.column1, source.chunk_id FROM {values_table(part)} AS wanted"
             " CROSS JOIN store_sources AS source WHERE source.seq IN (SELECT seq FROM store_sources"
             " WHERE workspace = ? AND namespace = ? AND key = wanted.column1 ORDER BY seq DESC LIMIT ?)"
             " ORDER BY source.seq",

@@ -9,7 +9,7 @@ from lightrag.base import BaseGraphStorage
 from lightrag.types import KnowledgeGraph, KnowledgeGraphEdge, KnowledgeGraphNode
 
 from ragmem.backends.lightrag.rows import graph_sql
-from ragmem.backends.lightrag.rows.graph_sql import ordered
+from ragmem.backends.lightrag.rows.graph_sql import sort_pair
 from ragmem.backends.lightrag.storages import relation_pruning
 from ragmem.backends.lightrag.storages.home import home_of
 
@@ -60,7 +60,7 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT data FROM store_edges WHERE workspace = ? AND source = ? AND target = ?",
-                (self.workspace, *ordered(source_node_id, target_node_id)),
+                (self.workspace, *sort_pair(source_node_id, target_node_id)),
             ).fetchone()
         return orjson.loads(row[0]) if row else None
 
@@ -99,7 +99,7 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         wanted: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for pair in pairs:
             asked = (pair["src"], pair["tgt"])
-            wanted.setdefault(ordered(*asked), []).append(asked)
+            wanted.setdefault(sort_pair(*asked), []).append(asked)
         found: dict[tuple[str, str], dict[str, Any]] = {}
         with self._database.read() as connection:
             for (source, target), data in graph_sql.edges(connection, self.workspace, wanted):
@@ -145,7 +145,7 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
                 [
                     (
                         self.workspace,
-                        *ordered(source, target),
+                        *sort_pair(source, target),
                         float(data.get("weight", 1.0)),
                         orjson.dumps(data).decode(),
                     )
@@ -165,7 +165,7 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
     async def remove_edges(self, edges: list[tuple[str, str]]) -> None:
         """Remove edges; unknown ones are ignored."""
         with self._database.write() as connection:
-            graph_sql.remove_edges(connection, self.workspace, [ordered(*edge) for edge in edges])
+            graph_sql.remove_edges(connection, self.workspace, [sort_pair(*edge) for edge in edges])
 
     async def get_all_labels(self) -> list[str]:
         """Return all names in alphabetical order."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ragmem.backends.lightrag.rows import graph_sql
-from ragmem.backends.lightrag.rows.graph_sql import ordered
+from ragmem.backends.lightrag.rows.graph_sql import sort_pair
 
 RELATIONS_OF_A_QUERY = 400
 """Relations of entities that a query gets, best first. It keeps those that fit its budget of 8,000 tokens,
@@ -82,7 +82,7 @@ def leading(
         values = {"workspace": workspace, "name": name, "popular": HUB_DEGREE, "limit": limit}
         for statement in statements:
             for other, far, weight in connection.execute(statement, values):
-                found[ordered(name, other)] = (degree[name] + far, weight)
+                found[sort_pair(name, other)] = (degree[name] + far, weight)
     kept = sorted(found, key=lambda pair: (*found[pair], *pair), reverse=True)[:limit]
     others: dict[str, list[str]] = {name: [] for name in degree}
     for one, other in kept:

@@ -136,19 +136,19 @@ def fill(database: SQLiteDatabase, embedder: Embedder, texts_of: TextsOf) -> Ite
     while made and _is_uneven(database, model):
         made = False
         for namespace in NAMESPACES:
-            for rows in _lacking_by_batch(database, namespace, model):
+            for rows in _missing_batches(database, namespace, model):
                 made = True
                 yield _make(database, embedder, namespace, rows, texts_of)
 
 
-def _lacking_by_batch(database: SQLiteDatabase, namespace: str, model: str) -> Iterator[list[_Row]]:
+def _missing_batches(database: SQLiteDatabase, namespace: str, model: str) -> Iterator[list[_Row]]:
     with database.read() as connection:
         others = [other for other in _models(connection, namespace) if other != model]
     for other in others:
         before = _AFTER_ALL
         while True:
             with database.read() as connection:
-                rows = _lacking(
+                rows = _missing_rows(
                     connection, namespace, other, model=model, before=before, limit=EMBEDDED_AT_ONCE
                 )
             if not rows:
@@ -157,7 +157,7 @@ def _lacking_by_batch(database: SQLiteDatabase, namespace: str, model: str) -> I
             yield rows
 
 
-def _lacking(
+def _missing_rows(
     connection: sqlite3.Connection,
     namespace: str,
     other: str,
@@ -304,7 +304,7 @@ def _is_uneven(database: SQLiteDatabase, model: str) -> bool:
 
 def _lacks(connection: sqlite3.Connection, model: str, *, after: int) -> bool:
     return any(
-        _lacking(connection, namespace, other, model=model, after=after)
+        _missing_rows(connection, namespace, other, model=model, after=after)
         for namespace in NAMESPACES
         for other in _models(connection, namespace)
         if other != model

@@ -55,7 +55,7 @@ class VectorHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Query:
     query: NDArray[np.float32]
     limit: int
     workspaces: Collection[str] | None
@@ -103,7 +103,7 @@ class VectorIndex:
         if limit < 1 or (workspaces is not None and not workspaces):
             return []
         group = Group(namespace, model, len(query))
-        wanted = _Wanted(query, limit, workspaces, minimum)
+        wanted = _Query(query, limit, workspaces, minimum)
         hits = self._nearest(group, wanted)
         if hits is None:
             with self._guard:
@@ -149,7 +149,7 @@ class VectorIndex:
             with self._guard:
                 self._view(Group(namespace, model, *row))
 
-    def _nearest(self, group: Group, wanted: _Wanted, *, checked: bool = True) -> list[VectorHit] | None:
+    def _nearest(self, group: Group, wanted: _Query, *, checked: bool = True) -> list[VectorHit] | None:
         """Return at least the wanted hits, as far as there are so many; None where the files prove wrong."""
         with self._guard:
             view = self._view(group)

@@ -1,4 +1,4 @@
-"""A question as the store takes it: long enough for LightRAG, and embedded once."""
+"""QuestionCache before a search: long enough for LightRAG, and embedded only once."""
 
 import threading
 from collections import OrderedDict
@@ -18,7 +18,7 @@ SHORTEST_QUERY = 3
 """Characters that LightRAG's own retrieval needs at least."""
 
 
-def askable(query: str, mode: Mode) -> str:
+def validate_query(query: str, mode: Mode) -> str:
     """Return the query without the space around it; raises UsageError where it is too short for LightRAG."""
     text = query.strip()
     if len(text) < SHORTEST_QUERY:
@@ -29,7 +29,7 @@ def askable(query: str, mode: Mode) -> str:
     return text
 
 
-class Questions:
+class QuestionCache:
     """The vectors of the last questions, so that a second request about one need not embed it again."""
 
     def __init__(self) -> None:

@@ -1,0 +1,454 @@
+"""The ports: what a back end offers, as structural protocols.
+
+A back end is a module with `open_models(options) -> Models`, with `open_store(options, models, *, database)
+-> Store`, or with both. An entry point in the group `ragmem.backends` names it, also for ragmem's own back
+ends.
+
+The options of models are the keys of [models] or [language_model] in config.toml and of their table
+`options`, and three more. `language_model` names the language model and `model` the embedding model; only
+the needed one is present. `meter` is a Meter that counts the requests to a provider; it may be absent.
+`cache` is a folder for files that can be made again; without it nothing is cached.
+
+A store is a vector index, a graph and maintenance. `backends.simple_store` derives it all from two methods; a
+store overrides what it does faster.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from ragmem.domain.model import Entity, Hit, Record, Relation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Role = Literal["document", "query"]
+Purpose = Literal["query", "document", "extraction", "answer", "rerank", "test"]
+"""Why a model is called: to embed a question or a text, to extract entities, to answer a person, to rerank
+results, to test the model.
+
+"document" and "extraction" are background work, which a daily cap stops.
+"""
+
+INVALID = "invalid"
+"""The `error` of a Call that counts no new request: the answer to the previous one was unusable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to a provider. `error` is one word that says how it failed, empty where it succeeded.
+
+    Token counts come from the provider, or are estimates. `seconds` is the time until the answer.
+    """
+
+    backend: str
+    model: str
+    purpose: Purpose
+    tokens_in: int = 0
+    tokens_out: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Meter(Protocol):
+    """Counts requests to providers; safe to use from several threads."""
+
+    def admit(self, purpose: Purpose) -> None:
+        """Raise BackendError where a daily cap is reached and the purpose is background work."""
+        ...
+
+    def record(self, call: Call) -> None:
+        """Count a request; never fails and never waits for another process."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model and its weights; vectors of different ids never mix."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of each vector."""
+        ...
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
+        """Return an array (len(texts), dimensions) of unit length rows; an empty input gives (0, dimensions).
+
+        A text's vector does not depend on the other texts of the call. Safe to call from several threads.
+        """
+        ...
+
+
+class LanguageModel(Protocol):
+    """Completes a prompt."""
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model."""
+        ...
+
+    def complete(
+        self,
+        prompt: str,
+        *,
+        system: str = "",
+        max_tokens: int = 1024,
+        json_schema: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Return the completion. With a schema it is JSON text that should satisfy the schema; validate it.
+
+        The result is cut at max_tokens. Raises BackendError where the model gives no answer, or an empty one
+        within max_tokens. Safe to call from several threads.
+        """
+        ...
+
+
+@runtime_checkable
+class CompletesMany(Protocol):
+    """Optional for a language model: complete many prompts faster than one after the other."""
+
+    def complete_many(
+        self,
+        prompts: Sequence[str],
+        *,
+        system: str = "",
+        max_tokens: int = 1024,
+        json_schema: Mapping[str, Any] | None = None,
+    ) -> list[str]:
+        """Return the completion of each prompt, in order; raises BackendError where one fails."""
+        ...
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """Optional for a language model: stream a completion while the model produces it."""
+
+    def stream(self, prompt: str, *, system: str = "", max_tokens: int = 1024) -> Iterator[str]:
+        """Yield the parts of the completion; close the iterator to stop the model.
+
+        The first part may take long. Raises BackendError as `complete` does, also after some parts; the
+        completion is then incomplete.
+        """
+        ...
+
+
+@runtime_checkable
+class Sees(Protocol):
+    """Optional for a language model: describe a picture."""
+
+    def describe(
+        self, prompt: str, *, image: bytes, media_type: str, system: str = "", max_tokens: int = 400
+    ) -> str:
+        """Return the completion of a prompt about a PNG or JPEG picture; `media_type` is "image/png", say.
+
+        Raises BackendError as `complete` does, and where the model takes no pictures. Safe to call from
+        several threads.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """Scores how well each text answers a question (a cross-encoder)."""
+
+    @property
+    def model_id(self) -> str:
+        """Name of the model."""
+        ...
+
+    def score(self, query: str, texts: Sequence[str]) -> "NDArray[np.float32]":
+        """Return a number for each text, higher is better, on the model's own scale.
+
+        An empty input gives an array of shape (0,). Raises BackendError. Safe to call from several threads.
+        """
+        ...
+
+
+@runtime_checkable
+class HasReranker(Protocol):
+    """Optional for models: a reranker. The option `reranker` names its model."""
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """The reranker, or None where none is configured; raises BackendError when it cannot load."""
+        ...
+
+
+class Models(Protocol):
+    """The models of one back end; opening them is cheap, the first use loads them."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder; raises BackendError when it cannot load."""
+        ...
+
+    @property
+    def language_model(self) -> LanguageModel | None:
+        """The language model, or None where none is configured."""
+        ...
+
+    def check(self) -> list[str]:
+        """Return the problems of the models' files, one line each; loads nothing."""
+        ...
+
+    def close(self) -> None:
+        """Free what was loaded; closing twice is fine."""
+        ...
+
+
+Mode = Literal["local", "global", "hybrid", "naive", "mix"]
+"""LightRAG's own retrieval modes."""
+
+TextsOf = Callable[[Mapping[str, str]], Mapping[str, str]]
+"""Maps chunk id -> memory id to chunk id -> text to embed; chunks that the catalog lacks are absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorBlock:
+    """Vectors of some chunks: row n of `vectors` (n, dimensions), of unit length, belongs to `chunk_ids[n]`.
+
+    `memory_ids[n]` is the memory of that chunk.
+    """
+
+    chunk_ids: Sequence[str]
+    memory_ids: Sequence[str]
+    vectors: "NDArray[np.float32]"
+
+
+class VectorIndex(Protocol):
+    """Vectors of chunks, per project. All reads use the model that answers questions."""
+
+    def prepare(self, records: Sequence[Record]) -> None:
+        """Compute in advance what `put` will need (embeddings), without a lock; safe in a thread."""
+        ...
+
+    def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
+        """Index the records, all or nothing; a record replaces the former one of its memory.
+
+        Embeds before it takes the write lock. `finish` runs inside the transaction, just before the commit:
+        what it writes to the catalog is durable exactly when the records are.
+        """
+        ...
+
+    def delete(self, memory_ids: Sequence[str], *, finish: Callable[[], None] | None = None) -> None:
+        """Remove everything that only these memories brought in; ignores unknown ids."""
+        ...
+
+    def search(self, query: str, *, limit: int, projects: Sequence[str] | None = None) -> list[Hit]:
+        """Return the nearest chunks of these projects (None: all), best first; the score is the cosine."""
+        ...
+
+    def similarities(
+        self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
+    ) -> Mapping[str, float]:
+        """Return chunk id -> cosine with the query, as `search` would score these chunks.
+
+        Chunks without a vector and chunks of other projects are absent. Does not embed a query again that
+        `search` embedded just before. Raises BackendError where the embedder fails.
+        """
+        ...
+
+    def answering_model(self) -> str:
+        """Return the id of the model that answers questions; raises BackendError where it cannot load."""
+        ...
+
+    def vector_blocks(
+        self, project: str, *, memory_ids: Sequence[str] | None = None
+    ) -> Iterator[VectorBlock]:
+        """Yield the vectors of a project's chunks, or of those of some memories, each once, in blocks.
+
+        Chunks without a vector are absent. Concurrent writes may or may not show. Raises BackendError where
+        the model cannot load.
+        """
+        ...
+
+    def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
+        """Return for each vector of unit length the nearest chunks of a project, as `search` would."""
+        ...
+
+    def vectors(self, records: Sequence[Record]) -> "Mapping[str, NDArray[np.float32]]":
+        """Return embedded text -> vector of these records; texts whose vector cannot be reused are absent."""
+        ...
+
+
+class Graph(Protocol):
+    """Entities and relations, per project, with the chunks that they come from."""
+
+    def entities(
+        self, prefix: str = "", *, limit: int = 50, project: str | None = None
+    ) -> list[tuple[Entity, int]]:
+        """Return entities whose name starts with the prefix (any case), with degree, most connected first."""
+        ...
+
+    def neighbours(
+        self, name: str, *, limit: int = 50, project: str | None = None
+    ) -> list[tuple[Relation, Entity]]:
+        """Return the relations of an entity with the entity at the other end, heaviest first."""
+        ...
+
+    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+        """Yield every entity of a project with its degree, ordered by name.
+
+        Concurrent writes show in what is yielded after them.
+        """
+        ...
+
+    def edges(self, project: str) -> Iterator[Relation]:
+        """Yield every relation of a project, ordered by source and target; otherwise like `nodes`."""
+        ...
+
+    def mentions(
+        self, chunk_ids: Sequence[str], *, project: str, most: int
+    ) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """Return chunk -> entity -> all chunks of the project that name it.
+
+        Entities that more than `most` chunks name are absent, and so are chunks of another project and
+        chunks that name nothing. Every question calls this.
+        """
+        ...
+
+    def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
+        """Return entity -> the `most` latest chunks that name it; unknown entities are absent."""
+        ...
+
+    def chunks_relating(
+        self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
+    ) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Return pair -> the `most` latest chunks that relate these entities, in either direction."""
+        ...
+
+
+class Maintenance(Protocol):
+    """Counts, checks and repairs."""
+
+    def memory_ids(self) -> set[str]:
+        """Return the ids of all memories in the store."""
+        ...
+
+    def statistics(self) -> Mapping[str, int]:
+        """Return counts: vectors, entities, relations, ..."""
+        ...
+
+    def vector_models(self) -> Mapping[tuple[str, int], int]:
+        """Return (model id, dimensions) -> number of vectors."""
+        ...
+
+    def model_of_most(self) -> tuple[str, int] | None:
+        """Return the model of most vectors and its number of dimensions; None where there are no vectors."""
+        ...
+
+    def has_vectors_of(self, model: str) -> bool:
+        """Tell whether any vector is of this model. Every question calls this."""
+        ...
+
+    def second_model(self, model: str) -> tuple[int, int]:
+        """Return how many vectors this model has, and how many it needs to replace the present one."""
+        ...
+
+    def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
+        """Remove what belongs to no memory (vectors, nodes, edges) and compact; return the counts."""
+        ...
+
+    def check(self, *, deep: bool = False) -> list[str]:
+        """Return the violations of the store's own invariants, one line each; changes nothing.
+
+        `deep` also reads every vector.
+        """
+        ...
+
+    def repair(self, *, whole: bool = False) -> Mapping[str, int]:
+        """Remove the memories that are damaged, and write derived data anew; return counts.
+
+        `memory_ids` then lacks them, so that they can be put again. `whole` removes all memories. Raises
+        BackendError, and changes nothing, where the embedder does not answer.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close the store; closing twice is fine."""
+        ...
+
+
+class NativeModes(Protocol):
+    """LightRAG's own retrieval and graph document; no other store has them."""
+
+    def native_query(
+        self,
+        query: str,
+        mode: Mode,
+        *,
+        keywords: Sequence[str],
+        themes: Sequence[str] = (),
+        limit: int,
+        project: str,
+    ) -> Mapping[str, Any]:
+        """Return LightRAG's aquery_data document.
+
+        LightRAG looks for `keywords` among entities and for `themes` among relations; without themes it takes
+        the keywords. Raises UsageError for a query that is too short.
+        """
+        ...
+
+    def subgraph(
+        self, label: str, *, depth: int = 2, limit: int = 200, project: str | None = None
+    ) -> Mapping[str, Any]:
+        """Return LightRAG's document {nodes, edges, is_truncated} around a label ("*": most connected)."""
+        ...
+
+
+class TwoModels(Protocol):
+    """Vectors of two models, so that one can replace the other while the first answers questions.
+
+    `put`, `search` and all else use the model that `models.embedder` names. A put that embedded with one
+    model does not commit after the other took its place, and a delete removes the vectors of both.
+    """
+
+    def fill(self, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
+        """Make the vectors that the embedder's model lacks, in batches; yield the size of each.
+
+        A yielded batch is durable. Stopping early is fine: the next call goes on. Others may put and delete
+        meanwhile. Raises BackendError where the embedder fails.
+        """
+        ...
+
+    def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:
+        """Call `finish` in a transaction in which the model lacks no vector; False where it lacks one."""
+        ...
+
+    def drop_others(self, model: str) -> Iterator[int]:
+        """Remove the vectors of all other models, in batches, a transaction each; yield the size of each."""
+        ...
+
+
+class Store(VectorIndex, Graph, Maintenance, Protocol):
+    """Vectors and graph of the memories; the graphs of two projects never mix.
+
+    Safe to use from several threads.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the back end, for messages."""
+        ...
+
+    @property
+    def native(self) -> NativeModes | None:
+        """LightRAG's own modes; None in any other store."""
+        ...
+
+    @property
+    def two_models(self) -> TwoModels | None:
+        """How to replace the embedding model step by step; None where the store holds one model only."""
+        ...
+
+    def reader(self) -> "Callable[[Any], Store] | None":
+        """Return a picklable function that opens this store for reading, given the database of a process.
+
+        The store it opens needs no model. None where only this process can read the store. Raises
+        BackendError where the model that answers cannot load.
+        """
+        ...

@@ -68,7 +68,7 @@ _IN_A_MONTH = "(?:" + "|".join(
 ) + ")"  # fmt: skip
 """What stands before the name of a month that may be another word."""
 
-_HINT = re.compile(
+HINT = re.compile(
     rf"\b(?:vor)?gestern\b|\bheute\b|\b(?:avant-)?hier\b|aujourd|\buhr\b|\d\s?h\b|\d\s?h\d\d|\bkw\s?\d|\bsoir\b"
     rf"|(?:letzte|vergangene|voriger?|vorletzte|diese)[nrsm]?\s|derni[eè]re?s?\b|\b(?:cet?|cette)\s"
     rf"|\b(?:{'|'.join([*WEEKDAYS, *MONTHS, *_SEASONS])})|\b\d\d?\.\s?(?:woche|kalenderwoche|quartal)"
@@ -85,7 +85,7 @@ def _any(words: Sequence[str] | dict[str, str]) -> str:
 
 def in_english(text: str) -> str:
     """Return a text whose German and French dates are said in English; any other text as it is."""
-    if not _HINT.search(text):
+    if not HINT.search(text):
         return text
     for pattern, replaced in _rules():
         text = pattern.sub(replaced, text)

@@ -17,7 +17,7 @@ MAX_SPANS = 6
 FIRST_YEAR = 1970
 """A year before is a part of the story: nothing that a computer keeps was written then."""
 
-_SMALL = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+SMALL = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _LOOK_BACK = 40
 _UNTIL_START = frozenset({"before", "prior to", "earlier than", "older than"})
 _UNTIL_END = frozenset({"until", "till", "up to"})
@@ -113,7 +113,7 @@ def without_dates(text: str, *, now: datetime) -> str:
 def _read(text: str) -> tuple[str, str]:
     """Return a text in small letters and as it is, its dates in English; nothing where it can have none."""
     text = in_english(text)
-    small = text.translate(_SMALL)
+    small = text.translate(SMALL)
     return (small, text) if words.HINT.search(small) else ("", text)
 
 

@@ -1,15 +1,16 @@
-"""How a question is read: its syntax, and the features by which candidates are found and ranked."""
+"""Parse a question: its syntax, its dates, and the cues by which candidates are found and ranked."""
 
 import re
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from ragmem.domain.retrieval.dates_asked import dates_asked, without_dates
+from ragmem.domain.retrieval import date_languages, date_words
+from ragmem.domain.retrieval.dates_asked import SMALL, Dates, dates_asked, without_dates
 from ragmem.domain.text.identifiers import identifiers, paths
 from ragmem.domain.text.keywords import means_nothing
 from ragmem.domain.text.spans import Span, time_match
 
-__all__ = ["Asked", "parse", "time_match"]
+__all__ = ["Query", "parse", "time_match"]
 
 MAX_TYPED = 2_000
 """Characters of a question that a person types; a longer text is pasted, and its marks and dates its own."""
@@ -43,6 +44,9 @@ _LONG_OPTIONS = frozenset("find java javac gcc clang go terraform openssl ffmpeg
 _OPTION_CHARS = 3
 _BLANKS = re.compile(r"[ \t]{2,}")
 _WORD = re.compile(r"[^\W_]\w*(?:['\u2019.-]\w+)*")
+
+_COMMIT = re.compile(r"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}\b")
+"""A commit's hash or its beginning: a number alone is none, and neither is a word."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -119,8 +123,8 @@ _OF_ANYTHING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as it was read."""
+class Query:
+    """A question as it was parsed; nothing changes it."""
 
     text: str
     """What is searched: without exclusions and the quotes of phrases, whose words stay."""
@@ -132,6 +136,8 @@ class Asked:
     identifiers: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     """Those of the identifiers that are paths or names of files."""
+    commits: tuple[str, ...] = ()
+    """Hashes of commits or their beginnings, in small letters."""
     pasted_error: bool = False
     """A traceback, a compiler's message or the like was pasted; such a text has no syntax and no dates."""
     times: tuple[Span, ...] = ()
@@ -160,7 +166,7 @@ class Asked:
         return () if text.endswith("?") or _SENTENCE.match(text) else self.phrases
 
 
-def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Asked:
+def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:
     """Return a question as it is read; `now` carries the zone of its days, `zone` that of its times of day.
 
     "..." is a phrase, -word and -"..." are excluded. An option behind a command (`rm -rf`), a single letter
@@ -174,15 +180,18 @@ def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Asked:
     named = tuple(identifiers(rest))
     spoken = _PHRASE.sub(" ", _CODE.sub(" ", whole)) if plain else ""
     asking = _asking(spoken)
-    dates = dates_asked(spoken, now=now, zone=zone)
+    # Most questions name no date, and no time is spent on reading them.
+    has_date = date_words.HINT.search(spoken.translate(SMALL)) or date_languages.HINT.search(spoken)
+    dates = dates_asked(spoken, now=now, zone=zone) if has_date else Dates()
     times = dates.spans
-    return Asked(
+    return Query(
         text=rest,
         words=tuple(_WORD.findall(rest)),
         phrases=phrases,
         excluded=excluded,
         identifiers=named,
         paths=tuple(paths(named)),
+        commits=tuple(dict.fromkeys(_COMMIT.findall(rest.lower()))),
         pasted_error=pasted,
         times=times,
         days=dates.days,

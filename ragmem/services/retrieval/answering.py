@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragmem.errors import BackendError
 from ragmem.ports import LanguageModel, Streams
-from ragmem.services.retrieval.circuit_breaker import Respite
+from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 
 MAX_TOKENS = 1024
 """Tokens of an answer unless more are wanted."""
@@ -54,12 +53,12 @@ class Wanted:
 class Answerer:
     """A language model that answers questions; safe to use from several threads.
 
-    A model that let a question wait in vain is left alone for a while: the failure is told again at once.
+    A model that let a question wait for nothing is left alone for a while: it fails again at once.
     """
 
-    def __init__(self, language_model: LanguageModel, respite: Respite | None = None) -> None:
+    def __init__(self, language_model: LanguageModel, breaker: CircuitBreaker | None = None) -> None:
         self._model = language_model
-        self._respite = respite or Respite()
+        self._breaker = breaker or CircuitBreaker()
 
     @property
     def model_id(self) -> str:
@@ -79,10 +78,7 @@ class Answerer:
         return self._parts(wanted, whole=False)
 
     def _parts(self, wanted: Wanted, *, whole: bool) -> Iterator[str]:
-        if (error := self._respite.error()) is not None:
-            raise error
-        since = self._respite.now()
-        try:
+        with self._breaker.guard():
             yield from parts(
                 self._model,
                 prompt_of(wanted),
@@ -90,9 +86,6 @@ class Answerer:
                 max_tokens=wanted.max_tokens,
                 whole=whole,
             )
-        except BackendError as failure:
-            self._respite.failed(failure, since=since)
-            raise
 
 
 def parts(

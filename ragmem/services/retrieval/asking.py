@@ -1,4 +1,4 @@
-"""What is asked of which memories, how answers are found and ranked, and an answer."""
+"""A question with its filters, and its answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from ragmem.domain.model import Category, Kind, Match
-from ragmem.domain.model.decay import DecayPolicy
 from ragmem.domain.records.record_types import RecordType
 from ragmem.ports import Mode
 
@@ -39,37 +38,6 @@ class Question:
     """Show what is nearest, also where nothing answers."""
     history: bool = False
     """Show what is superseded as well, and by what."""
-
-    @property
-    def filtered(self) -> bool:
-        """Tell whether some memories of these projects are left out."""
-        return bool(
-            self.kinds
-            or self.sources
-            or self.spec
-            or self.tags
-            or self.types
-            or self.categories
-            or self.since
-            or self.until
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """How candidates are found and ranked; the defaults are those of config.toml."""
-
-    decay: DecayPolicy
-    candidates: int = 60
-    lexical_weight: float = 0.7
-    vector_weight: float = 1.0
-    min_similarity: float = 0.2
-    min_coverage: float = 0.25
-    earned_recency: bool = True
-    graph_weight: float = 0.3
-    time_weight: float = 0.15
-    expansion_weight: float = 0.3
-    abstain: bool = True
 
 
 @dataclass(frozen=True, slots=True)

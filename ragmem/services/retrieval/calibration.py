@@ -7,7 +7,7 @@ cosines moves the floor, so that about the same share of good questions falls be
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 
 import orjson
 
@@ -17,8 +17,8 @@ from ragmem.services.retrieval.calibration_questions import QUESTIONS
 from ragmem.storage.fulltext.fulltext import search as search_text
 from ragmem.storage.fulltext.terms import LexicalHits
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
-from ragmem.storage.sql.migrations import table_exists
 
 KEY = "calibration/"
 """Before the id of the model, in the catalog's table `meta`."""
@@ -31,16 +31,6 @@ GROWTH = 1.5
 
 OWN = 40
 """Memories of the store whose titles are asked, to see what a question with an answer finds."""
-
-BASE, PER_BACKGROUND = 0.23, 0.17
-"""The floor of relevance for the bundled model: the lowest at which four in five questions on other subjects
-fall below it; of those with an answer 0.2 % do (882 of nine sets, at most 1.7 % of one). Silence costs a
-person more than a match too many. A floor for the cosine alone loses 5.6 % of one set."""
-
-WITHOUT_WORDS = 0.06
-"""What the floor is higher where no word of the question is in the store: only the nearest vector speaks.
-Of 119 such questions without an answer, over nine sets, 41 passed the plain floor, and 7 pass the one that
-the other eight sets ask for. Of 1,159 questions with an answer one falls below it."""
 
 BUNDLED = "all-MiniLM-L6-v2"
 """Beginning of the ids of the model that the default was measured with, whatever its weights' form."""
@@ -95,32 +85,6 @@ DEFAULT = Calibration("", 0, Spread(0.1, 0.06, 0.02, 0.1, 0.2), Spread(0.34, 0.1
 """Of a store that was not measured, a small one: sets of 30 and 128 memories gave a mean of 0.06 and 0.17."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How far the best memory stands above what questions without an answer find.
-
-    `margin` is its distance from the floor; below 0 the question has, as a rule, no answer here.
-    """
-
-    margin: float
-    terms: dict[str, float] = field(default_factory=dict)
-
-
-def by_relevance(relevance: float, calibration: Calibration, *, by_words: bool = True) -> Standing:
-    """Return how the best relevance (0..1) stands; `by_words`: some word of the question is in the store."""
-    background = calibration.cosine.mean
-    floor = BASE + PER_BACKGROUND * background + (0.0 if by_words else WITHOUT_WORDS)
-    return Standing(relevance - floor, {"background": background, "floor": floor})
-
-
-def by_coverage(coverage: float, calibration: Calibration) -> Standing:
-    """Return how a memory stands that has no vector, by the share (0..1) of the question's idf mass in it.
-
-    Nine in twenty generic questions find less than the floor.
-    """
-    return Standing(coverage - calibration.coverage.high, {"floor": calibration.coverage.high})
-
-
 def due(known: Calibration | None, chunks: int) -> bool:
     """Tell whether a store of so many chunks is to be measured: for the first time, or anew."""
     if chunks < FROM_CHUNKS:
@@ -170,13 +134,8 @@ def _titles(catalog: Catalog) -> list[tuple[str, str]]:
 
 def read(database: Database, model: str) -> Calibration | None:
     """Return what was measured under a model, None where nothing was; creates nothing."""
-    if not database.exists():
-        return None
-    with database.read() as connection:
-        if not table_exists(database, connection, "meta"):
-            return None
-        row = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY + model,)).fetchone()
-    return _from_json(row[0]) if row else None
+    text = meta.read(database, KEY + model)
+    return None if text is None else _from_json(text)
 
 
 def known(database: Database, model: str) -> Calibration | None:
@@ -186,12 +145,8 @@ def known(database: Database, model: str) -> Calibration | None:
 
 def write(database: Database, calibration: Calibration) -> None:
     """Keep what was measured, in the place of what was measured before under this model."""
-    key = KEY + calibration.model
     with database.write() as connection:
-        connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-        connection.execute(
-            "INSERT INTO meta (key, value) VALUES (?, ?)", (key, orjson.dumps(asdict(calibration)).decode())
-        )
+        meta.put(connection, KEY + calibration.model, orjson.dumps(asdict(calibration)).decode())
 
 
 def _from_json(text: str) -> Calibration | None:

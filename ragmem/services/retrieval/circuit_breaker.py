@@ -1,8 +1,9 @@
-"""Remember for a while that a model did not answer, so that not every question waits for it again."""
+"""A circuit breaker: a model that did not answer is left alone for a while, so that nobody waits again."""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ragmem.errors import BackendError
 
@@ -13,8 +14,8 @@ WAITED = 0.2
 """Seconds from which a failure was waited for; a faster one costs nothing to hear again."""
 
 
-class Respite:
-    """What is known of a model that did not answer; safe to use from several threads."""
+class CircuitBreaker:
+    """The circuit breaker of one model; safe to use from several threads."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -22,8 +23,23 @@ class Respite:
         self._error: BackendError | None = None
         self._until = 0.0
 
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Ask the model within the block, and take note where it fails; raises BackendError.
+
+        Raises the former failure at once while the model is left alone.
+        """
+        if (failed := self.error()) is not None:
+            raise failed.with_traceback(None)
+        since = self.now()
+        try:
+            yield
+        except BackendError as error:
+            self.failed(error, since=since)
+            raise
+
     def now(self) -> float:
-        """Return the moment that `failed` is told later."""
+        """Return the moment to give to `failed` later."""
         return self._clock()
 
     def error(self) -> BackendError | None:
@@ -32,7 +48,7 @@ class Respite:
             return self._error if self._clock() < self._until else None
 
     def failed(self, error: BackendError, *, since: float) -> None:
-        """Take note that a question which began then was not answered."""
+        """Note that a question which began at this moment got no answer."""
         moment = self._clock()
         if moment - since >= WAITED:
             with self._guard:

@@ -9,8 +9,8 @@ from ragmem.domain.retrieval.routing_frames import Frame
 from ragmem.services.code.shapes import edge_shape, symbol_shape
 from ragmem.services.code.targets import INGEST
 from ragmem.services.retrieval.asking import Fact
-from ragmem.storage.code.code import Located
-from ragmem.storage.code.overview import Referred, referred
+from ragmem.storage.code.code import SymbolPlace
+from ragmem.storage.code.overview import ReferenceCount, count_references
 from ragmem.storage.fulltext.terms import STOP_WORDS
 from ragmem.storage.home.catalog import Catalog
 
@@ -21,7 +21,7 @@ MOST_REFERENCES = 20
 SAID = 6
 """References of a definition that people see."""
 
-_NOWHERE = Referred(0, 0)
+_NOWHERE = ReferenceCount(0, 0)
 
 _WORD = re.compile(r"[^\W\d]\w{2,}")
 _ASKING = frozenset(
@@ -95,7 +95,7 @@ def _answer(catalog: Catalog, project: str, name: str, *, heirs: bool) -> Mappin
         return None
     definitions = [one for one in found.symbols if not one.symbol.is_test] or list(found.symbols)
     if len(definitions) > 1:
-        often = referred(catalog.database, project, (one.symbol.qualified for one in definitions))
+        often = count_references(catalog.database, project, (one.symbol.qualified for one in definitions))
         definitions.sort(key=lambda one: -often.get(one.symbol.qualified, _NOWHERE).references)
     purposes = {file.path: file.purpose for file in catalog.code.files(project) if file.path in found.paths}
     return {
@@ -109,7 +109,7 @@ def _answer(catalog: Catalog, project: str, name: str, *, heirs: bool) -> Mappin
     }
 
 
-def _definition(catalog: Catalog, project: str, located: Located, *, heirs: bool) -> dict[str, Any]:
+def _definition(catalog: Catalog, project: str, located: SymbolPlace, *, heirs: bool) -> dict[str, Any]:
     name = located.symbol.qualified
     names = [name]
     if located.symbol.kind is SymbolKind.MODULE:
@@ -132,7 +132,7 @@ def _place(edge: Edge, *, heirs: bool) -> int:
     return 2 if edge.kind is EdgeKind.IMPORTS else 1
 
 
-def _is_told(edge: Edge, located: Located) -> bool:
+def _is_told(edge: Edge, located: SymbolPlace) -> bool:
     if edge.kind is EdgeKind.TESTS:
         return False
     return located.symbol.kind is not SymbolKind.MODULE or edge.path != located.path

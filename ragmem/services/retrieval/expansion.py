@@ -9,7 +9,7 @@ from typing import Any
 from ragmem.domain.text.loose_json import read_loosely
 from ragmem.errors import BackendError
 from ragmem.ports import LanguageModel
-from ragmem.services.retrieval.circuit_breaker import Respite
+from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.deadline import within
 
 MOST = 3
@@ -85,9 +85,9 @@ class Expansions:
     A model that let a question wait is left alone for a while, and each question is expanded once.
     """
 
-    def __init__(self, *, deadline: float = DEADLINE, respite: Respite | None = None) -> None:
+    def __init__(self, *, deadline: float = DEADLINE, breaker: CircuitBreaker | None = None) -> None:
         self._deadline = deadline
-        self._respite = respite or Respite()
+        self._breaker = breaker or CircuitBreaker()
         self._kept: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
         self._guard = threading.Lock()
 
@@ -98,23 +98,18 @@ class Expansions:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key], ""
-        error = self._respite.error()
-        if error is None:
-            since = self._respite.now()
-            try:
+        try:
+            with self._breaker.guard():
                 texts = within(
                     lambda: expand(language_model, question), self._deadline, what="the language model"
                 )
-            except BackendError as failure:
-                self._respite.failed(failure, since=since)
-                error = failure
-            else:
-                with self._guard:
-                    self._kept[key] = texts
-                    if len(self._kept) > KEPT:
-                        self._kept.popitem(last=False)
-                return texts, ""
-        return (), f"searched without other words: {error.told}"
+        except BackendError as error:
+            return (), f"searched without other words: {error.told}"
+        with self._guard:
+            self._kept[key] = texts
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return texts, ""
 
 
 def needed(language_model: LanguageModel | None) -> LanguageModel:

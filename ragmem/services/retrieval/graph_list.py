@@ -11,7 +11,7 @@ from functools import cached_property
 
 from ragmem.domain.model import Hit
 from ragmem.domain.text.words import pairs, stem, words_of
-from ragmem.ports import Store, TellsMentions
+from ragmem.ports import Store
 from ragmem.storage.fulltext.terms import STOP_WORDS, terms_of
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.passages import Passage, passages
@@ -109,9 +109,9 @@ def graph_list(
     `seeds` are the hits of the other lists, fused, best first; their scores tell how far each is to be
     trusted beside the first one. A hit's score is in 0..1: 1 is a chunk about a rare thing that the very best
     seed names, with enough of the question's words that this seed lacks. Nothing is found where the best
-    seeds have all words of the question, name nothing, or the store cannot tell what they name.
+    seeds have all words of the question or name nothing.
     """
-    if limit < 1 or not seeds or not isinstance(store, TellsMentions):
+    if limit < 1 or not seeds:
         return []
     wanted = [stem(word) for word in terms_of(question)]
     pool = [hit.chunk_id for hit in seeds[:POOL]]
@@ -170,7 +170,7 @@ def _first(seeds: Sequence[Hit], read: Mapping[str, _Read]) -> list[Hit]:
 
 
 def _named(
-    catalog: Catalog, store: TellsMentions, question: str, starts: Sequence[Passage]
+    catalog: Catalog, store: Store, question: str, starts: Sequence[Passage]
 ) -> dict[str, list[_Name]]:
     """Return start -> the names in it that the question does not have, under any of their spellings."""
     asked = {*words_of(question), *map(stem, STOP_WORDS)}
@@ -179,11 +179,10 @@ def _named(
         chunks = [start.chunk_id for start in starts if start.project == project]
         mentions = store.mentions(chunks, project=project, most=HUB)
         followed = {chunk: list(entities.items())[:NAMES] for chunk, entities in mentions.items()}
-        others = spellings(
-            catalog.database, project, {entity for pairs in followed.values() for entity, _ in pairs}
-        )
-        for chunk, entities in followed.items():
-            for entity, known in entities:
+        entities = {entity for pairs in followed.values() for entity, _ in pairs}
+        others = spellings(catalog.database, project, entities) if entities else {}
+        for chunk, names in followed.items():
+            for entity, known in names:
                 spelt = {spelling: words_of(spelling) for spelling in (entity, *others.get(entity, ()))}
                 # What the question has under another name is no second thing either.
                 if any(asked.issuperset(words) for words in spelt.values()):

@@ -10,8 +10,8 @@ from ragmem.domain.model import State
 from ragmem.domain.retrieval.routing_frames import speaks_of_agents
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.agents import STOPPED, Agent
-from ragmem.services.models.reembed import at_work
-from ragmem.services.models.usage import Ledger, Limit, amount, told_sums
+from ragmem.services.models.reembed import reembedding_pid
+from ragmem.services.models.usage import Ledger, Limit, amount, format_sums
 from ragmem.services.retrieval.asking import Fact
 from ragmem.storage.activity.model_record import ACTIVE, NEXT
 from ragmem.storage.home.catalog import Catalog
@@ -57,8 +57,8 @@ def state_now(
         Fact("pending", f"{pending:,}" + (": `ragmem seed` indexes them" if pending else ""), pending > 0),
         Fact("buffered", f"{buffered:,}"),
         Fact("in the archive", f"{catalog.archive.count():,}"),
-        *_models(catalog, at_work(home)),
-        *_spend(ledger.limits(), told_sums(ledger.today())),
+        *_models(catalog, reembedding_pid(home)),
+        *_spend(ledger.limits(), format_sums(ledger.today())),
     ]
     done = (
         Fact(f"{entry['operation']}, {_ago(now - entry['at'])}", _counts(entry["detail"]))

@@ -8,13 +8,14 @@ Of the first `candidates` matches, the first score and the reranker's are each b
 The scores themselves stay: the k-th place gets the k-th highest of them, so that floors mean what they meant.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ragmem.config.models import RerankerSettings
 from ragmem.domain.model import Match
 from ragmem.errors import BackendError
 from ragmem.ports import Reranker
-from ragmem.services.retrieval.circuit_breaker import Respite
+from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.deadline import within
 
 
@@ -36,21 +37,19 @@ class Wish:
 
 
 def rerank(
-    reranker: Reranker, question: str, matches: Sequence[Match], *, wish: Wish, respite: Respite
+    reranker: Reranker, question: str, matches: Sequence[Match], *, wish: Wish, breaker: CircuitBreaker
 ) -> Reranked:
     """Return the matches, best first; those behind the candidates keep their places.
 
     Where the reranker fails the first order stays. One that let a question wait is left alone for a while,
-    as `respite` knows. Each match that was read has the reranker's number as its term "reranker".
+    by the circuit breaker. Each match that was read has the reranker's number as its term "reranker".
     """
     first, rest = tuple(matches[: wish.candidates]), tuple(matches[wish.candidates :])
     if len(first) < 2:
         return Reranked(tuple(matches))
-    error = respite.error()
-    if error is None:
-        since = respite.now()
-        texts = [match.chunk.searchable for match in first]
-        try:
+    texts = [match.chunk.searchable for match in first]
+    try:
+        with breaker.guard():
             scores = within(
                 lambda: [float(score) for score in reranker.score(question, texts)],
                 wish.deadline,
@@ -61,12 +60,27 @@ def rerank(
                     f'the reranker "{reranker.model_id}" gave no score for each text',
                     hint="use another model in config.toml, [reranker]",
                 )
-        except BackendError as failure:
-            respite.failed(failure, since=since)
-            error = failure
-        else:
-            return Reranked(_reordered(first, scores, wish.weight) + rest)
-    return Reranked(tuple(matches), f"the first order stays: {error.told}")
+    except BackendError as error:
+        return Reranked(tuple(matches), f"the first order stays: {error.told}")
+    return Reranked(_reordered(first, scores, wish.weight) + rest)
+
+
+def reranking(
+    find: Callable[[], Reranker | None], settings: RerankerSettings, breaker: CircuitBreaker
+) -> Callable[[str, Sequence[Match]], Reranked]:
+    """Return a function that reorders matches by the configured reranker, and opens it for the first ones."""
+    wish = Wish(settings.candidates, settings.weight, settings.timeout_s)
+
+    def reordered(question: str, matches: Sequence[Match]) -> Reranked:
+        try:
+            found = find()
+        except BackendError as error:
+            return Reranked(tuple(matches), f"the first order stays: {error.told}")
+        if found is None:
+            return Reranked(tuple(matches))
+        return rerank(found, question, matches, wish=wish, breaker=breaker)
+
+    return reordered
 
 
 def _reordered(matches: Sequence[Match], scores: Sequence[float], weight: float) -> tuple[Match, ...]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ragmem.domain.model import EPISODES, Kind, Match, Memory
 from ragmem.domain.retrieval.routing import Reason, Routed, route, speaks_of_findings, symbols, wants_newest
@@ -55,29 +55,15 @@ _STATUS = re.compile(
 )
 
 
-class Remembers(Protocol):
-    """What of an open memory a route needs; `ragmem.api.memory.Ragmem` has it."""
+@dataclass(frozen=True, slots=True)
+class RouteContext:
+    """What a route needs; store, ledger and agents are opened by the routes that use them."""
 
     catalog: Catalog
-
-    @property
-    def agents(self) -> "Agents":
-        """Who works here."""
-        ...
-
-    @property
-    def ledger(self) -> "Ledger":
-        """What counts the requests to providers."""
-        ...
-
-    @property
-    def store(self) -> Store:
-        """The configured store."""
-        ...
-
-    def query(self, text: str, *, question: Question | None = None, at: datetime | None = None) -> Answer:
-        """Return the memories that answer a question."""
-        ...
+    ask: Callable[[Question], Answer]
+    open_store: Callable[[], Store]
+    open_ledger: "Callable[[], Ledger]"
+    open_agents: "Callable[[], Agents]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +165,7 @@ def preference(memory: Outline | Memory, routing: Routing, *, text: str = "", fr
 
 
 def ask_by_route(
-    memory: Remembers, question: Question, wanted: str | None = None, *, now: datetime
+    context: RouteContext, question: Question, wanted: str | None = None, *, now: datetime
 ) -> RoutedAnswer:
     """Return the answer of a memory to a question, by the wanted route or (None) by the one its form tells.
 
@@ -187,26 +173,28 @@ def ask_by_route(
     """
     routing = choose(checked(question.text), None if wanted is None else Route(wanted))
     if wanted is None and question.mode is None:
-        routing = _by_what_is_known(memory, question, routing)
+        routing = _by_what_is_known(context, question, routing)
     found = answer_by_route(
-        lambda asked: memory.query(asked.text, question=asked, at=now),
+        context.ask,
         question,
         routing,
-        open_store=lambda: memory.store,
-        redactor=memory.catalog.redactor,
+        open_store=context.open_store,
+        redactor=context.catalog.redactor,
     )
     if routing.route is Route.CODE:
-        return _with_code(memory.catalog, question, found)
+        return _with_code(context.catalog, question, found)
     if routing.route is not Route.OPERATIONAL:
         return found
     from ragmem.services.retrieval.operational import state_now  # noqa: PLC0415 - few questions ask for the state
 
-    catalog = memory.catalog
-    state = state_now(catalog, memory.ledger, memory.agents.agents(), home=catalog.database.home, now=now)
+    catalog = context.catalog
+    state = state_now(
+        catalog, context.open_ledger(), context.open_agents().agents(), home=catalog.database.home, now=now
+    )
     return replace(found, state=state)
 
 
-def _by_what_is_known(memory: Remembers, question: Question, routing: Routing) -> Routing:
+def _by_what_is_known(context: RouteContext, question: Question, routing: Routing) -> Routing:
     """Return the route of a short question about what is known to exist, whatever its words make of it.
 
     So it needs no word of code, nor English: "wer ruft helper auf" asks for code where that has a `helper`.
@@ -216,7 +204,7 @@ def _by_what_is_known(memory: Remembers, question: Question, routing: Routing) -
     if frame is not None:
         from ragmem.services.retrieval.code_answer import known_names  # noqa: PLC0415 - few questions ask for code
 
-        named = known_names(memory.catalog, frame, projects=question.projects)
+        named = known_names(context.catalog, frame, projects=question.projects)
         if named:
             reason = Reason("names what the code has", Route.CODE, KNOWN)
             return replace(
@@ -226,7 +214,7 @@ def _by_what_is_known(memory: Remembers, question: Question, routing: Routing) -
     if asked is not None and routing.route is not Route.OPERATIONAL:
         from ragmem.services.retrieval.operational import at_work_by  # noqa: PLC0415 - few questions ask for it
 
-        if at_work_by(memory.agents.agents(), asked.names):
+        if at_work_by(context.open_agents().agents(), asked.names):
             reason = Reason("names agents that are at work", Route.OPERATIONAL, KNOWN)
             return replace(routing, routed=_led(routing.routed, reason))
     return routing

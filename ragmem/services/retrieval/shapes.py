@@ -3,43 +3,75 @@
 from datetime import datetime
 from typing import Any
 
-from ragmem.domain.model import Match, Memory
-from ragmem.domain.model.decay import DecayPolicy, age_days, age_factor, recency
+from ragmem.domain.model import SHORT_ID_LENGTH, Category, Kind, Match, Memory, State, Tier
+from ragmem.domain.model.decay import Decay, age_days
 from ragmem.domain.model.document_place import LOCATOR, document_place
 from ragmem.domain.records.records import FIELDS, fields_text, record_of
 from ragmem.domain.secrets.redaction import Redactor, cover
-from ragmem.services.retrieval.superseding import former_shape, superseded_shape
+from ragmem.services.retrieval.output_fields import OutputField, output_example, output_values, rfc3339
+from ragmem.services.retrieval.superseding import FORMER_FIELDS, former_shapes, superseded_shape, told_former
 
 TOLD_ELSEWHERE = 3
 """Other projects with the same text that a line names; the JSON fields have all of them."""
 
 
-def memory_shape(memory: Memory, *, verbatim: bool = False, redactor: Redactor) -> dict[str, Any]:
-    """Return a memory as JSON fields, without secrets and texts; `verbatim` as it is stored, with its texts.
+MEMORY_FIELDS: tuple[OutputField[Memory], ...] = (
+    OutputField(
+        "id",
+        str,
+        lambda memory, _: memory.short_id,
+        "3q7hn2zk5x4m",
+        "The id as people see it: the first 12 characters.",
+    ),
+    OutputField("full_id", str, lambda memory, _: memory.id, "3q7hn2zk5x4mcd2p6qwr7s2t3u"),
+    OutputField("source", str, lambda memory, _: memory.source, "memory"),
+    OutputField(
+        "uri",
+        str,
+        lambda memory, _: memory.uri,
+        "/home/ada/notes/deploy.md",
+        "Where it comes from: a path, path#part, or a given name.",
+    ),
+    OutputField("title", str, lambda memory, _: memory.title, "Deploy"),
+    OutputField(
+        "place",
+        str,
+        lambda memory, _: document_place(memory.metadata),
+        "",
+        'Where in a document it stands: "report.pdf, page 3"; empty for others.',
+    ),
+    OutputField(
+        "locator",
+        str,
+        lambda memory, _: memory.metadata.get(LOCATOR, ""),
+        "",
+        'The same as behind the # of its uri: "page=3".',
+    ),
+    OutputField("kind", Kind, lambda memory, _: memory.kind.value, "architecture"),
+    OutputField("category", Category, lambda memory, _: memory.category.value, "none"),
+    OutputField("tier", Tier, lambda memory, _: memory.tier.value, "ingest"),
+    OutputField("state", State, lambda memory, _: memory.state.value, "indexed"),
+    OutputField("project", str, lambda memory, _: memory.scope.project, "user"),
+    OutputField("spec", str, lambda memory, _: memory.scope.spec, ""),
+    OutputField("tags", list[str], lambda memory, _: list(memory.tags), ["deploy"]),
+    OutputField("protected", bool, lambda memory, _: memory.protected, example=False),
+    OutputField(
+        "event_time",
+        datetime,
+        lambda memory, _: rfc3339(memory.event_time),
+        "2026-03-15T10:00:00Z",
+        "When it happened, as far as the source tells.",
+    ),
+    OutputField("created_at", datetime, lambda memory, _: rfc3339(memory.created_at), "2026-03-15T10:00:05Z"),
+    OutputField("updated_at", datetime, lambda memory, _: rfc3339(memory.updated_at), "2026-03-15T10:00:05Z"),
+    OutputField("metadata", dict[str, Any], lambda memory, _: dict(memory.metadata), {}),
+)
+"""The JSON fields that each list has of a memory. `memory_shape` takes the secrets out of all of them."""
 
-    Times are RFC 3339.
-    """
-    shape: dict[str, Any] = {
-        "id": memory.short_id,
-        "full_id": memory.id,
-        "source": memory.source,
-        "uri": memory.uri,
-        "title": memory.title,
-        "place": document_place(memory.metadata),
-        "locator": memory.metadata.get(LOCATOR, ""),
-        "kind": memory.kind.value,
-        "category": memory.category.value,
-        "tier": memory.tier.value,
-        "state": memory.state.value,
-        "project": memory.scope.project,
-        "spec": memory.scope.spec,
-        "tags": list(memory.tags),
-        "protected": memory.protected,
-        "event_time": memory.event_time.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "created_at": memory.created_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "updated_at": memory.updated_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "metadata": dict(memory.metadata),
-    }
+
+def memory_shape(memory: Memory, *, verbatim: bool = False, redactor: Redactor) -> dict[str, Any]:
+    """Return a memory as JSON fields, without secrets and texts; `verbatim` is as stored, with its texts."""
+    shape = output_values(MEMORY_FIELDS, memory, redactor)
     if verbatim:
         return shape | {"text": memory.text, "summary": memory.summary}
     redacted: dict[str, Any] = redactor.redact_document(shape)
@@ -55,29 +87,27 @@ def found_text(match: Match, redactor: Redactor) -> str:
     return cover(whole, redactor.find(whole), chunk.start, chunk.end)
 
 
-def ageing_shape(memory: Memory, policy: DecayPolicy, *, now: datetime) -> dict[str, float]:
+def ageing_shape(memory: Memory, policy: Decay, *, now: datetime) -> dict[str, float]:
     """Return what age makes of a memory's score now, by decay.json; ages in days."""
     age, half_life = age_days(memory.event_time, now), policy.half_life(memory.kind)
-    fresh = recency(age, half_life, policy)
+    fresh = policy.recency(age, half_life)
     return {
         "age_days": round(age, 2),
         "half_life_days": half_life,
         "recency": round(fresh, 4),
-        "age_factor": round(age_factor(fresh, policy), 4),
+        "age_factor": round(policy.age_factor(fresh), 4),
     }
 
 
-def elsewhere_shapes(match: Match, redactor: Redactor) -> list[dict[str, str]]:
-    """Return the memories of other projects that have just this text: id, project and place."""
-    return [
-        {
-            "id": memory.short_id,
-            "full_id": memory.id,
-            "project": memory.scope.project,
-            "uri": redactor.redact(memory.uri)[0],
-        }
-        for memory in match.elsewhere
-    ]
+ELSEWHERE_FIELDS: tuple[OutputField[Memory], ...] = (
+    OutputField("id", str, lambda memory, _: memory.short_id, "5x4m3q7hn2zk"),
+    OutputField("full_id", str, lambda memory, _: memory.id, "5x4m3q7hn2zkcd2p6qwr7s2t3u"),
+    OutputField("project", str, lambda memory, _: memory.scope.project, "shop"),
+    OutputField(
+        "uri", str, lambda memory, redactor: redactor.redact(memory.uri)[0], "/home/ada/shop/notes/deploy.md"
+    ),
+)
+"""The JSON fields of a memory of another project that has the text of a match."""
 
 
 def told_elsewhere(match: Match, redactor: Redactor) -> str:
@@ -93,20 +123,58 @@ def told_elsewhere(match: Match, redactor: Redactor) -> str:
     return f"in {match.memory.scope.project}, also in {others}"
 
 
+MATCH_FIELDS: tuple[OutputField[Match], ...] = (
+    OutputField("score", float, lambda match, _: round(match.score, 4), 0.67),
+    OutputField(
+        "heading", str, lambda match, redactor: redactor.redact_document(match.chunk.heading), "Deploy"
+    ),
+    OutputField(
+        "text",
+        str,
+        lambda match, redactor: found_text(match, redactor).strip(),
+        "We decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.",
+        "The best chunk.",
+    ),
+    OutputField(
+        "duplicates", list[str], lambda match, _: [one[:SHORT_ID_LENGTH] for one in match.duplicates], []
+    ),
+    OutputField(
+        "elsewhere",
+        list,
+        lambda match, redactor: [output_values(ELSEWHERE_FIELDS, one, redactor) for one in match.elsewhere],
+        [],
+        "Memories of other projects with just this text.",
+    ),
+    OutputField(
+        "replaced",
+        list,
+        lambda match, redactor: former_shapes(match.replaced, redactor),
+        [output_example(FORMER_FIELDS)],
+    ),
+    OutputField(
+        "superseded_by", dict, lambda match, redactor: superseded_shape(match.superseded, redactor), None
+    ),
+)
+"""The JSON fields of a match beside those of its memory."""
+
+
 def match_shape(match: Match, *, explain: bool = False, redactor: Redactor) -> dict[str, Any]:
     """Return a match as JSON fields: the memory without its whole text, its best chunk, its score.
 
     Secrets are replaced.
     """
-    shape = memory_shape(match.memory, redactor=redactor) | {
-        "score": round(match.score, 4),
-        "heading": redactor.redact_document(match.chunk.heading),
-        "text": found_text(match, redactor=redactor).strip(),
-        "duplicates": [identifier[:12] for identifier in match.duplicates],
-        "elsewhere": elsewhere_shapes(match, redactor=redactor),
-        "replaced": [former_shape(former, redactor=redactor) for former in match.replaced],
-        "superseded_by": superseded_shape(match.superseded, redactor=redactor) if match.superseded else None,
-    }
+    shape = memory_shape(match.memory, redactor=redactor) | output_values(MATCH_FIELDS, match, redactor)
     if explain:
         shape["terms"] = {name: round(value, 4) for name, value in match.terms.items()}
     return shape
+
+
+def explain_match(match: Match, redactor: Redactor) -> list[str]:
+    """Return why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
+    ranks = {name.removesuffix("_rank"): rank for name, rank in match.terms.items() if name.endswith("_rank")}
+    terms = {name: value for name, value in match.terms.items() if not name.endswith("_rank")}
+    lines = ["found by " + ", ".join(f"{name} {rank:.0f}" for name, rank in ranks.items())] if ranks else []
+    lines.append("  ".join(f"{name}={value:.4g}" for name, value in terms.items()))
+    if match.duplicates:
+        lines.append("behind it: " + ", ".join(key[:SHORT_ID_LENGTH] for key in match.duplicates))
+    return lines + [told_former(former, redactor=redactor) for former in match.replaced]

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from ragmem.domain.model import SHORT_ID_LENGTH, Former, Match, Memory, Supersession
+from ragmem.domain.model import SHORT_ID_LENGTH, Match, Memory, PreviousVersion, Supersession
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.retrieval.output_fields import OutputField, output_values, rfc3339
 from ragmem.storage.home.catalog import Catalog
 
 SAID = 200
@@ -25,16 +27,18 @@ def with_former(catalog: Catalog, matches: Sequence[Match]) -> tuple[Match, ...]
     }
     said = _said(catalog, [link for links in told.values() for link in links])
     return tuple(
-        replace(match, replaced=tuple(Former(link, said[link.older]) for link in told[match.memory.id]))
+        replace(
+            match, replaced=tuple(PreviousVersion(link, said[link.older]) for link in told[match.memory.id])
+        )
         for match in matches
     )
 
 
-def standing(catalog: Catalog, memory: Memory) -> tuple[Supersession | None, tuple[Former, ...]]:
+def standing(catalog: Catalog, memory: Memory) -> tuple[Supersession | None, tuple[PreviousVersion, ...]]:
     """Return by what a memory is superseded now, None where it holds, and what it replaced itself."""
     links = _latest(catalog.supersessions.replaced_by([memory.id]).get(memory.id, ()))
     said = _said(catalog, links)
-    replaced = tuple(Former(link, said[link.older]) for link in links)
+    replaced = tuple(PreviousVersion(link, said[link.older]) for link in links)
     return catalog.supersessions.in_force([memory.id]).get(memory.id), replaced
 
 
@@ -61,7 +65,7 @@ def first_line(text: str, redactor: Redactor) -> str:
     return line if len(line) <= SAID else line[: SAID - 1].rstrip() + "\u2026"
 
 
-def told_former(former: Former, redactor: Redactor) -> str:
+def told_former(former: PreviousVersion, redactor: Redactor) -> str:
     """Return what a memory replaced, with both dates."""
     link = former.supersession
     said = former.text or redactor.redact(link.reason)[0]
@@ -73,26 +77,44 @@ def told_superseded(link: Supersession) -> str:
     return f"superseded by {link.newer[:SHORT_ID_LENGTH]} on {link.newer_at:%Y-%m-%d}"
 
 
-def former_shape(former: Former, redactor: Redactor) -> dict[str, Any]:
+FORMER_FIELDS: tuple[OutputField[PreviousVersion], ...] = (
+    OutputField("id", str, lambda one, _: one.supersession.older[:SHORT_ID_LENGTH], "7hn2zk5x4m3q"),
+    OutputField("full_id", str, lambda one, _: one.supersession.older, "7hn2zk5x4m3qcd2p6qwr7s2t3u"),
+    OutputField(
+        "event_time", datetime, lambda one, _: rfc3339(one.supersession.older_at), "2025-11-02T09:00:00Z"
+    ),
+    OutputField("until", datetime, lambda one, _: rfc3339(one.supersession.newer_at), "2026-03-15T10:00:00Z"),
+    OutputField("text", str, lambda one, _: one.text, "We deploy by hand."),
+    OutputField("rule", str, lambda one, _: one.supersession.rule, "replaced"),
+    OutputField(
+        "reason",
+        str,
+        lambda one, redactor: redactor.redact(one.supersession.reason)[0],
+        "the newer one says that it replaces this",
+    ),
+)
+"""The JSON fields of what a memory replaced."""
+
+SUPERSEDED_FIELDS: tuple[OutputField[Supersession], ...] = (
+    OutputField("id", str, lambda link, _: link.newer[:SHORT_ID_LENGTH], "3q7hn2zk5x4m"),
+    OutputField("full_id", str, lambda link, _: link.newer, "3q7hn2zk5x4mcd2p6qwr7s2t3u"),
+    OutputField("since", datetime, lambda link, _: rfc3339(link.newer_at), "2026-03-15T10:00:00Z"),
+    OutputField("rule", str, lambda link, _: link.rule, "replaced"),
+    OutputField(
+        "reason",
+        str,
+        lambda link, redactor: redactor.redact(link.reason)[0],
+        "the newer one says that it replaces this",
+    ),
+)
+"""The JSON fields of what superseded a memory."""
+
+
+def former_shapes(formers: Iterable[PreviousVersion], redactor: Redactor) -> list[dict[str, Any]]:
     """Return what a memory replaced as JSON fields."""
-    link = former.supersession
-    return {
-        "id": link.older[:SHORT_ID_LENGTH],
-        "full_id": link.older,
-        "event_time": f"{link.older_at:%Y-%m-%dT%H:%M:%SZ}",
-        "until": f"{link.newer_at:%Y-%m-%dT%H:%M:%SZ}",
-        "text": former.text,
-        "rule": link.rule,
-        "reason": redactor.redact(link.reason)[0],
-    }
+    return [output_values(FORMER_FIELDS, former, redactor) for former in formers]
 
 
-def superseded_shape(link: Supersession, redactor: Redactor) -> dict[str, Any]:
-    """Return by what a memory was superseded as JSON fields."""
-    return {
-        "id": link.newer[:SHORT_ID_LENGTH],
-        "full_id": link.newer,
-        "since": f"{link.newer_at:%Y-%m-%dT%H:%M:%SZ}",
-        "rule": link.rule,
-        "reason": redactor.redact(link.reason)[0],
-    }
+def superseded_shape(link: Supersession | None, redactor: Redactor) -> dict[str, Any] | None:
+    """Return what superseded a memory as JSON fields; None for a memory that holds."""
+    return output_values(SUPERSEDED_FIELDS, link, redactor) if link else None

@@ -7,7 +7,7 @@ import pytest
 from ragmem.backends.fake import FakeLanguageModel
 from ragmem.errors import BackendError
 from ragmem.services.retrieval.answering import SYSTEM, SYSTEM_ALONE, Answerer, Wanted, cited, prompt_of
-from ragmem.services.retrieval.circuit_breaker import Respite
+from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 
 QUESTION = "why is the driver pinned"
 
@@ -84,7 +84,7 @@ def test_only_sources_that_there_are_count_as_cited():
 def test_a_model_that_let_one_wait_is_not_asked_again_at_once():
     moment = [0.0]
     model = Whole(BackendError("no answer", hint="wait"))
-    answerer = Answerer(model, Respite(clock=lambda: moment[0]))
+    answerer = Answerer(model, CircuitBreaker(clock=lambda: moment[0]))
 
     def slow(*arguments, **named):
         moment[0] += 5.0

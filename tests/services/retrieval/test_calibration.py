@@ -13,8 +13,9 @@ from ragmem.domain.model import Draft
 from ragmem.services.ingestion.ingest import ingest
 from ragmem.services.processes.progress import Silent
 from ragmem.services.retrieval import calibration
-from ragmem.services.retrieval.calibration import DEFAULT, FROM_CHUNKS, Spread, by_coverage, by_relevance
+from ragmem.services.retrieval.calibration import DEFAULT, FROM_CHUNKS, Spread
 from ragmem.services.retrieval.calibration_questions import QUESTIONS
+from ragmem.services.retrieval.select import by_coverage, by_relevance
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 

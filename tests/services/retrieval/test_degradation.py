@@ -14,7 +14,7 @@ from ragmem.backends.fake import FakeModels
 from ragmem.domain.model import Draft, State
 from ragmem.errors import BackendError
 from ragmem.server.app import warm_up
-from ragmem.services.retrieval.circuit_breaker import RESPITE, Respite
+from ragmem.services.retrieval.circuit_breaker import RESPITE, CircuitBreaker
 from ragmem.services.retrieval.query import Question
 
 STORE = {"RAGMEM_STORE_BACKEND": "lightrag"}
@@ -53,10 +53,10 @@ def test_a_provider_that_is_down_leaves_the_model_that_made_the_vectors(open_mem
     assert (answer.rung, answer.notes) == ("text and vectors", ())
     (stored,) = memory.ingest([draft(1)])
     assert (stored.note, pending(memory)) == ("", 0)
-    done = memory.reembed()
+    done = memory.vectors.reembed()
     assert not done.finished
     assert "127.0.0.1" in done.note or "refused" in done.note
-    assert memory.model_standing().active == "fake-hash"
+    assert memory.vectors.status().active == "fake-hash"
 
 
 def test_the_bundled_model_answers_for_a_provider_that_is_down(open_memory, provider):
@@ -147,7 +147,7 @@ def test_a_gc_without_a_model_does_the_rest_and_says_what_waits(open_memory, ins
     outcome = json.loads(collected.stdout)["outcome"]
     assert (collected.returncode, outcome["mended"], collected.stderr.count("is down")) == (3, 0, 1)
     assert "is down" in outcome["note"]
-    assert up.apply_gc(up.plan_gc()).mended == 2
+    assert up.gc.apply(up.gc.plan()).mended == 2
     assert up.store.check(deep=True) == []
 
 
@@ -174,7 +174,7 @@ def test_a_doctor_says_once_that_a_provider_is_down_whose_length_nobody_knows(op
     with serving(Ollama()) as server:
         environ = {**provider, "RAGMEM_MODELS_MODEL": "embedder"}
         open_memory(**{**environ, "RAGMEM_MODELS_URL": server.root}).ingest([draft(1)])
-    report = open_memory(**environ).examine(deep=True)
+    report = open_memory(**environ).doctor.examine(deep=True)
     told = [check.name for check in report.checks if "127.0.0.1" in check.detail]
     assert told == ["embedder"]
 
@@ -237,7 +237,7 @@ def test_a_model_that_lets_one_question_wait_is_not_asked_again_for_a_while(open
 
 def test_a_respite_ends_and_a_quick_failure_begins_none():
     moment = [0.0]
-    respite, error = Respite(clock=lambda: moment[0]), BackendError("gone")
+    respite, error = CircuitBreaker(clock=lambda: moment[0]), BackendError("gone")
     since = respite.now()
     moment[0] = 0.1
     respite.failed(error, since=since)

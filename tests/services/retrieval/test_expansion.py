@@ -8,7 +8,7 @@ import pytest
 
 from ragmem.backends.fake import FakeLanguageModel
 from ragmem.errors import BackendError
-from ragmem.services.retrieval.circuit_breaker import Respite
+from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.expansion import LONGEST, MOST, Expansions, expand, needed
 
 QUESTION = "why does the build fail"
@@ -78,7 +78,7 @@ def test_a_model_that_is_down_leaves_the_plain_question_with_a_note():
 def test_a_model_that_does_not_answer_is_waited_for_once():
     gate = threading.Event()
     model = Answering("{}", gate=gate)
-    expansions = Expansions(deadline=0.3, respite=Respite())
+    expansions = Expansions(deadline=0.3, breaker=CircuitBreaker())
     started = time.monotonic()
     assert [expansions.of(model, f"{QUESTION} {n}")[0] for n in range(20)] == [()] * 20
     assert time.monotonic() - started < 3
@@ -95,10 +95,10 @@ def test_without_a_language_model_the_error_says_where_to_name_one():
 def test_a_memory_asks_its_language_model_and_counts_it_as_part_of_the_question(open_memory):
     memory = open_memory(RAGMEM_LANGUAGE_MODEL_BACKEND="fake", RAGMEM_LANGUAGE_MODEL_MODEL="valid")
     memory.prepare()
-    assert memory.expand(QUESTION) == ((), "")
+    assert memory.retrieval.expand(QUESTION) == ((), "")
     assert [use.purpose for use in memory.ledger.rows()] == ["query"]
 
 
 def test_a_memory_without_a_language_model_cannot_expand(open_memory):
     with pytest.raises(BackendError, match="none is configured"):
-        open_memory().expand(QUESTION)
+        open_memory().retrieval.expand(QUESTION)

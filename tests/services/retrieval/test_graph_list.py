@@ -7,7 +7,7 @@ import pytest
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Hit, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index, record_of
 from ragmem.services.retrieval.graph_list import HUB, graph_list
 
@@ -25,7 +25,7 @@ def memory(request, open_memory) -> Ragmem:
 def fill(memory, texts, *, project="user"):
     memory.prepare()
     items = [
-        judge(
+        classify_draft(
             Draft("ingest", f"{project}/{name}", text, event_time=NOW, scope=Scope(project)),
             now=NOW,
             sizes=memory.settings.chunking,
@@ -160,9 +160,3 @@ def test_no_more_hits_than_asked_for(memory):
     fill(memory, {"start": START, **{f"answer-{n}": f"{ANSWER} Shift {n}." for n in range(5)}})
     assert len(asked(memory, seeds(memory, "start"), limit=3)) == 3
     assert asked(memory, seeds(memory, "start"), limit=0) == []
-
-
-def test_a_store_that_tells_no_mentions_gives_nothing(memory):
-    fill(memory, {"start": START, "answer": ANSWER})
-    hits = seeds(memory, "start")
-    assert graph_list(memory.catalog, object(), QUESTION, projects=None, limit=9, seeds=hits) == []

@@ -336,7 +336,7 @@ def test_another_model_that_nobody_can_open_leaves_full_text_and_says_so(open_me
 def test_an_unknown_project_is_named_with_those_that_exist(memory, notes):
     memory.seed()
     with pytest.raises(NotFoundError, match='no project "atlantis"'):
-        memory.named_projects(["atlantis"])
+        memory.projects.resolve(["atlantis"])
 
 
 def test_kinds_filter(filled):

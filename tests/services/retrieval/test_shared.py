@@ -48,7 +48,7 @@ class Machine:
 
     def missing(self) -> set[str]:
         return {
-            Path(item.uri).stem for item in self.memory.plan_gc(missing=True).items if item.rule == "missing"
+            Path(item.uri).stem for item in self.memory.gc.plan(missing=True).items if item.rule == "missing"
         }
 
     def found(self, text: str) -> list[str]:
@@ -99,7 +99,7 @@ def test_a_machine_declares_only_its_own_notes_missing(pair):
         path.unlink()
     assert anna.missing() == {"lock"}
     assert ben.missing() == {"choice"}
-    ben.memory.apply_gc(ben.memory.plan_gc(missing=True))
+    ben.memory.gc.apply(ben.memory.gc.plan(missing=True))
     assert anna.found("stale lock")[0] == "lock"
     assert len(anna.memory.catalog.memories.ids()) == 1
 
@@ -125,7 +125,7 @@ def test_a_note_of_one_path_on_two_machines_is_missing_when_it_is_gone_from_both
     (anna.notes / "lock.md").unlink()
     assert anna.missing() == set()
     anna.seed()
-    assert len(twin.plan_gc(missing=True).items) == 1
+    assert len(twin.gc.plan(missing=True).items) == 1
     twin.seed()
     assert anna.missing() == {"lock"}
     anna.write(lock=LOCK).seed()
@@ -166,13 +166,13 @@ def test_what_one_machine_removes_another_can_bring_back(pair):
     (lock,) = [one.id for one in anna.memory.catalog.memories.each() if one.uri.endswith("lock.md")]
     anna.memory.forget([lock])
     assert "lock" not in ben.found("stale lock")
-    undone = ben.memory.undo_gc()
+    undone = ben.memory.gc.undo()
     assert (undone.restored, undone.left) == (1, 0)
     assert anna.found("stale lock")[0] == "lock"
 
 
 def test_the_sizes_are_those_of_the_home_and_of_the_database(pair):
-    figures = pair[0].memory.statistics()
+    figures = pair[0].memory.reports.statistics()
     assert figures["bytes"] > 1_000_000
     assert figures["catalog"]["total"]["memories"] == 2
     assert figures["database"] == pair[0].memory.catalog.database.place
@@ -285,12 +285,12 @@ def test_tab_offers_what_is_configured_and_never_asks_the_server(ragmem, tmp_pat
 def test_what_one_machine_records_the_other_finds_by_type(machine):
     one, other = machine("one").memory, machine("other").memory
     for project in ("tide", "kiln"):
-        one.add_gotcha("The lock is stale.", project=project)
-    one.add_pattern("A lock has a timeout.", project="tide")
+        one.records.add_gotcha("The lock is stale.", project=project)
+    one.records.add_pattern("A lock has a timeout.", project="tide")
     for query in ("", "stale lock"):
-        found = other.get_records("gotcha", query, everywhere=True)
+        found = other.records.get("gotcha", query, everywhere=True)
         assert {(item.type, item.memory.scope.project) for item in found} == {
             ("gotcha", "tide"),
             ("gotcha", "kiln"),
         }
-        assert len(other.get_records("gotcha", query, projects=["tide"])) == 1
+        assert len(other.records.get("gotcha", query, projects=["tide"])) == 1

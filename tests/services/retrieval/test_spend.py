@@ -60,9 +60,9 @@ def test_a_store_is_not_measured_beyond_the_cap(open_memory, asked, monkeypatch,
     memory = open_memory(**asked, RAGMEM_SPEND_DAILY_CALLS="1")
     memory.ingest([Draft("ingest", "one", "We decided to pin the driver because of an error in the pool.")])
     assert len(provider.posts) == 1
-    memory.calibrate()
+    memory.retrieval.calibrate()
     assert len(provider.posts) == 1
-    open_memory(**asked).calibrate()
+    open_memory(**asked).retrieval.calibrate()
     assert len(provider.posts) > len(calibration.QUESTIONS)
 
 

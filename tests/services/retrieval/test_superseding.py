@@ -10,7 +10,7 @@ from ragmem.domain.model import Draft, Kind, Scope, Supersession
 from ragmem.domain.model.lifecycle import LifecyclePolicy
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.context.context import context
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index, record_of
 from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.shapes import match_shape
@@ -28,7 +28,8 @@ def draft(uri: str, text: str, *, days: float, **more) -> Draft:
 def fill(memory, drafts) -> None:
     memory.prepare()
     items = [
-        judge(one, now=NOW, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT) for one in drafts
+        classify_draft(one, now=NOW, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT)
+        for one in drafts
     ]
     memory.catalog.memories.accept([(item.memory, item.chunks) for item in items])
     index(
@@ -138,12 +139,12 @@ def test_the_older_memory_is_found_again_when_the_newer_one_is_gone(ferry):
 
 def test_what_a_person_pins_holds_again_and_gc_leaves_it_so(ferry):
     (older,) = (item.older for item in ferry.catalog.supersessions.all())
-    ferry.pin(older)
+    ferry.lifecycle.pin(older)
     assert {"old", "new"} <= set(uris(asked(ferry)))
-    ferry.apply_gc(ferry.plan_gc())
+    ferry.gc.apply(ferry.gc.plan())
     assert ferry.catalog.supersessions.all() == []
-    ferry.pin(older, pinned=False)
-    ferry.apply_gc(ferry.plan_gc())
+    ferry.lifecycle.pin(older, pinned=False)
+    ferry.gc.apply(ferry.gc.plan())
     assert [item.older for item in ferry.catalog.supersessions.all()] == [older]
 
 

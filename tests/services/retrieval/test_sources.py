@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.retrieval.edit_list import committed, edited
+from ragmem.domain.retrieval.question import parse
+from ragmem.services.retrieval.sources import edits_of_commits, edits_of_files
 from ragmem.storage.memories.edits import plain_path
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -28,11 +29,16 @@ def session(name, *files, project="user", days=0.0):
 
 def asked(memory, *paths, projects=None, limit=9):
     names = {one.id: one.uri for one in memory.catalog.memories.each()}
-    found = edited(memory.catalog, paths, projects=projects, limit=limit)
+    found = edits_of_files(memory.catalog, paths, projects=projects, limit=limit)
     assert [hit.rank for hit in found] == list(range(1, len(found) + 1))
     rows = memory.catalog.memories.chunks_by_id(hit.chunk_id for hit in found)
     assert all(rows[hit.chunk_id][0] == hit.memory_id for hit in found)
     return [names[hit.memory_id] for hit in found]
+
+
+def made(memory, commit):
+    commits = parse(f"who made {commit}?", now=NOW).commits
+    return edits_of_commits(memory.catalog, commits, projects=None, limit=9)
 
 
 @pytest.fixture
@@ -103,7 +109,7 @@ def test_the_files_of_a_note_are_read_from_its_frontmatter(memory, notes):
         "The error came from a stale lock. Root cause: the fix of March. We resolved it by a restart.\n"
     )
     memory.seed()
-    found = edited(memory.catalog, ["src/lock.py"], projects=None, limit=9)
+    found = edits_of_files(memory.catalog, ["src/lock.py"], projects=None, limit=9)
     assert len(found) == 1
 
 
@@ -117,9 +123,16 @@ def test_the_session_that_made_a_commit_is_found_by_any_beginning_of_its_hash(me
     drafts[0] = replace(drafts[0], metadata={"commits": "1f3a9bc, 77aa0012de"})
     memory.ingest(drafts)
     for told in ("1f3a9bc", "1F3A9BC5d0", "77aa0012", "77aa001", "77aa0012de" + "0" * 30):
-        found = committed(memory.catalog, f"who made {told}?", projects=None, limit=9)
+        found = edits_of_commits(
+            memory.catalog, parse(f"who made {told}?", now=NOW).commits, projects=None, limit=9
+        )
         assert [hit.rank for hit in found] == [1]
         (match, *_) = memory.query(f"which session made commit {told}").matches
         assert match.memory.uri == "maker"
     for told in ("1f3a9bd", "77aa001f", "1234567", "defaced"):
-        assert committed(memory.catalog, f"who made {told}?", projects=None, limit=9) == []
+        assert (
+            edits_of_commits(
+                memory.catalog, parse(f"who made {told}?", now=NOW).commits, projects=None, limit=9
+            )
+            == []
+        )

@@ -1,0 +1,70 @@
+"""Let the store retrieve in one of LightRAG's own modes; what it finds is scored as any candidate."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragmem.domain.model import Hit
+from ragmem.domain.retrieval.scoring import Scored
+from ragmem.domain.text.keywords import levels
+from ragmem.errors import UsageError
+from ragmem.ports import Store
+from ragmem.services.retrieval.asking import Question
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.names.spellings import entities_of
+
+SEPARATOR = "<SEP>"
+"""Between the chunks that LightRAG has an entity or a relation from."""
+
+
+def native_hits(
+    catalog: Catalog, store: Store, question: Question, *, candidates: int
+) -> tuple[list[Hit], dict[str, list[Any]]]:
+    """Return the chunks that the store finds in each project, with its ranks, and what its graph adds.
+
+    At least `candidates` chunks are asked for. The store tells ranks and no scores, one list for each
+    project. Raises UsageError for a back end without native modes, BackendError where the mode fails.
+    """
+    native, mode = store.native, question.mode or "mix"
+    if native is None:
+        raise UsageError(f'the back end "{store.name}" has no mode "{mode}"', hint="leave out the mode")
+    projects = question.projects
+    if projects is None:
+        projects = tuple(catalog.overview.count_by("project"))
+    by_rule = levels(question.text)
+    words, themes = question.keywords or by_rule.low, question.themes or by_rule.high
+    ranks: dict[str, int] = {}
+    graph: dict[str, list[Any]] = {"entities": [], "relationships": []}
+    for project in projects:
+        data = native.native_query(
+            question.text,
+            mode,
+            # The graph knows a thing by one of its names.
+            keywords=[*words, *entities_of(catalog.database, project, words)],
+            themes=themes,
+            limit=max(question.limit * 3, candidates),
+            project=project,
+        ).get("data", {})
+        graph["entities"] += data.get("entities", [])
+        graph["relationships"] += data.get("relationships", [])
+        for rank, chunk in enumerate(data.get("chunks", []), start=1):
+            ranks[chunk["chunk_id"]] = min(rank, ranks.get(chunk["chunk_id"], rank))
+    owners = catalog.memories.chunks_by_id(ranks)
+    ordered = sorted((rank, key) for key, rank in ranks.items() if key in owners)
+    return [Hit(key, owners[key][0], rank, 0.0) for rank, key in ordered], graph
+
+
+def sort_graph(
+    graph: Mapping[str, Sequence[Any]], hits: Sequence[Hit], scores: Sequence[Scored]
+) -> dict[str, list[Any]]:
+    """Return entities and relations by the best relevance among the memories that they are from.
+
+    Equal ones keep the store's order, in which those of one project stand behind those of another.
+    """
+    relevance = {item.memory_id: item.relevance for item in scores}
+    of_chunk = {hit.chunk_id: relevance.get(hit.memory_id, 0.0) for hit in hits}
+
+    def best(row: Mapping[str, Any]) -> float:
+        sources = str(row.get("source_id", "")).split(SEPARATOR)
+        return -max((of_chunk.get(source, 0.0) for source in sources), default=0.0)
+
+    return {name: sorted(rows, key=best) for name, rows in graph.items()}

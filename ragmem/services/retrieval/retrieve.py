@@ -1,0 +1,284 @@
+"""Retrieve the candidates of a question: ask a list of sources, and compare all that they find with it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ragmem.domain.model import Hit
+from ragmem.domain.retrieval.scoring import Candidate, CandidateSet, Evidence, Policy, score
+from ragmem.services.retrieval.graph_list import graph_list
+from ragmem.services.retrieval.sources import Search, Source, dates, edits, records
+from ragmem.storage.fulltext import fulltext
+from ragmem.storage.fulltext.terms import LexicalHits
+
+CHUNKS_FOR_EACH = 2
+"""How many times as many chunks as candidates are asked for: of long memories several are among the best."""
+
+SEEDS = 50
+"""The best candidates by words and vectors, whose entities the graph is asked for."""
+
+SECONDS = 6
+"""Chunks that the graph leads to; what comes behind them shares a name by chance."""
+
+NONE = -2.0
+"""Below every cosine."""
+
+ALSO = 2
+"""Further chunks of a memory that are shown beside its best one."""
+
+NEARLY = 0.75
+"""Share of the promise of a memory's best chunk from which another one is shown."""
+
+
+def vectors(search: Search) -> Sequence[Hit]:
+    """Return the chunks nearest to a question, of `depth` memories; raises BackendError."""
+    if search.store is None:
+        return []
+    hits = search.store.search(
+        search.query.text, limit=CHUNKS_FOR_EACH * search.depth, projects=search.question.projects
+    )
+    seen: set[str] = set()
+    for place, hit in enumerate(hits):
+        seen.add(hit.memory_id)
+        if len(seen) > search.depth:
+            return hits[:place]
+    return hits
+
+
+def graph(search: Search) -> Sequence[Hit]:
+    """Return the chunks that share a name with the best candidates and add to them."""
+    if search.store is None:
+        return []
+    return graph_list(
+        search.catalog,
+        search.store,
+        search.query.text,
+        projects=search.question.projects,
+        limit=SECONDS,
+        seeds=search.seeds,
+    )
+
+
+VECTORS = Source("vectors", vectors, speaks=False)
+RECORDS = Source("records", records, speaks=False)
+EDITS = Source("edits", edits)
+DATES = Source("dates", dates)
+GRAPH = Source("graph", graph, follows=True)
+
+
+def sources(search: Search, policy: Policy, more: Iterable[Source] = ()) -> list[Source]:
+    """Return the sources of a question with `more`; full text is searched in any case."""
+    members = (
+        (True, VECTORS),
+        *((True, source) for source in more),
+        (bool(search.question.types), RECORDS),
+        (bool(search.query.paths or search.query.commits), EDITS),
+        (bool(search.query.times), DATES),
+        (search.store is not None and bool(policy.graph_weight), GRAPH),
+    )
+    return [source for is_member, source in members if is_member]
+
+
+def retrieve(search: Search, members: Iterable[Source], *, policy: Policy) -> CandidateSet:
+    """Return the candidates of full text and of these sources; raises BackendError as a source does.
+
+    Full text is searched with the chunks of the first source, which it scores as well.
+    """
+    first, *others = members
+    found = _extend(_Found(search), first, first.find(search))
+    for source in others:
+        if source.follows:
+            found = _build(found)
+            search = replace(search, seeds=_seeds(found.candidates(), policy))
+        if hits := source.find(search):
+            found = _extend(found, source, hits)
+            if source.follows:
+                found = replace(found, leading=search.seeds[0].score)
+    return _build(found).candidates()
+
+
+def _seeds(found: CandidateSet, policy: Policy) -> tuple[Hit, ...]:
+    if not found.by_vectors:
+        return ()
+    best = sorted(score(found, policy), key=lambda item: (-item.relevance, item.memory_id))[:SEEDS]
+    return tuple(
+        Hit(item.chunk_id, item.memory_id, rank, item.relevance) for rank, item in enumerate(best, 1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the sources found, and what full text and vectors say of it.
+
+    `hits` has list -> chunk -> best hit, `chunks` memory -> its chunks that were found, `owners` the
+    reverse. `unknown` is the cosine that a chunk without a vector counts with, `changed` are the memories
+    whose candidates are to be built.
+    """
+
+    search: Search
+    hits: Mapping[str, Mapping[str, Hit]] = field(default_factory=dict)
+    speaking: tuple[str, ...] = ()
+    chunks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    owners: Mapping[str, str] = field(default_factory=dict)
+    lexical: LexicalHits = field(default_factory=LexicalHits)
+    openings: Mapping[str, str] = field(default_factory=dict)
+    cosines: Mapping[str, float] = field(default_factory=dict)
+    unknown: float = 0.0
+    built: Mapping[str, Candidate] = field(default_factory=dict)
+    changed: Mapping[str, None] = field(default_factory=dict)
+    leading: float = 0.0
+
+    def has(self, name: str) -> bool:
+        """Tell whether a list has any hit."""
+        return bool(self.hits.get(name))
+
+    def candidates(self) -> CandidateSet:
+        """Return the candidates that these lists make."""
+        return CandidateSet(
+            self.search.query,
+            tuple(self.built.values()),
+            {name: {key: hit.rank for key, hit in listed.items()} for name, listed in self.hits.items()},
+            by_words=self.has("text"),
+            by_vectors=self.has("vectors"),
+            leading=self.leading,
+        )
+
+
+def _extend(known: _Found, source: Source, hits: Sequence[Hit]) -> _Found:
+    """Return what is known with the hits of a source; the first one brings those of full text along."""
+    search, hits = known.search, _allowed(known.search, hits)
+    lists = {source.name: hits}
+    lexical = known.lexical
+    new = {hit.chunk_id: hit.memory_id for hit in hits if hit.chunk_id not in known.owners}
+    if not known.hits:
+        lexical = _by_words(search, new, memories=search.depth)
+        lists = {"text": lexical.hits, **lists}
+    elif new:
+        more = _by_words(search, new, memories=1)
+        lexical = replace(
+            lexical,
+            scores={**more.scores, **lexical.scores},
+            coverage={**more.coverage, **lexical.coverage},
+            memories={**more.memories, **lexical.memories},
+            openings={**more.openings, **lexical.openings},
+        )
+    chunks, owners = dict(known.chunks), dict(known.owners)
+    for hit in (hit for listed in lists.values() for hit in listed):
+        if hit.chunk_id not in owners:
+            owners[hit.chunk_id] = hit.memory_id
+            chunks[hit.memory_id] = (*chunks.get(hit.memory_id, ()), hit.chunk_id)
+    found = replace(
+        known,
+        # The first hit of a chunk in a list is its best one.
+        hits={
+            **known.hits,
+            **{name: {hit.chunk_id: hit for hit in reversed(one)} for name, one in lists.items()},
+        },
+        speaking=(*known.speaking, source.name) if source.speaks else known.speaking,
+        chunks=chunks,
+        owners=owners,
+        lexical=lexical,
+        changed={**known.changed, **dict.fromkeys(hit.memory_id for one in lists.values() for hit in one)},
+    )
+    if new or not known.hits:
+        found = _compare(found, {hit.chunk_id: hit.score for hit in hits} if source is VECTORS else {})
+    return found
+
+
+def _build(found: _Found) -> _Found:
+    """Return the findings with the candidates of all memories that changed."""
+    built = {memory: _candidate(found, memory) for memory in found.changed}
+    return replace(found, built={**found.built, **built}, changed={})
+
+
+def _by_words(search: Search, also: Mapping[str, str], *, memories: int) -> LexicalHits:
+    return fulltext.search(
+        search.catalog.database,
+        search.query.text,
+        limit=CHUNKS_FOR_EACH * memories,
+        memories=memories,
+        projects=search.question.projects,
+        also=also,
+        phrases=search.query.required,
+        excluded=search.query.excluded,
+    )
+
+
+def _allowed(search: Search, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the hits that have the question's phrases and none of what it excludes."""
+    required, excluded = search.query.required, search.query.excluded
+    if not (required or excluded):
+        return hits
+    passed = fulltext.filter_chunks(
+        search.catalog.database, required, excluded, [hit.chunk_id for hit in hits]
+    )
+    return [hit for hit in hits if hit.chunk_id in passed]
+
+
+def _compare(found: _Found, cosines: Mapping[str, float]) -> _Found:
+    """Return the findings with the cosines of all their chunks, and of the opening chunk of each memory."""
+    search = found.search
+    cosines = {**found.cosines, **cosines}
+    if search.store is None or not cosines:
+        return found
+    missing = found.chunks.keys() - found.openings.keys()
+    openings = {key: chunk for key, chunk in found.lexical.openings.items() if key in missing}
+    if missing := missing - openings.keys():
+        openings |= search.catalog.memories.openings(missing)
+    openings = {**found.openings, **openings}
+    if more := (found.owners.keys() | set(openings.values())) - cosines.keys():
+        cosines |= search.store.similarities(
+            search.query.text, sorted(more), projects=search.question.projects
+        )
+    # A chunk that has no vector yet counts as an average one.
+    unknown = sum(cosines.values()) / len(cosines)
+    return replace(found, openings=openings, cosines=cosines, unknown=unknown)
+
+
+def _candidate(found: _Found, memory_id: str) -> Candidate:
+    # This runs for each candidate of each question, hence one pass and no small functions.
+    chunks, unknown = found.chunks[memory_id], found.unknown
+    possible = found.lexical.best_possible or 1.0
+    scores, coverage, cosines = found.lexical.scores, found.lexical.coverage, found.cosines
+    text = covered = 0.0
+    first = second = NONE
+    promises: list[tuple[float, str]] = []
+    for key in chunks:
+        bm25, share = scores.get(key, 0.0) / possible, coverage.get(key, 0.0)
+        cosine = cosines.get(key, NONE)
+        text, covered = max(text, bm25), max(covered, share)
+        if cosine > first:
+            first, second = cosine, first
+        elif cosine > second:
+            second = cosine
+        promises.append((bm25 + share + 2 * (unknown if cosine == NONE else cosine), key))
+    opening = found.openings.get(memory_id, "")
+    opened = cosines.get(opening, NONE)
+    if opened != NONE and opening not in chunks:
+        if opened > first:
+            first, second = opened, first
+        elif opened > second:
+            second = opened
+    compared = first != NONE or found.search.store is None
+    if first == NONE:
+        first = unknown
+    if opened == NONE:
+        opened = unknown if opening else first
+    whole = found.lexical.memories.get(memory_id, (0.0, 0.0))
+    evidence = Evidence(
+        text,
+        covered,
+        whole[0] / possible,
+        whole[1],
+        first,
+        (first + (first if second == NONE else second)) / 2,
+        opened,
+    )
+    promises.sort(reverse=True)
+    promise, best = promises[0]
+    also = tuple(key for value, key in promises[1 : ALSO + 1] if value >= NEARLY * promise)
+    further = {
+        name: max(mine)
+        for name in found.speaking
+        if (mine := [found.hits[name][key].score for key in chunks if key in found.hits[name]])
+    }
+    return Candidate(memory_id, best, chunks, evidence, further, also, compared)

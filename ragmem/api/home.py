@@ -1,29 +1,39 @@
-"""What a home consists of, opened where it is first used: catalog, models, store and ledger."""
+"""A home and what it consists of, opened at first use: catalog, models, store, ledger, recalls and agents."""
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from ragmem import backends
 from ragmem.backends.composed import ComposedModels, LateMeter
 from ragmem.config import ModelSettings, Settings, load
 from ragmem.errors import ConfigError, UsageError
-from ragmem.ports import Models, Store
+from ragmem.inbox import folder_in
+from ragmem.inbox.reading import is_empty
+from ragmem.ports import LanguageModel, Models, Purpose, Store
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 if TYPE_CHECKING:
-    from ragmem.readers.documents.reading import Documents
+    from ragmem.services.agents.agents import Agents
+    from ragmem.services.lifecycle.recalls import Recalls
     from ragmem.services.models.active_models import ActiveModels
     from ragmem.services.models.usage import Ledger
 
-# Services are imported where they are used: a question must not pay for what only seeding needs.
+# Services are imported inside functions: a question must not pay for the imports of a seed.
+
+T = TypeVar("T")
+
+INBOX_RETRY_S = 1.0
+"""Seconds before the inbox is read again after a part of it could not be stored. One question may ask
+several times, and the questions of a server must not all wait for a busy writer."""
 
 
 def now() -> datetime:
@@ -31,8 +41,27 @@ def now() -> datetime:
     return datetime.now(tz=UTC)
 
 
-class Opened:
-    """The parts of a home; each is opened when it is first used, all are closed by `with`."""
+class lazy(Generic[T]):  # noqa: N801 - it reads like `property`
+    """A property that is computed at its first use, by one thread, and then kept in the object."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, home: Any, owner: type | None = None) -> T:
+        with home.lock:
+            if self._name not in home.__dict__:
+                home.__dict__[self._name] = self._compute(home)
+            kept: T = home.__dict__[self._name]
+            return kept
+
+
+class Home:
+    """The settings and resources of a home; each is opened at its first use, `with` closes all of them.
+
+    `home` is the folder of the user, `cwd` the working folder; `models` replace the configured ones.
+    """
 
     def __init__(self, settings: Settings, *, home: Path, cwd: Path, models: Models | None = None) -> None:
         self.settings = settings
@@ -40,14 +69,14 @@ class Opened:
         self.home = home
         self.cwd = cwd
         self.catalog = Catalog(_database_of(settings), self.redactor)
-        self._given_models = models
-        self._models: ActiveModels | None = None
-        self._store: Store | None = None
-        self._asking: ComposedModels | None = None
-        self._ledger: Ledger | None = None
-        self._meter = LateMeter(lambda: self.ledger)
+        self.meter = LateMeter(lambda: self.ledger)
+        self.lock = threading.RLock()
+        self.inbox_note = ""
+        """Why a part of the inbox was not stored before the last question; "": all of it was."""
+        self._inbox_retry = 0.0
+        self._models_override = models
+        self._language_models: dict[Purpose, ComposedModels] = {}
         self._prepared: tuple[int, ...] | None = None
-        self._opening = threading.RLock()
         self._reload: Callable[[], Settings] | None = None
 
     @classmethod
@@ -76,13 +105,9 @@ class Opened:
         opened._reload = read
         return opened
 
-    def may_tend(self) -> bool:
-        """Tell whether gc may be carried out without a person, as config.toml and the environment say now.
-
-        They are read anew: whoever switches it off means the process that runs. Raises ConfigError.
-        """
-        settings = self._reload() if self._reload else self.settings
-        return settings.lifecycle.automatic
+    def reload_settings(self) -> Settings:
+        """Return the settings as config.toml and the environment are now; raises ConfigError."""
+        return self._reload() if self._reload else self.settings
 
     def __enter__(self) -> Self:
         return self
@@ -93,111 +118,112 @@ class Opened:
         self.close()
 
     def close(self) -> None:
-        """Close store, models and database; closing twice is fine."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-        if self._models is not None:
-            self._models.close()
-            self._models = None
-        if self._asking is not None:
-            self._asking.close()
-            self._asking = None
-        if self._ledger is not None:
-            self._ledger.close()
+        """Close everything that was opened; closing twice is fine."""
+        for name in ("recalls", "agents", "unprepared_store", "models"):
+            self._close(name)
+        while self._language_models:
+            self._language_models.popitem()[1].close()
+        self._close("ledger")
         self.catalog.close()
 
-    @property
+    def reopen(self) -> None:
+        """Close the store and the database; their next use opens what lies there then."""
+        self._close("unprepared_store")
+        self.catalog.close()
+
+    def _close(self, name: str) -> None:
+        if (opened := self.__dict__.pop(name, None)) is not None:
+            opened.close()
+
+    @lazy
     def ledger(self) -> "Ledger":
-        """What counts the requests to providers; reads and writes nothing before the first."""
-        with self._opening:
-            if self._ledger is None:
-                from ragmem.services.models.usage import Ledger
+        """The counter of requests to providers; reads and writes nothing before the first request."""
+        from ragmem.services.models.usage import Ledger
 
-                self._ledger = Ledger(self.catalog, self.settings, now=now)
-            return self._ledger
+        return Ledger(self.catalog, self.settings, now=now)
 
-    @property
+    @lazy
+    def recalls(self) -> "Recalls":
+        """The counter of which session recalled which memories."""
+        from ragmem.services.lifecycle.recalls import FOLDER, Recalls
+
+        return Recalls(self.catalog, self.settings.places.state / FOLDER, now=now)
+
+    @lazy
+    def agents(self) -> "Agents":
+        """The agents of this home; nothing is created before the first has checked in."""
+        from ragmem.services.agents.agents import Agents
+        from ragmem.storage.operational.file import OperationalFile
+
+        settings = self.settings
+        file = OperationalFile(settings.places.data, busy_timeout=settings.write.busy_timeout_s)
+        return Agents(file, settings.agents, now=now, redactor=self.redactor)
+
+    @lazy
     def models(self) -> "ActiveModels":
-        """The configured models, but for the embedder while the vectors are another model's.
+        """The configured models, except that the embedder is the one that made the present vectors.
 
-        Nothing is opened before it is used; `models.wanted` are the configured ones in any case.
+        Each model is opened at its first use. `models.wanted` are always the configured ones.
         """
-        with self._opening:
-            if self._models is None:
-                from ragmem.services.models.active_models import ActiveModels
+        from ragmem.services.models.active_models import ActiveModels
 
-                wanted = self._given_models or self._compose(self.settings.models)
-                self._models = ActiveModels(
-                    wanted,
-                    self.settings.models,
-                    self.catalog.models,
-                    open_recipe=self._compose,
-                    open_store=self._open_store,
-                )
-            return self._models
+        return ActiveModels(
+            self._models_override or self.compose_models(self.settings.models),
+            self.settings.models,
+            self.catalog.models,
+            open_recipe=self.compose_models,
+            open_store=lambda: self.unprepared_store,
+        )
 
-    def documents(self, *, dry_run: bool = False) -> "Documents":
-        """Return what reads the documents of one run, for a `with`; nothing starts before the first.
+    def compose_models(self, embedding: ModelSettings, purpose: Purpose = "extraction") -> ComposedModels:
+        """Return models with this embedder, and the configured language model and reranker.
 
-        With the model that sees and the server of [documents], where they are wanted; a dry run has no
-        picture described that is not known. Raises ConfigError where they are not named as they should be.
+        Requests to the language model count for the purpose.
         """
-        from ragmem.services.ingestion.documents import documents_for
-
-        wanted = self.settings.documents
-        describe, engine = None, None
-        if wanted.engine != "builtin":
-            from ragmem.backends.converters import open_engine
-
-            engine = open_engine(wanted)
-        if wanted.vision:
-            from ragmem.backends.seeing import open_sight
-            from ragmem.services.ingestion.pictures import Descriptions
-
-            describe = Descriptions(
-                open_sight(self.settings, meter=self._meter),
-                self.redactor,
-                wanted.vision,
-                self.settings.places.cache,
-                most=0 if dry_run else wanted.max_pictures,
-                dry_run=dry_run,
-            )
-        return documents_for(self.settings, describe=describe, elsewhere=engine)
-
-    def _compose(self, embedding: ModelSettings) -> ComposedModels:
         return ComposedModels(
             embedding,
             self.settings.language_model,
-            meter=self._meter,
+            meter=self.meter,
             cache=self.settings.places.cache,
+            purpose=purpose,
             reranker=self.settings.reranker,
             redactor=self.redactor,
         )
+
+    def language_model(self, purpose: Purpose) -> LanguageModel | None:
+        """Return the model of [language_model], whose requests count for a purpose; None: not configured.
+
+        Raises BackendError where it cannot be opened.
+        """
+        if self._models_override is not None:
+            return self._models_override.language_model
+        with self.lock:
+            if purpose not in self._language_models:
+                self._language_models[purpose] = self.compose_models(self.settings.models, purpose)
+            return self._language_models[purpose].language_model
 
     @property
     def store(self) -> Store:
         """The configured store; raises BackendError when there is no such backend."""
         self.prepare()
-        return self._open_store()
+        return self.unprepared_store
 
-    def _open_store(self) -> Store:
-        with self._opening:
-            if self._store is None:
-                wanted = self.settings.store
-                self._store = backends.open_store(
-                    wanted.backend,
-                    {
-                        **wanted.options,
-                        "profile": wanted.profile,
-                        "url": wanted.url,
-                        "storages": wanted.storages,
-                        "environment": wanted.environment,
-                    },
-                    self.models,
-                    database=self.catalog.database,
-                )
-            return self._store
+    @lazy
+    def unprepared_store(self) -> Store:
+        """The configured store, whose database may be missing or of an older schema."""
+        chosen = self.settings.store
+        return backends.open_store(
+            chosen.backend,
+            {
+                **chosen.options,
+                "profile": chosen.profile,
+                "url": chosen.url,
+                "storages": chosen.storages,
+                "environment": chosen.environment,
+            },
+            self.models,
+            database=self.catalog.database,
+        )
 
     def prepare(self) -> None:
         """Create the database where it is missing."""
@@ -206,9 +232,29 @@ class Opened:
             self.catalog.prepare()
             self._prepared = self.catalog.database.identity
 
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the database was opened and brought up to date."""
+        return self._prepared is not None
+
+    @cached_property
+    def _inbox_folder(self) -> str:
+        return folder_in(self.settings.places.data)
+
+    def is_stored(self) -> bool:
+        """Tell whether anything was ever stored here; first stores a part of the inbox, for a short time."""
+        if is_empty(self._inbox_folder):
+            self.inbox_note = ""
+        elif time.monotonic() >= self._inbox_retry:
+            from ragmem.services.ingestion.inbox import drain_quickly
+
+            self.inbox_note = drain_quickly(self.catalog, self.settings, home=self.home, now=now())
+            self._inbox_retry = time.monotonic() + (INBOX_RETRY_S if self.inbox_note else 0)
+        return self.catalog.exists()
+
     def require(self) -> None:
-        """Raise UsageError when nothing was ever stored here."""
-        if not self.catalog.exists():
+        """Call `is_stored`; raise UsageError if nothing was ever stored here."""
+        if not self.is_stored():
             shared = self.settings.store.profile == "postgres"
             place = self.catalog.database.place if shared else self.settings.places.data
             meant = "store.url" if shared else "RAGMEM_HOME"
@@ -217,19 +263,6 @@ class Opened:
                 hint=f"fill it with `ragmem seed`, or point {meant} at the one you mean",
             )
         self.prepare()
-
-    def _check_language_model(self) -> list[str]:
-        composed = self._compose(self.settings.models)
-        try:
-            return composed.check_language_model()
-        finally:
-            composed.close()
-
-    def _reopen(self) -> None:
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-        self.catalog.close()
 
 
 def _database_of(settings: Settings) -> Database:

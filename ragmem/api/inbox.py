@@ -1,140 +1,77 @@
-"""The methods of an open memory for its inbox: accept a text at once, take in later what waits."""
+"""The inbox of a memory: store and index the texts and events that were accepted."""
 
-import time
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ragmem.api.home import Opened, now
-from ragmem.domain.injection.purity import purified_text
+from ragmem.api.home import Home, now
 from ragmem.domain.model import State
-from ragmem.errors import BackendError
-from ragmem.inbox import Receipt, folder_in, put
-from ragmem.inbox.reading import is_empty
-from ragmem.readers.roots import marked_root
+from ragmem.errors import BackendError, RagmemError
+from ragmem.services.ingestion.inbox import DrainResult, drain
 
 if TYPE_CHECKING:
-    from ragmem.services.ingestion.inbox import Drained
     from ragmem.services.ingestion.inbox_waiting import Waiting
     from ragmem.services.processes.progress import Progress
     from ragmem.services.processes.refusals import Refusal
-    from ragmem.services.transcripts.hook_events import TakenUp
-
-# Services are imported where they are used: a question must not pay for them where nothing waits.
-
-RESPITE = 1.0
-"""Seconds until the inbox is looked at again where the last look could not take in all of it: one question
-may come here several times, and a server's questions must not all wait for a writer that is busy."""
+    from ragmem.services.transcripts.hook_events import EventResult
 
 EVENTS_S = 3.0
-"""Seconds that a command which takes in what waits gives to what hooks have left."""
+"""Seconds that a command which drains the inbox gives to the events of hooks."""
 
 
-class Receiving(Opened):
-    """What comes into a memory by its inbox."""
+class Inbox:
+    """The queue of accepted texts and events."""
 
-    inbox_note = ""
-    """Why some of what waits in the inbox was not taken in before the last question; empty: all was."""
-    _inbox_again = 0.0
+    def __init__(self, home: Home) -> None:
+        self._home = home
 
-    def remember(
-        self,
-        text: str,
-        *,
-        type: str = "",  # noqa: A002 - the word that everybody uses for it
-        title: str = "",
-        project: str = "",
-        spec: str = "",
-        session: str = "",
-        tags: Sequence[str] = (),
-        metadata: Mapping[str, str] | None = None,
-        event_time: datetime | None = None,
-    ) -> Receipt:
-        """Accept a text into the inbox in a millisecond: durable at once, found by the next question.
+    def drain(self) -> DrainResult:
+        """Store everything in the inbox in the catalog; vectors and graph are made later.
 
-        It belongs to the project of the folder that this memory was opened in, unless one is named. Raises
-        what `ragmem.inbox.put` raises.
+        Also stores the events of hooks, for EVENTS_S seconds at most, and recalls, unless another process is
+        writing. Raises StoreBusyError or StorageError if the catalog cannot be written; the rest stays in
+        the inbox.
         """
-        named = {
-            name: purified_text(value, redactor=self.redactor) for name, value in (metadata or {}).items()
-        }
-        return put(
-            self.settings.places.data,
-            purified_text(text, redactor=self.redactor),
-            folder=self.cwd,
-            root=marked_root(str(self.cwd), str(self.home)),
-            at_ns=time.time_ns(),
-            type=type,
-            title=purified_text(title, redactor=self.redactor),
-            project=project,
-            spec=spec,
-            session=session,
-            tags=[purified_text(tag, redactor=self.redactor) for tag in tags],
-            metadata=named if self.redactor.stored else self.redactor.redact_document(named),
-            event_time=event_time,
-        )
-
-    def take_in(self) -> "Drained":
-        """Take everything that waits in the inbox into the catalog; vectors and graph are made later.
-
-        Of what hooks have left, as much as a command has the time for. Raises StoreBusyError and
-        StorageError where that cannot be written; what waits then goes on waiting.
-        """
-        from ragmem.services.ingestion.inbox import drain
-
-        drained = drain(self.catalog, self.settings, home=self.home, now=now())
-        self.take_events(seconds=EVENTS_S)
+        home = self._home
+        drained = drain(home.catalog, home.settings, home=home.home, now=now())
+        self.drain_events(seconds=EVENTS_S)
+        with suppress(RagmemError, OSError):  # recalls stay for the next drain
+            home.recalls.absorb(patience=0)
         return drained
 
-    def take_events(self, *, seconds: float | None = None) -> "TakenUp":
-        """Take up what hooks have left, for as long (None: all of it); vectors and graph are made later.
+    def drain_events(self, *, seconds: float | None = None) -> "EventResult":
+        """Store the events of hooks in the catalog, for this many seconds at most (None: all of them).
 
-        Raises StoreBusyError and StorageError where the catalog cannot be written; what waits then goes on
-        waiting.
+        Vectors and graph are made later. Raises StoreBusyError or StorageError if the catalog cannot be
+        written; the rest stays in the inbox.
         """
-        from ragmem.services.transcripts.hook_events import take_events
+        from ragmem.services.transcripts.hook_events import process_events
 
-        return take_events(self.catalog, self.settings, home=self.home, now=now(), seconds=seconds)
+        home = self._home
+        return process_events(home.catalog, home.settings, home=home.home, now=now(), seconds=seconds)
 
-    def index_waiting(
+    def index_pending(
         self, *, progress: "Progress | None" = None, refusals: "list[Refusal] | None" = None
     ) -> str:
-        """Make vectors and graph of all memories that wait for them; return why some have to, or nothing.
+        """Make vectors and graph of all pending memories; return why some remain pending, "" if none does.
 
         `refusals` gets those that the model or the store rejects.
         """
         from ragmem.services.ingestion.index import index_pending
 
-        waiting = self.catalog.memories.ids(states=[State.PENDING])
+        waiting = self._home.catalog.memories.ids(states=[State.PENDING])
         if not waiting:
             return ""
         if progress is not None:
             progress.begin("index", len(waiting))
         try:
             advance = progress.advance if progress else None
-            index_pending(self.catalog, self.store, advance=advance, refusals=refusals)
+            index_pending(self._home.catalog, self._home.store, advance=advance, refusals=refusals)
         except BackendError as error:
             return error.told
         return ""
 
-    def inbox(self) -> "Waiting":
-        """Return what lies in the inbox, and what of it nobody could read; nothing is changed."""
+    def status(self) -> "Waiting":
+        """Return what the inbox holds and what of it is unreadable; changes nothing."""
         from ragmem.services.ingestion.inbox_waiting import waiting
 
-        return waiting(self.settings.places.data)
-
-    def is_stored(self) -> bool:
-        """Tell whether there is anything to ask; some of what waits in the inbox is taken in for it."""
-        if is_empty(folder_in(self.settings.places.data)):
-            self.inbox_note = ""
-        elif time.monotonic() >= self._inbox_again:
-            from ragmem.services.ingestion.inbox import drain_quickly
-
-            self.inbox_note = drain_quickly(self.catalog, self.settings, home=self.home, now=now())
-            self._inbox_again = time.monotonic() + (RESPITE if self.inbox_note else 0)
-        return self.catalog.exists()
-
-    def require(self) -> None:
-        """Take in what a question has the time for; raise UsageError when nothing was ever stored here."""
-        self.is_stored()
-        super().require()
+        return waiting(self._home.settings.places.data)

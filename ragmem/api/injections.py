@@ -1,178 +1,109 @@
-"""The methods of an open memory for what assistants are given: the log of it, and their memory file."""
+"""Injections: memories for running sessions that did not ask, and the log of them."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+import math
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.api.home import Opened, now
-from ragmem.domain.model import USER
-from ragmem.errors import UsageError
+from ragmem.api.home import Home, now
+from ragmem.api.projects import Projects
+from ragmem.api.retrieval import Retrieval
 
 if TYPE_CHECKING:
-    from ragmem.charts.plots.model import Plot
-    from ragmem.services.context.injection_list import Listed
-    from ragmem.services.context.refresh import Index
-    from ragmem.services.context.refresh_file import Refreshed
-    from ragmem.services.reporting.latency import Latency
-    from ragmem.services.reporting.reading import Reading
-    from ragmem.services.reporting.report import Report
+    from ragmem.services.context.anticipation import AnticipatedContext, Event
+    from ragmem.services.context.injection_list import ListedInjection
 
-# Services are imported where they are used: a question must not pay for what only these need.
+# Services are imported inside functions: the log must not pay for the imports of anticipation.
 
 
-class Telling(Opened):
-    """What tells which memories assistants were given, and why, and writes down for them what is proven."""
+class Injections:
+    """Chooses memories for sessions, and reads the log of earlier choices."""
 
-    def injections(
+    def __init__(self, home: Home, retrieval: Retrieval, projects: Projects) -> None:
+        self._home = home
+        self._retrieval = retrieval
+        self._projects = projects
+
+    def log(
         self, *, session: str = "", memory: str = "", since: datetime | None = None, limit: int | None = None
-    ) -> "list[Listed]":
-        """Return what was injected, latest first.
+    ) -> "list[ListedInjection]":
+        """Return the injections, latest first.
 
-        Into a session and of a memory, named by the beginnings of their ids, since a moment. Raises
-        NotFoundError for a memory that was never there.
+        `session` and `memory` are beginnings of ids and choose the injections into a session or of a memory.
+        Raises NotFoundError for an unknown memory.
         """
-        from ragmem.services.context.injection_list import known_id, listed
+        from ragmem.services.context.injection_list import find_injected_memory, find_injections
 
-        self.require()
-        wanted = known_id(self.catalog, memory) if memory else ""
-        return listed(self.catalog, session=session, memory=wanted, since=since, limit=limit)
+        self._home.require()
+        wanted = find_injected_memory(self._home.catalog, memory) if memory else ""
+        return find_injections(self._home.catalog, session=session, memory=wanted, since=since, limit=limit)
 
-    def plots(
+    def anticipate(
         self,
-        names: Sequence[str] = (),
+        session: str,
+        prompt: str = "",
         *,
-        projects: Sequence[str] | None = None,
-        private: bool = False,
-        latency: "Latency | None" = None,
+        event: "Event" = "",
+        agent: str = "",
+        assistant: str = "",
+        again: bool = False,
+        projects: Sequence[str] = (),
+        everywhere: bool = False,
+        cwd: Path | None = None,
+        tokens: int | None = None,
+        max_chars: int | None = None,
         at: datetime | None = None,
-    ) -> "dict[str, Plot]":
-        """Return plots of these projects (None: of all) by their names; see `services.reporting.table`."""
-        from ragmem.services.reporting.table import plots_of
+        until: float = math.inf,
+    ) -> "AnticipatedContext":
+        """Return what a running session should know now and was not shown yet; mostly nothing.
 
-        return plots_of(self._reading(projects, latency, at, private=private), names)
-
-    def report(
-        self,
-        *,
-        where: str,
-        projects: Sequence[str] | None = None,
-        private: bool = False,
-        latency: "Latency | None" = None,
-        at: datetime | None = None,
-    ) -> "Report":
-        """Return a report of these projects (None: of all), which it calls `where`.
-
-        With `private` without names and titles. The same for the same store, moment and latency.
+        `event` is start, prompt or research ("": prompt if there is one, else start). `agent` is an agent
+        within the session. `again` says that the session has lost its earlier context. Without `projects`,
+        the project that contains `cwd` (None: the working folder) and the user's are searched. `until` is the
+        moment of `time.monotonic` after which the caller no longer waits. See
+        `services.context.anticipation`.
         """
-        from ragmem import __version__
-        from ragmem.services.reporting.report import report_of
-
-        reading = self._reading(projects, latency, at, private=private)
-        return report_of(reading, where=where, version=__version__)
-
-    def _reading(
-        self,
-        projects: Sequence[str] | None,
-        latency: "Latency | None",
-        at: datetime | None,
-        *,
-        private: bool,
-    ) -> "Reading":
-        from ragmem.services.reporting.latency import latency_plot
-        from ragmem.services.reporting.reading import Reading
-
-        self.require()
-        return Reading(
-            self.catalog,
-            lambda: self.store,
-            self.settings.decay,
-            self.settings.lifecycle.policy,
-            at or now(),
-            projects,
-            private,
-            latency_plot(latency) if latency else None,
+        from ragmem.services.context.anticipation import (
+            AnticipationPorts,
+            ContextLimits,
+            HookEvent,
+            anticipate,
         )
+        from ragmem.storage.activity.injections import Retention
 
-    def plan_refresh(
-        self,
-        *,
-        project: str = "",
-        file: Path | None = None,
-        environ: Mapping[str, str] | None = None,
-        max_lines: int = 100,
-    ) -> "Refreshed":
-        """Return the memory file of a project as it should be; writes nothing.
-
-        The project is that of the working folder unless its id is given; the file is Claude Code's memory of
-        it unless a path is (then, outside of any project, what belongs to the user is told). Raises
-        UsageError where there is no project or folder, or Claude Code has none for it.
-        """
-        from ragmem.services.context.refresh import index, size_of_frame
-        from ragmem.services.context.refresh_file import plan
-        from ragmem.services.ingestion.scope import project_at
-
-        self.require()
-        known = project or project_at(self.catalog, self.cwd, home=self.home)
-        if known is None and file is None:
-            raise UsageError(
-                f'no memory belongs to a project at "{self.cwd}"',
-                hint="go to a project that was seeded, or give --project or --file",
-            )
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(
-                f'there is no folder "{file.parent}"', hint="make it, or give the path of a file in another"
-            )
-        path = file or self._memory_file(known or USER, environ or {})
-
-        def found(said: str, without: frozenset[str], room: int) -> "Index":
-            return index(
-                self.catalog,
-                project=known or USER,
-                policy=self.settings.lifecycle.policy,
-                room=max(0, room - size_of_frame()),
-                said=said,
-                without=without,
-            )
-
-        return plan(path, found, most=max_lines)
-
-    def refresh(
-        self,
-        *,
-        project: str = "",
-        file: Path | None = None,
-        environ: Mapping[str, str] | None = None,
-        max_lines: int = 100,
-    ) -> "Refreshed":
-        """Bring the memory file of a project up to date.
-
-        See `plan_refresh` and `services.context.refresh_file`.
-        """
-        from ragmem.services.context.refresh_file import write
-
-        def planned() -> "Refreshed":
-            return self.plan_refresh(project=project, file=file, environ=environ, max_lines=max_lines)
-
-        return write(planned(), planned)
-
-    def _memory_file(self, project: str, environ: Mapping[str, str]) -> Path:
-        """Return where Claude Code keeps its memory of a project; it must have been there once."""
-        from ragmem.readers.slugs import slug_of
-        from ragmem.services.context.refresh_file import MEMORY_FILE
-
-        named = environ.get("CLAUDE_CONFIG_DIR", "")
-        folder = Path(named) if Path(named).is_absolute() else self.home / ".claude"
-        roots = sorted(self.catalog.projects.paths(project), key=self._distance)
-        for root in roots:
-            place = folder / "projects" / slug_of(root)
-            if place.is_dir():
-                return place / "memory" / MEMORY_FILE
-        raise UsageError(
-            f'Claude Code has no folder for "{roots[0] if roots else project}" below "{folder}/projects"',
-            hint="start it there once, or name the file: ragmem refresh --file AGENTS.md",
+        home = self._home
+        home.require()
+        limits = home.settings.injection
+        told = anticipate(
+            AnticipationPorts(
+                catalog=home.catalog,
+                open_store=lambda: home.store,
+                open_embedder=lambda: home.models.embedder,
+                ask=lambda question: self._retrieval.ask(question, at),
+                curated=home.settings.lifecycle.policy.curated,
+                now=at or now(),
+                respite=self._retrieval.embedder_breaker,
+                home=str(home.home),
+                kept=Retention(timedelta(days=limits.keep_days), limits.keep),
+                until=until,
+            ),
+            session,
+            prompt,
+            wanted=ContextLimits(
+                None if everywhere else tuple(projects) or self._projects.at(cwd or home.cwd),
+                tokens,
+                max_chars,
+            ),
+            occasion=HookEvent(event, agent, assistant, again),
         )
+        if event in {"", "prompt"} and prompt.strip() and not agent:
+            from ragmem.services.context.reminders import with_reminder
 
-    def _distance(self, root: str) -> tuple[bool, str]:
-        """Put the folder that one is in first."""
-        return not self.cwd.is_relative_to(root), root
+            told = with_reminder(
+                told, home.catalog, session=session, max_chars=max_chars, now=at or now(), until=until
+            )
+        if event != "start" and prompt.strip():
+            # What a session gets at its start answers no question, so it is no recall.
+            home.recalls.note((memory.id for memory in told.context.memories), session)
+        return told

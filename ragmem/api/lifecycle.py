@@ -1,135 +1,81 @@
-"""The methods of an open memory for the lives of memories: recalls, feedback, pins."""
+"""The lifecycle of a memory: recalls, feedback, pins."""
 
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ragmem.api.home import now
-from ragmem.api.inbox import Receiving
+from ragmem.api.home import Home, now
 from ragmem.errors import RagmemError
 
 if TYPE_CHECKING:
     from ragmem.domain.model import Memory
-    from ragmem.domain.model.lifecycle import LifecyclePolicy
-    from ragmem.services.ingestion.inbox import Drained
-    from ragmem.services.lifecycle.feedback import Standing, Verdict
-    from ragmem.services.lifecycle.recalls import Recalls
-    from ragmem.services.reporting.lifecycle_report import LifecycleReport
+    from ragmem.services.lifecycle.feedback import FeedbackState, Verdict
     from ragmem.services.retrieval.asking import Answer
 
-# Services are imported where they are used: a question must not pay for what only the lifecycle needs.
+# Services are imported inside functions: a question counts its recalls and needs nothing else of this.
 
 
-class Living(Receiving):
-    """What can be done with the lives of memories."""
+class Lifecycle:
+    """Recalls, feedback and pins of memories."""
 
-    _recalls: "Recalls | None" = None
+    def __init__(self, home: Home) -> None:
+        self._home = home
 
-    def lifecycle(self) -> "LifecyclePolicy":
-        """Return how memories live, from the settings."""
-        return self.settings.lifecycle.policy
+    def is_automatic(self) -> bool:
+        """Tell whether gc may change memories without a person, as the configuration says now.
 
-    def lifecycle_report(
-        self, projects: Sequence[str] | None = None, *, limit: int = 10
-    ) -> "LifecycleReport":
-        """Return how the memories of these projects (None: of all) live.
-
-        See `services.reporting.lifecycle_report`.
+        The files are read again, so that a change also reaches a running process. Raises ConfigError.
         """
-        from ragmem.services.reporting.lifecycle_report import lifecycle_report
+        return self._home.reload_settings().lifecycle.automatic
 
-        self.require()
-        return lifecycle_report(
-            self.catalog,
-            self.store,
-            policy=self.lifecycle(),
-            projects=projects,
-            limit=limit,
-            automatic=self.may_tend(),
-        )
+    def recall(self, answer: "Answer", *, session: str) -> None:
+        """Count the memories of an answer as recalled by a session, each once a session.
 
-    def recalled(self, answer: "Answer", *, session: str) -> None:
-        """Count what an answer showed to a session: each memory once a session, and only above the floor.
-
-        Never fails and waits for nobody. Without a session nothing counts.
+        Matches below [decay] min_score do not count, nor does anything without a session. Never fails and
+        never waits.
         """
         if not session.strip() or not answer.matches:
             return
         from ragmem.services.lifecycle.recalls import recalled_by
 
-        self.recalled_ids(recalled_by(answer, floor=self.settings.decay.min_score), session=session)
+        recalled = recalled_by(answer, floor=self._home.settings.decay.min_score)
+        self._home.recalls.note(recalled, session)
 
-    def recalled_ids(self, ids: Iterable[str], *, session: str) -> None:
-        """Count memories, by their full ids, as recalled by a session; see `recalled`."""
-        self._noting().note(ids, session)
+    def rate(self, prefix: str, verdict: "Verdict", *, session: str = "") -> "Memory":
+        """Store whether a memory was useful; return it. `prefix` is the beginning of its id.
 
-    def absorb_recalls(self) -> int:
-        """Take what was noted of recalls into the catalog; return how many were new to it.
-
-        Raises StoreBusyError and StorageError where that cannot be written; what was noted then waits on.
+        A good rating also counts as a recall of the session, a bad one cancels it. Raises NotFoundError.
         """
-        return self._noting().absorb()
-
-    def take_in(self) -> "Drained":
-        """Take in what waits: recalls, where nobody writes just now, and everything in the inbox.
-
-        Raises StoreBusyError and StorageError where the catalog cannot be written; what waits then goes on
-        waiting.
-        """
-        drained = super().take_in()
-        with suppress(RagmemError, OSError):  # what was noted waits for the next
-            self._noting().absorb(patience=0)
-        return drained
-
-    def feedback(self, prefix: str, verdict: "Verdict", *, session: str = "") -> "Memory":
-        """Keep that a memory, named by the beginning of its id, was of use or not; return it.
-
-        Good counts as a recall of the session too, bad takes that back. Raises NotFoundError.
-        """
-        from ragmem.services.lifecycle.feedback import living, rate
+        from ragmem.services.lifecycle.feedback import rate, require_living
         from ragmem.services.lifecycle.recalls import session_id
 
-        self.require()
-        memory = living(self.catalog, prefix)
+        self._home.require()
+        memory = require_living(self._home.catalog, prefix)
         if verdict == "good" and session_id(session):
-            self.recalled_ids([memory.id], session=session)
-        self.absorb_recalls()
-        rate(self.catalog, memory.id, verdict, session, now=now())
+            self._home.recalls.note([memory.id], session)
+        self._home.recalls.absorb()
+        rate(self._home.catalog, memory.id, verdict, session, now=now())
         return memory
 
     def pin(self, prefix: str, *, pinned: bool = True) -> "Memory":
-        """Let a memory, named by the beginning of its id, never expire, or no longer so; return it.
+        """Pin a memory, so that it never expires, or unpin it; return it. `prefix` begins its id.
 
-        What gc has found superseded holds again once it is pinned. Raises NotFoundError. Pinning twice is
-        pinning once.
+        A superseded memory becomes valid again when it is pinned. Pinning twice has no further effect.
+        Raises NotFoundError.
         """
-        from ragmem.services.lifecycle.feedback import living, pin
+        from ragmem.services.lifecycle.feedback import pin, require_living
 
-        self.require()
-        memory = living(self.catalog, prefix)
-        pin(self.catalog, memory.id, pinned=pinned, now=now())
+        self._home.require()
+        memory = require_living(self._home.catalog, prefix)
+        pin(self._home.catalog, memory.id, pinned=pinned, now=now())
         return memory
 
-    def standing(self, prefix: str) -> "Standing":
-        """Return where a memory, named by the beginning of its id, is in its life; raises NotFoundError."""
+    def status(self, prefix: str) -> "FeedbackState":
+        """Return the lifecycle state of a memory by the beginning of its id; raises NotFoundError."""
         from ragmem.services.lifecycle.feedback import standing_of
 
-        self.require()
+        home = self._home
+        home.require()
         with suppress(RagmemError, OSError):
-            self._noting().absorb(patience=0)
-        memory = self.catalog.memories.resolve(prefix)
-        return standing_of(self.catalog, memory.id, policy=self.lifecycle())
-
-    def close(self) -> None:
-        """Close everything; closing twice is fine."""
-        if self._recalls is not None:
-            self._recalls.close()
-        super().close()
-
-    def _noting(self) -> "Recalls":
-        with self._opening:
-            if self._recalls is None:
-                from ragmem.services.lifecycle.recalls import FOLDER, Recalls
-
-                self._recalls = Recalls(self.catalog, self.settings.places.state / FOLDER, now=now)
-            return self._recalls
+            home.recalls.absorb(patience=0)
+        memory = home.catalog.memories.resolve(prefix)
+        return standing_of(home.catalog, memory.id, policy=home.settings.lifecycle.policy)

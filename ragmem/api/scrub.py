@@ -1,91 +1,66 @@
-"""The methods of an open memory for taking secrets out of everything that it has stored."""
+"""Removal of secrets from everything that a memory stored."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ragmem.api.home import Opened, now
-from ragmem.api.inbox import Receiving
-
-if TYPE_CHECKING:
-    from ragmem.ports import Store
-    from ragmem.services.processes.progress import Progress
-    from ragmem.services.scrub.forget import Forgotten
-    from ragmem.services.scrub.forget import Plan as ForgetPlan
-    from ragmem.services.scrub.scrub import Backups, Plan, Scrubbed, Tools
-    from ragmem.services.scrub.wanted import Wanted
-    from ragmem.storage.home.catalog import Catalog
+from ragmem.api.home import Home, now
+from ragmem.ports import Store
+from ragmem.services.processes.progress import Progress, Silent
+from ragmem.services.scrub.scrub import Backups, Plan, ScrubContext, ScrubResult, plan, scrub
+from ragmem.services.scrub.wanted import ScrubTarget
+from ragmem.storage.home.catalog import Catalog
 
 
-class Scrubbing(Receiving):
-    """What removes a text from everywhere at once."""
+class Scrub:
+    """Removes a text from everywhere at once."""
 
-    def plan_scrub(self, wanted: "Wanted", *, progress: "Progress | None" = None) -> "Plan":
-        """Return where it stands below the home; changes nothing. See `services.scrub.scrub`."""
-        from ragmem.services.scrub.scrub import plan
+    def __init__(self, home: Home, index_pending: Callable[[], str]) -> None:
+        self._home = home
+        self._index_pending = index_pending
 
-        self.require()
-        return plan(self._scrubbing(progress), wanted)
+    def plan(self, wanted: ScrubTarget, *, progress: Progress | None = None) -> Plan:
+        """Return where below the home the secret is stored; changes nothing. See `services.scrub.scrub`."""
+        self._home.require()
+        return plan(scrub_tools(self._home, progress), wanted)
 
-    def scrub(
+    def apply(
         self,
-        wanted: "Wanted",
-        planned: "Plan",
+        wanted: ScrubTarget,
+        planned: Plan,
         *,
-        backups: "Backups" = "rewrite",
-        progress: "Progress | None" = None,
-    ) -> "Scrubbed":
-        """Take out what was planned and search for it everywhere; see `services.scrub.scrub`."""
-        from ragmem.services.scrub.scrub import scrub
+        backups: Backups = "rewrite",
+        progress: Progress | None = None,
+    ) -> ScrubResult:
+        """Carry out a plan, then search everywhere for remains; see `services.scrub.scrub`."""
+        tools = scrub_tools(self._home, progress)
+        return scrub(tools, wanted, planned, backups=backups, index=self._index_pending)
 
-        return scrub(self._scrubbing(progress), wanted, planned, backups=backups, index=self.index_waiting)
 
-    def purge_forgotten(
-        self, planned: "ForgetPlan", *, allow_large: bool = False, progress: "Progress | None" = None
-    ) -> "Forgotten":
-        """Delete for good what `plan_forget` chose, and search for what is left of it.
+def scrub_tools(home: Home, progress: Progress | None = None) -> ScrubContext:
+    """Return the dependencies of a scrub or purge of this home."""
+    return ScrubContext(
+        catalog=home.catalog,
+        open_store=lambda: home.store,
+        open_home=partial(_open_copy, home),
+        places=home.settings.places,
+        sizes=home.settings.chunking,
+        now=now(),
+        progress=progress or Silent(),
+    )
 
-        See `services.scrub.forget`.
 
-        There is no undo.
-        """
-        from ragmem.services.scrub.forget import purge
-
-        self.require()
-        return purge(self._scrubbing(progress), planned, allow_large=allow_large)
-
-    def end_unfinished_purge(self) -> str:
-        """End a purge that was killed before its bytes were gone; return what is in the way, or nothing."""
-        from ragmem.services.scrub.forget import end_unfinished_purge
-
-        self.require()
-        return end_unfinished_purge(self._scrubbing(None))
-
-    def _scrubbing(self, progress: "Progress | None") -> "Tools":
-        from ragmem.services.processes.progress import Silent
-        from ragmem.services.scrub.scrub import Tools
-
-        return Tools(
-            catalog=self.catalog,
-            open_store=lambda: self.store,
-            open_home=self._copy_at,
-            places=self.settings.places,
-            sizes=self.settings.chunking,
-            now=now(),
-            progress=progress or Silent(),
-        )
-
-    @contextmanager
-    def _copy_at(self, data: Path) -> "Iterator[tuple[Catalog, Store]]":
-        """Open the copy of a memory that lies in another data folder, brought up to date."""
-        settings = replace(
-            self.settings,
-            places=self.settings.places._replace(data=data),
-            store=replace(self.settings.store, profile="sqlite", url=""),
-            secrets=replace(self.settings.secrets, redact=True),
-        )
-        with Opened(settings, home=self.home, cwd=self.cwd) as copy:
-            copy.prepare()
-            yield copy.catalog, copy.store
+@contextmanager
+def _open_copy(home: Home, data: Path) -> Iterator[tuple[Catalog, Store]]:
+    """Open a copy of the memory in another data folder, with the present schema."""
+    settings = replace(
+        home.settings,
+        places=home.settings.places._replace(data=data),
+        store=replace(home.settings.store, profile="sqlite", url=""),
+        secrets=replace(home.settings.secrets, redact=True),
+    )
+    with Home(settings, home=home.home, cwd=home.cwd) as copy:
+        copy.prepare()
+        yield copy.catalog, copy.store

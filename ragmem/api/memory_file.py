@@ -1,0 +1,85 @@
+"""The file in which an assistant keeps its memory of a project."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from ragmem.api.home import Home
+from ragmem.domain.model import USER
+from ragmem.errors import UsageError
+from ragmem.readers.slugs import slug_of
+from ragmem.services.context.refresh import Index, index, size_of_frame
+from ragmem.services.context.refresh_file import MEMORY_FILE, RefreshPlan, plan, write
+from ragmem.services.ingestion.scope import project_at
+
+
+class MemoryFile:
+    """Writes proven memories into the memory file of a project."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def update(
+        self,
+        *,
+        project: str = "",
+        file: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        max_lines: int = 100,
+        dry_run: bool = False,
+    ) -> RefreshPlan:
+        """Bring the memory file of a project up to date; see `services.context.refresh_file`.
+
+        Without the id of a `project` it is the one of the working folder, and without a `file` the one that
+        Claude Code keeps for it. With a file outside of any project, the memories of the user are written.
+        Raises UsageError if there is no project, no folder for the file, or no folder of Claude Code.
+        """
+        planned = partial(self._plan, project, file, environ or {}, max_lines)
+        return planned() if dry_run else write(planned(), planned)
+
+    def _plan(
+        self, project: str, file: Path | None, environ: Mapping[str, str], max_lines: int
+    ) -> RefreshPlan:
+        home = self._home
+        home.require()
+        known = project or project_at(home.catalog, home.cwd, home=home.home)
+        if known is None and file is None:
+            raise UsageError(
+                f'no memory belongs to a project at "{home.cwd}"',
+                hint="go to a project that was seeded, or give --project or --file",
+            )
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(
+                f'there is no folder "{file.parent}"', hint="make it, or give the path of a file in another"
+            )
+        path = file or self._path(known or USER, environ)
+
+        def found(said: str, without: frozenset[str], room: int) -> Index:
+            return index(
+                home.catalog,
+                project=known or USER,
+                policy=home.settings.lifecycle.policy,
+                room=max(0, room - size_of_frame()),
+                said=said,
+                without=without,
+            )
+
+        return plan(path, found, most=max_lines)
+
+    def _path(self, project: str, environ: Mapping[str, str]) -> Path:
+        """Return the path of Claude Code's memory of a project; raises UsageError without a folder."""
+        named = environ.get("CLAUDE_CONFIG_DIR", "")
+        folder = Path(named) if Path(named).is_absolute() else self._home.home / ".claude"
+        # A folder that contains the working folder comes first.
+        roots = sorted(
+            self._home.catalog.projects.paths(project),
+            key=lambda root: (not self._home.cwd.is_relative_to(root), root),
+        )
+        for root in roots:
+            place = folder / "projects" / slug_of(root)
+            if place.is_dir():
+                return place / "memory" / MEMORY_FILE
+        raise UsageError(
+            f'Claude Code has no folder for "{roots[0] if roots else project}" below "{folder}/projects"',
+            hint="start it there once, or name the file: ragmem refresh --file AGENTS.md",
+        )

@@ -1,0 +1,38 @@
+"""The vectors of a memory: which model made them, and their replacement."""
+
+from ragmem.api.home import Home, now
+from ragmem.services.models.reembed import ModelChangeStatus, ReembedReport, model_change_status, reembed
+from ragmem.services.processes.progress import Progress, Silent
+
+
+class Vectors:
+    """The vectors of a home."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def status(self) -> ModelChangeStatus:
+        """Return whose vectors are active, and the progress of the configured model; contacts nothing."""
+        return model_change_status(
+            self._home.models,
+            self._home.unprepared_store,
+            home=self._home.catalog.database.home,
+            wanted_dimensions=self._home.settings.models.dimensions,
+        )
+
+    def reembed(self, *, progress: Progress | None = None) -> ReembedReport:
+        """Make vectors with the configured model beside the active ones, then make them the active ones.
+
+        It may be interrupted and run again; questions and writes go on meanwhile. See
+        `services.models.reembed` for the errors raised.
+        """
+        home = self._home
+        home.require()
+        return reembed(
+            home.catalog,
+            home.store,
+            home.models,
+            home=home.catalog.database.home,
+            now=now(),
+            progress=progress or Silent(),
+        )

@@ -46,7 +46,7 @@ def run(arguments: "Sequence[str]") -> int:
     if os.environ.get("RAGMEM_OFFLINE"):
         from ragmem.config import offline
 
-        if offline.wanted(os.environ["RAGMEM_OFFLINE"]):
+        if offline.is_requested(os.environ["RAGMEM_OFFLINE"]):
             offline.go()
     return _run(arguments)
 
@@ -155,11 +155,11 @@ def _complain(message: str, hint: str) -> None:
 
 
 def _say_beside(text: str) -> None:
-    from ragmem.charts.widths import without_controls
+    from ragmem.charts.widths import replace_controls
 
     encoding = sys.stderr.encoding or "utf-8"
     try:
-        sys.stderr.write(without_controls(text).encode(encoding, "backslashreplace").decode(encoding))
+        sys.stderr.write(replace_controls(text).encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
     except OSError:
         # Nobody can be told; the exit code still says it.

@@ -17,7 +17,7 @@ except ImportError:
 
 
 class _Rules:
-    """How `json.loads` reads, but for control characters in texts, which some assistants do not escape."""
+    """The rules of `json.loads`, and control characters in texts: some assistants do not escape them."""
 
     strict = False
     object_hook = None
@@ -28,11 +28,11 @@ class _Rules:
 
     @staticmethod
     def parse_constant(_name: str) -> None:
-        """Read NaN and the infinities, which are no JSON, as null."""
+        """Read NaN and the infinities as null: JSON has none of them."""
 
 
 def read(text: str) -> "Any":
-    """Return the value that a text says; raises ValueError where it says none."""
+    """Return the value of a JSON text; raises ValueError for any other text."""
     text = text.strip()
     if _make_scanner is None:
         return _read_by_module(text)
@@ -80,7 +80,7 @@ def _in_quotes(text: str) -> str:
 
 
 def text_of(mapping: "Mapping[str, Any]", *names: str) -> str:
-    """Return the first of the named values that is a text with something in it, or an empty one."""
+    """Return the first of these values that is a text and not blank, or an empty text."""
     for name in names:
         value = mapping.get(name)
         if isinstance(value, str) and value.strip():

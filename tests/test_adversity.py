@@ -19,7 +19,7 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 # The real store, and models that cost nothing.
 BACKENDS = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "lightrag"}
@@ -31,10 +31,10 @@ HOLDER = """
 import sys
 from pathlib import Path
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 with Ragmem.open() as memory:
-    handed = memory.hand_in([Path(sys.argv[1])], HandIn())
+    handed = memory.ingestion.draft([Path(sys.argv[1])], DraftOptions())
     with memory.catalog.database.write():
         (stored,) = memory.ingest(handed.drafts, projects=handed.projects)
         print("holding", flush=True)
@@ -115,7 +115,7 @@ class Place:
 
 
 def ingest(memory: Ragmem, path: Path) -> str:
-    handed = memory.hand_in([path], HandIn())
+    handed = memory.ingestion.draft([path], DraftOptions())
     (stored,) = memory.ingest(handed.drafts, projects=handed.projects)
     return stored.id[:12]
 
@@ -347,7 +347,7 @@ def test_when_the_clock_goes_backwards_nothing_is_lost_or_read_twice(notes, cloc
         assert "Redis" in {match.memory.title for match in matches}
         assert all(math.isfinite(match.score) and 0 <= match.score <= 1 for match in matches)
         assert not memory.seed().would_change
-        assert memory.plan_gc().empty
+        assert memory.gc.plan().empty
         assert memory.catalog.memories.ids() == ids
 
 
@@ -365,13 +365,13 @@ def test_what_is_removed_under_a_wrong_clock_comes_back_under_the_right_one(note
     clock(earlier)
     with notes() as memory:
         memory.forget([kafka])
-        assert memory.plan_purge().memories == memory.purge_archive().memories == 0
+        assert memory.gc.plan_purge().memories == memory.gc.purge().memories == 0
     clock(NOW + timedelta(days=1))
     with notes() as memory:
-        assert memory.plan_purge().memories == memory.purge_archive().memories == 0
-        assert memory.undo_gc().restored == 1
+        assert memory.gc.plan_purge().memories == memory.gc.purge().memories == 0
+        assert memory.gc.undo().restored == 1
         assert memory.catalog.memories.ids() == ids - {redis}
-        assert memory.undo_gc().restored == 1
+        assert memory.gc.undo().restored == 1
         assert memory.catalog.memories.ids() == ids
         assert violations(memory.catalog, memory.store, deep=True) == []
         assert not memory.seed().would_change

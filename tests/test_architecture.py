@@ -1,7 +1,9 @@
 """The order of the package: how many modules a folder holds, and that no import goes round."""
 
+import ast
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,6 +41,35 @@ def test_a_circle_would_be_found(tmp_path):
     (package / "four.py").write_text("import ragmem.one\n")
 
     assert architecture.circles(package) == {"ragmem.one", "ragmem.two", "ragmem.three"}
+
+
+SQL_ROOMS = ("storage", "backends")
+"""Folders whose modules may run SQL."""
+
+RUNS_SQL = {"execute", "executemany", "executescript", "fetchone", "fetchall"}
+"""Methods of connections and cursors."""
+
+
+def sql_calls(package: Path) -> Iterator[str]:
+    """Yield each call of a database connection outside of the rooms with SQL, as `path:line`."""
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] in SQL_ROOMS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in RUNS_SQL:
+                yield f"{path.relative_to(package).as_posix()}:{node.lineno}"
+
+
+def test_sql_runs_in_storage_and_back_ends_only():
+    assert list(sql_calls(PACKAGE)) == []
+
+
+def test_sql_elsewhere_would_be_found(tmp_path):
+    for room in ("storage", "services"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "rows.py").write_text("def count(c):\n    return c.execute('SELECT 1')\n")
+
+    assert list(sql_calls(tmp_path)) == ["services/rows.py:2"]
 
 
 def test_every_package_says_what_it_is_for():

@@ -37,7 +37,7 @@ def check(*arguments, said="", **environ):
 
 def kept(home, session=""):
     with Ragmem.open(environ={"RAGMEM_HOME": str(home)}, home=home, cwd=home) as memory:
-        return memory.violations(session=session)
+        return memory.rules.violations(session=session)
 
 
 def test_an_answer_is_checked_and_nothing_of_it_is_kept_without_a_session(home):

@@ -17,13 +17,13 @@ import pytest
 from interactive_shells import NEEDS, SHELLS, Shell, environment
 
 from ragmem.cli.app import COMMANDS, load_command
-from ragmem.complete import FINDERS, complete, memories, names
-from ragmem.complete.names import GC_RULES
+from ragmem.complete import FINDERS, complete
+from ragmem.complete.values import GC_RULES
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.services.lifecycle.items import RULES
+from ragmem.storage import completion
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories import project_joins
-from ragmem.storage.operational.file import OPERATIONAL_NAME
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPLETIONS = ROOT / "completions"
@@ -477,8 +477,7 @@ def test_merges_are_offered_by_their_keys_and_names(ragmem, capfd):
 
 def test_what_is_written_here_once_more_is_the_same_there():
     assert GC_RULES == RULES
-    assert memories.SHORT_ID_LENGTH == SHORT_ID_LENGTH
-    assert names.OPERATIONAL_NAME == OPERATIONAL_NAME
+    assert completion.SHORT_ID_LENGTH == SHORT_ID_LENGTH
 
 
 @pytest.mark.usefixtures("at_home")

@@ -14,13 +14,12 @@ import pytest
 from settings_files import CODEX_CONFIGS, SETTINGS
 
 from ragmem.__main__ import run
-from ragmem.assistants.command import Program
-from ragmem.assistants.json_hooks import hooks_in
-from ragmem.assistants.places import Surroundings
-from ragmem.assistants.table import ASSISTANTS, NAMES, assistant_named
-from ragmem.cli.connections import Name
+from ragmem.assistants import NAMES, load_assistant
+from ragmem.assistants.places import Places
 from ragmem.errors import StorageError
 from ragmem.services.wiring import wiring
+from ragmem.services.wiring.command import Program
+from ragmem.services.wiring.json_hooks import read_hooks
 
 FILES = {
     "claude-code": ".claude/settings.json",
@@ -202,7 +201,7 @@ def test_an_entry_in_other_words_is_told_of_and_stays(ragmem, home):
     told = ragmem("disconnect", "gemini")
 
     assert "stays, because somebody wrote it otherwise" in told.stderr
-    assert [hook.command for hook in hooks_in(path.read_text())] == [entry["command"]]
+    assert [hook.command for hook in read_hooks(path.read_text())] == [entry["command"]]
 
 
 @pytest.mark.parametrize("command", ["connect", "disconnect"])
@@ -311,11 +310,11 @@ def test_what_another_program_writes_meanwhile_is_kept(ragmem, home, monkeypatch
 
 def test_many_homes_connecting_at_once_all_get_in(home):
     path = put(home, "claude-code", b"{}")
-    claude = assistant_named("claude-code")
-    around = Surroundings(dict(os.environ), home, home)
+    claude = load_assistant("claude-code")
+    places = Places(dict(os.environ), home, home)
     desks = [
-        wiring.Desk(
-            around,
+        wiring.ConnectContext(
+            places,
             Program(("/opt/ragmem",), (("RAGMEM_HOME", f"/homes/{n}"),)),
             home / f"state-{n}",
             "2026-01-01T00:00:00Z",
@@ -331,11 +330,11 @@ def test_many_homes_connecting_at_once_all_get_in(home):
             thread.join()
 
     at_once(wiring.connect)
-    commands = [hook.command for hook in hooks_in(path.read_text()) if hook.call]
-    assert len(set(commands)) == len(commands) == len(desks) * len(claude.wires)
+    commands = [hook.command for hook in read_hooks(path.read_text()) if hook.call]
+    assert len(set(commands)) == len(commands) == len(desks) * len(claude.hooks())
 
     at_once(wiring.disconnect)
-    assert not [hook for hook in hooks_in(path.read_text()) if hook.call]
+    assert not [hook for hook in read_hooks(path.read_text()) if hook.call]
 
 
 def test_a_project_is_written_to_only_when_asked_for(ragmem, home):
@@ -410,8 +409,11 @@ def test_the_home_is_no_project(ragmem, home, monkeypatch):
     assert '"scope": "project"' not in ragmem("connect", "--json").stdout
 
 
-def test_the_names_on_the_command_line_are_those_of_the_table():
-    assert [name.value for name in Name] == list(NAMES)
+def test_the_names_on_the_command_line_are_those_of_the_registry(ragmem):
+    refused = ragmem("connect", "emacs")
+
+    assert refused.returncode == 2
+    assert all(name in refused.stderr for name in NAMES)
 
 
 def test_places_follow_the_variables_of_each_assistant(ragmem, home, monkeypatch):
@@ -432,7 +434,7 @@ def test_time_outs_are_in_the_assistants_own_unit_and_longer_than_the_hooks(ragm
     ragmem("connect", "claude-code", "codex", "cursor", "gemini")
 
     given = {
-        name: {hook.timeout for hook in hooks_in((home / FILES[name]).read_text())}
+        name: {hook.timeout for hook in read_hooks((home / FILES[name]).read_text())}
         for name in ("claude-code", "codex", "cursor", "gemini")
     }
     assert given == {"claude-code": {10}, "codex": {10}, "cursor": {10}, "gemini": {10_000}}
@@ -441,7 +443,7 @@ def test_time_outs_are_in_the_assistants_own_unit_and_longer_than_the_hooks(ragm
 def test_the_command_that_is_written_reaches_the_home_from_anywhere(ragmem, home, monkeypatch):
     monkeypatch.setenv("RAGMEM_HOME", "~/my mem'ory")
     ragmem("connect", "claude-code")
-    (hook,) = [one for one in hooks_in((home / FILES["claude-code"]).read_text()) if one.event == "Stop"]
+    (hook,) = [one for one in read_hooks((home / FILES["claude-code"]).read_text()) if one.event == "Stop"]
 
     stdin = json.dumps({"hook_event_name": "Stop", "session_id": "s", "cwd": "/", "transcript_path": "/none"})
     called = subprocess.run(
@@ -464,7 +466,7 @@ def test_folders_of_ones_own_go_along_with_the_command(ragmem, home, monkeypatch
 
     ragmem("connect", "gemini")
 
-    commands = [hook.command for hook in hooks_in((home / FILES["gemini"]).read_text())]
+    commands = [hook.command for hook in read_hooks((home / FILES["gemini"]).read_text())]
     assert all(command.startswith("XDG_DATA_HOME=/data/mine /") for command in commands)
 
 
@@ -478,8 +480,8 @@ def test_without_its_record_what_is_ours_is_found_by_what_it_says(name, content,
     (state(home) / "connections.json").unlink()
     assert "disconnected" in ragmem("disconnect", name).stdout
 
-    left = [hook.command for hook in hooks_in(path.read_text())]
-    assert left == [hook.command for hook in hooks_in(content.decode())]
+    left = [hook.command for hook in read_hooks(path.read_text())]
+    assert left == [hook.command for hook in read_hooks(content.decode())]
 
 
 def test_a_plugin_that_is_not_ours_or_was_changed_is_left_alone(ragmem, home):
@@ -529,9 +531,9 @@ def test_the_plugin_puts_in_what_the_hooks_tell(present, tmp_path):
             "print(json.dumps({'hookSpecificOutput': {'additionalContext': text}}))\n"
         )
         program.chmod(0o755)
-    from ragmem.assistants.opencode import plugin
+    from ragmem.services.wiring.plugin import write_plugin
 
-    (tmp_path / "ragmem.mjs").write_text(plugin(ASSISTANTS[-1], Program((str(program),))))
+    (tmp_path / "ragmem.mjs").write_text(write_plugin(load_assistant("opencode"), Program((str(program),))))
     (tmp_path / "drive.mjs").write_text(DRIVE.replace("PLUGIN", str(tmp_path / "ragmem.mjs")))
 
     driven = subprocess.run(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.hooks.adapters import CLAUDE_CODE
+from ragmem.assistants.claude_code import ASSISTANT
 
 FOLDER = Path(__file__).resolve().parents[1] / "hooks"
 SCRIPTS = sorted(FOLDER.glob("*.sh"))
@@ -43,7 +43,7 @@ def test_a_script_hands_on_its_input_and_the_answer(script, program):
     words = told.stdout.partition(":")[0].split()
     assert (told.returncode, told.stderr) == (0, "")
     assert (words[0], words[2:]) == ("hook", ["--for", "claude-code"])
-    assert words[1] in CLAUDE_CODE.events
+    assert words[1] in ASSISTANT.events
     assert told.stdout.endswith(': {"session_id": "s"}\n')
     assert os.access(script, os.X_OK)
 
@@ -53,7 +53,7 @@ def test_every_event_that_is_wired_has_its_script(program):
 
     called = {call(script, path=folder).stdout.strip() for script in SCRIPTS}
 
-    assert called == set(CLAUDE_CODE.events) - {"SubagentStop"}
+    assert called == set(ASSISTANT.events) - {"SubagentStop"}
 
 
 def test_a_script_can_be_for_another_assistant(program):

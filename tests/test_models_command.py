@@ -22,7 +22,7 @@ from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft
 from ragmem.services.models.background import stop
-from ragmem.services.models.reembed import LOCK_NAME, at_work
+from ragmem.services.models.reembed import LOCK_NAME, reembedding_pid
 from ragmem.services.models.trial import PAIRS
 
 NOTES = 12
@@ -142,7 +142,7 @@ def test_a_model_is_chosen_made_in_the_background_and_then_answers(filled, ollam
         '# mine\n[query]\nlimit = 3 # few\n\n[models]\nengine = "numpy"\n'
         f'backend = "ollama"\nmodel = "embedder"\nurl = "{ollama.root}"\n'
     )
-    filled.wait(lambda: not filled.standing()["changing"] and not at_work(filled.data))
+    filled.wait(lambda: not filled.standing()["changing"] and not reembedding_pid(filled.data))
     standing = filled.standing()
     assert (standing["done"], standing["total"]) == (standing["total"], standing["total"])
     assert standing["active"] == standing["wanted"] != BUNDLED
@@ -158,7 +158,7 @@ def test_the_process_may_be_killed_questions_are_answered_meanwhile_and_resume_g
     ollama.protocol.gate.clear()
     chosen = use_ollama(filled, ollama, "--no-test", "--json").document
     # The first request asks how long the vectors are.
-    filled.wait(lambda: at_work(filled.data) and len(ollama.posts) > 1)
+    filled.wait(lambda: reembedding_pid(filled.data) and len(ollama.posts) > 1)
     standing = filled.standing()
     assert (standing["changing"], standing["running"], standing["active"]) == (True, True, BUNDLED)
     assert use_ollama(filled, ollama, "--no-test", "--json").document.get("process") is None
@@ -166,7 +166,7 @@ def test_the_process_may_be_killed_questions_are_answered_meanwhile_and_resume_g
     assert answer.code == 0
     assert answer.document["matches"][0]["title"] == "Note 7"
     os.kill(chosen["process"], signal.SIGKILL)
-    filled.wait(lambda: not at_work(filled.data))
+    filled.wait(lambda: not reembedding_pid(filled.data))
     shown = filled.run("models").out
     assert "`ragmem models resume`" in shown
     assert f"{BUNDLED} answers questions" in shown
@@ -188,15 +188,15 @@ def test_the_process_may_be_killed_questions_are_answered_meanwhile_and_resume_g
 def test_the_process_is_at_work_before_another_choice_can_overtake_it(filled, ollama):
     ollama.protocol.gate.clear()
     chosen = use_ollama(filled, ollama, "--json").document
-    assert at_work(filled.data) == chosen["process"]
+    assert reembedding_pid(filled.data) == chosen["process"]
 
 
 def test_going_back_ends_the_process_and_makes_nothing(filled, ollama):
     ollama.protocol.gate.clear()
     process = use_ollama(filled, ollama, "--no-test", "--json").document["process"]
-    filled.wait(lambda: at_work(filled.data) == process and ollama.posts)
+    filled.wait(lambda: reembedding_pid(filled.data) == process and ollama.posts)
     back = filled.run("models", "use", "minilm", "--json").document
-    assert (back["vectors"], back["made"], at_work(filled.data)) == ("made", 0, 0)
+    assert (back["vectors"], back["made"], reembedding_pid(filled.data)) == ("made", 0, 0)
     standing = filled.standing()
     assert (standing["changing"], standing["active"]) == (False, BUNDLED)
     assert "url" not in filled.config.read_text()
@@ -211,7 +211,7 @@ def test_waiting_makes_the_vectors_here_and_an_interrupt_leaves_them_for_later(f
         # A shell starts background jobs with SIGINT ignored, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
-        filled.wait(lambda: at_work(filled.data) == process.pid and len(ollama.posts) > 2)
+        filled.wait(lambda: reembedding_pid(filled.data) == process.pid and len(ollama.posts) > 2)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert (process.returncode, "interrupted" in said) == (130, True)

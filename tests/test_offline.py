@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ragmem.config.offline import is_loopback, wanted
+from ragmem.config.offline import is_loopback, is_requested
 
 DEFAULT = {"RAGMEM_MODELS_BACKEND": "minilm", "RAGMEM_STORE_BACKEND": "lightrag"}
 
@@ -49,7 +49,7 @@ def test_other_machines_are_not_taken_for_this_one(host):
     ("value", "on"), [("1", True), ("yes", True), ("0", False), ("off", False), (None, False)]
 )
 def test_the_variable_is_off_only_where_it_says_so(value, on):
-    assert wanted(value) is on
+    assert is_requested(value) is on
 
 
 def python(code, **environ):

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragmem import testing
-from ragmem.backends import fake
-from ragmem.storage.sql.sqlite import SQLiteDatabase
+from ragmem.backends.simple_store import SimpleStore, StoreDefaults
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "plugin"
@@ -28,7 +27,7 @@ trigrams = _load("trigrams")
 contracts = _load("test_trigrams")
 
 TestTrigrams = contracts.TestTrigrams
-TestJournalStore = contracts.TestJournalStore
+TestTableStore = contracts.TestTableStore
 
 
 @pytest.mark.parametrize("name", ["trigrams.py", "pyproject.toml", "test_trigrams.py"])
@@ -48,30 +47,10 @@ def test_the_tutorial_counts_right():
     assert f"one of {sum(bool(line.strip()) for line in lines)} lines" in page
 
 
-def test_the_back_end_has_fewer_than_forty_lines():
+def test_the_back_end_has_fewer_than_sixty_lines_and_no_store_behind_it():
     lines = (EXAMPLE / "trigrams.py").read_text().splitlines()
-    assert sum(bool(line.strip()) for line in lines) < 40
-
-
-def test_a_write_that_fails_leaves_nothing_in_the_journal(tmp_path):
-    database = SQLiteDatabase(tmp_path)
-    store = trigrams.open_store({}, fake.open_models({}), database=database)
-    one, other = (
-        testing.make_record("one", "redis caches sessions"),
-        testing.make_record("other", "kafka carries events"),
-    )
-    store.put([one])
-
-    def refuse():
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        store.put([other], finish=refuse)
-    store.delete([one.memory.id])
-    with database.read() as connection:
-        journal = connection.execute("SELECT what, memory FROM journal").fetchall()
-    database.close()
-    assert journal == [("put", one.memory.id), ("delete", one.memory.id)]
+    assert sum(bool(line.strip()) for line in lines) < 60
+    assert trigrams.TableStore.__mro__[1:3] == (SimpleStore, StoreDefaults)
 
 
 def test_an_installed_plug_in_is_found_by_its_name(started, tmp_path, monkeypatch):
@@ -94,7 +73,10 @@ def test_an_installed_plug_in_is_found_by_its_name(started, tmp_path, monkeypatc
     assert stored.returncode == 0, stored.stderr
     found = started("query", "where are sessions kept", "--nearest", **chosen)
     assert "keep the sessions in PostgreSQL" in found.stdout, found.stderr
+    refused = started("query", "where are sessions kept", "--mode", "mix", **chosen)
+    assert refused.returncode == 2
+    assert 'the back end "trigrams" has no mode "mix"' in refused.stderr
     with sqlite3.connect(tmp_path / "home" / "data" / "memory.db") as connection:
-        (count,) = connection.execute("SELECT count(*) FROM journal WHERE what = 'put'").fetchone()
+        (count,) = connection.execute("SELECT count(*) FROM trigrams").fetchone()
     connection.close()
     assert count == 1

@@ -78,11 +78,11 @@ def test_every_finding_of_the_doctor_is_on_the_page(module, name, shape):
 
 
 RULES = [
-    *of_the_catalog._RULES,
-    *of_the_catalog._SQLITE_RULES,
-    *of_the_catalog._NAME_RULES,
-    *of_the_catalog._CONNECTION_RULES,
-    *of_the_catalog.CODE_RULES,
+    *of_the_catalog._RULES.items(),
+    *of_the_catalog._SQLITE_RULES.items(),
+    *of_the_catalog._NAME_RULES.items(),
+    *of_the_catalog._CONNECTION_RULES.items(),
+    *of_the_catalog.CODE_RULES.items(),
     *of_the_store._RULES,
 ]
 

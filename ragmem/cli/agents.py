@@ -1,21 +1,12 @@
-"""`ragmem agents`: show who works here; signal, send messages, wait for them."""
+"""`ragmem agents`: show agents; send signals and messages, wait for events."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    JsonOption,
-    QuietOption,
-    moment,
-    open_memory,
-    say,
-    say_json,
-    show_unless_named,
-    table,
-    tell,
-)
+from ragmem.cli.common import command_group, moment, open_memory, say, say_json, table, tell
+from ragmem.cli.options import JsonOption, QuietOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -39,31 +30,24 @@ Exit codes:
   3  an inbox is full
 """
 
-app = typer.Typer(
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Show who works here; signal, send messages, wait for them.",
+app = command_group(
+    "agents",
+    about="Show agents; send signals and messages, wait for events.",
     epilog=EPILOG,
+    default="show",
 )
 
 _Agent = Annotated[str, typer.Argument(metavar="AGENT", help="The id of an agent.")]
 _Wait = Annotated[
-    float, typer.Option("--wait", metavar="SECONDS", min=0, max=300, help="Wait so long for the first.")
+    float, typer.Option("--wait", metavar="SECONDS", min=0, max=300, help="Wait this long for the first.")
 ]
 _After = Annotated[int | None, typer.Option("--after", metavar="NUMBER", min=0, help="Only later ones.")]
 _Sender = Annotated[str, typer.Option("--from", metavar="AGENT", help="The agent that sends it.")]
 
 
-@app.callback(invoke_without_command=True)
-def agents(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Show who works here; signal, send messages, wait for them."""
-    return show_unless_named(context, show, group="agents", as_json=as_json)
-
-
 @app.command()
 def show(as_json: JsonOption = False) -> int:
-    """Show all agents, the one heard of last first."""
+    """Show all agents, the most recently seen first."""
     with open_memory() as memory:
         found = memory.agents.agents()
     if as_json:
@@ -88,11 +72,11 @@ def heartbeat(
         str | None,
         typer.Option("--status", help="Any word; starting begins a new life, stopped ends one."),
     ] = None,
-    task: Annotated[str | None, typer.Option("--task", help="What it works at.")] = None,
+    task: Annotated[str | None, typer.Option("--task", help="What it is working on.")] = None,
     progress: Annotated[int | None, typer.Option("--progress", min=0, max=100, help="Percent.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Tell that an agent lives; say whether it should stop or pause, and how much waits for it."""
+    """Record that an agent is alive; print whether it should stop or pause, and what waits for it."""
     with open_memory() as memory:
         found = memory.agents.heartbeat(agent, status=status, current_task=task, progress=progress)
     if as_json:
@@ -116,7 +100,7 @@ def signal(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Send a signal or a message to one agent or to all; print to whom, with the number that it has."""
+    """Send a signal or a message to one agent or to all; print each recipient and message number."""
     if not to:
         # Most likely a variable of a shell that was never set, and not a wish to stop everybody.
         raise UsageError("the agent that it is for is empty", hint='give its id, or "all"')
@@ -143,7 +127,7 @@ def messages(
     after: _After = None,
     wait: _Wait = 0.0,
     ack: Annotated[
-        bool, typer.Option("--ack", help="Acknowledge what was printed; it is not handed out again.")
+        bool, typer.Option("--ack", help="Acknowledge the printed messages; they are not delivered again.")
     ] = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -168,7 +152,7 @@ def acknowledge(
     numbers: Annotated[list[int], typer.Argument(metavar="NUMBER...", help="Messages of the agent.")],
     as_json: JsonOption = False,
 ) -> int:
-    """Take messages out of what waits for an agent."""
+    """Remove messages from an agent's inbox."""
     with open_memory() as memory:
         done = memory.agents.acknowledge(agent, numbers)
     if as_json:
@@ -190,10 +174,10 @@ def acknowledge(
 @app.command()
 def publish(
     type_: Annotated[str, typer.Argument(metavar="TYPE", help="Any name, such as build_done.")],
-    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="What to say of it.")] = "",
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="A description.")] = "",
     sender: _Sender = "",
 ) -> int:
-    """Tell all who wait for events that something happened; print its number."""
+    """Publish an event to all who wait for events; print its number."""
     with open_memory() as memory:
         say(str(memory.agents.publish(type_, agent=sender, data={"text": text} if text else None)))
     return EXIT_OK
@@ -219,9 +203,9 @@ def events(
             for event in came.events:
                 found = True
                 if as_json:
-                    say_json(_event(event), lines=True)
+                    say_json(_event_shape(event), lines=True)
                 else:
-                    say(f"{event.id}  {moment(event.at)}  {event.type}  {_told(event)}".rstrip())
+                    say(f"{event.id}  {moment(event.at)}  {event.type}  {_describe_event(event)}".rstrip())
             if not follow:
                 return EXIT_OK if found else EXIT_NO
 
@@ -241,7 +225,7 @@ def _state(agent: "Agent") -> str:
     return ", ".join([agent.status or "-", *marks])
 
 
-def _told(event: "Event") -> str:
+def _describe_event(event: "Event") -> str:
     said = ", ".join(f"{name} {value}" for name, value in event.data.items() if value not in ("", None))
     return "  ".join(part for part in (event.agent, said) if part)
 
@@ -279,7 +263,7 @@ def _message(letter: "Letter") -> Mapping[str, Any]:
     }
 
 
-def _event(event: "Event") -> Mapping[str, Any]:
+def _event_shape(event: "Event") -> Mapping[str, Any]:
     return {
         "id": event.id,
         "at": moment(event.at),

@@ -27,37 +27,33 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "seed": Entry("ragmem.cli.seed", "Bring the memory up to date with the sources on disk."),
         "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
         "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
-        "feedback": Entry("ragmem.cli.feedback", "Say whether a memory was of use."),
-        "pin": Entry("ragmem.cli.pin", "Let a memory never expire nor be merged."),
+        "feedback": Entry("ragmem.cli.feedback", "Rate whether a memory was useful."),
+        "pin": Entry("ragmem.cli.pin", "Protect a memory from expiry and merging."),
         "inspect": Entry(
-            "ragmem.cli.inspect.inspect", "Look into the memory: numbers, memories, entities, settings."
+            "ragmem.cli.inspect.inspect", "Inspect the memory: numbers, memories, entities, settings."
         ),
-        "projects": Entry(
-            "ragmem.cli.projects", "List projects, join two that are one, split, rename, move."
-        ),
+        "projects": Entry("ragmem.cli.projects", "List, join, split, rename and move projects."),
     },
     "Assistants": {
-        "connect": Entry("ragmem.cli.connect", "Let an assistant remember: wire its hooks to this memory."),
-        "disconnect": Entry(
-            "ragmem.cli.disconnect", "Take an assistant's hooks out again, and nothing else."
-        ),
+        "connect": Entry("ragmem.cli.connect", "Connect an assistant's hooks to this memory."),
+        "disconnect": Entry("ragmem.cli.disconnect", "Remove an assistant's hooks, and nothing else."),
         "context": Entry("ragmem.cli.context", "Print what a session should know when it begins."),
-        "refresh": Entry("ragmem.cli.refresh", "Write what is proven into an assistant's memory file."),
-        "check": Entry("ragmem.cli.check", "Check what an assistant said against rules of yours."),
-        "agents": Entry("ragmem.cli.agents", "Show who works here; signal, send messages, wait for them."),
+        "refresh": Entry("ragmem.cli.refresh", "Write proven memories into an assistant's memory file."),
+        "check": Entry("ragmem.cli.check", "Check an assistant's answer against your rules."),
+        "agents": Entry("ragmem.cli.agents", "Show agents; send signals and messages, wait for events."),
     },
     "Care": {
-        "doctor": Entry("ragmem.cli.doctor", "Look for what is wrong, and mend it."),
-        "gc": Entry("ragmem.cli.gc", "Archive the lone and empty, merge near copies; undo it."),
-        "forget": Entry("ragmem.cli.forget", "Take memories out: into the archive, or for good."),
+        "doctor": Entry("ragmem.cli.doctor", "Find problems and repair them."),
+        "gc": Entry("ragmem.cli.gc", "Archive isolated memories, merge near copies, or undo that."),
+        "forget": Entry("ragmem.cli.forget", "Remove memories: into the archive, or for good."),
         "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),
         "backup": Entry("ragmem.cli.backup", "Write the whole home into one file and read it back."),
-        "restore": Entry("ragmem.cli.restore", "Put a backup in the memory's place; what was there is kept."),
+        "restore": Entry("ragmem.cli.restore", "Restore a backup; the former memory is kept."),
         "export": Entry("ragmem.cli.export", "Write the memory out as JSON Lines, whole and verbatim."),
-        "import": Entry("ragmem.cli.import_", "Bring in what an export holds, twice as well as once."),
-        "store": Entry("ragmem.cli.store", "Show where the memory lies, or copy it to another store."),
+        "import": Entry("ragmem.cli.import_", "Import an export; a second import changes nothing."),
+        "store": Entry("ragmem.cli.store", "Show where the memory is stored, or copy it elsewhere."),
         "completions": Entry(
-            "ragmem.cli.completions", "Show and install what completes ragmem in bash, zsh and fish."
+            "ragmem.cli.completions", "Show and install completions for bash, zsh and fish."
         ),
     },
     "Models": {
@@ -66,7 +62,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
     "Serve": {
         "serve": Entry("ragmem.cli.serve", "Answer over HTTP on this machine."),
         "mcp": Entry("ragmem.cli.mcp", "Answer an assistant over MCP, on standard input and output."),
-        "warm": Entry("ragmem.cli.warm", "Show and end the process that answers hooks."),
+        "warm": Entry("ragmem.cli.warm", "Show or stop the process that answers hooks."),
     },
 }
 """The commands under the titles that `ragmem --help` and the reference show them under."""
@@ -141,7 +137,7 @@ def build() -> LazyGroup:
             typer.core.TyperOption(
                 param_decls=["--offline"],
                 is_flag=True,
-                help="Let nothing leave this machine; stands first.",
+                help="Allow no connection to other machines; must come first.",
                 expose_value=False,
             ),
         ],
@@ -161,7 +157,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "ragmem"
-        message = _lowered(error.format_message())
+        message = _uncapitalize(error.format_message())
         loose = path == "ragmem query" and "unexpected extra argument" in message
         hint = 'a question is one argument: ragmem query "two words"' if loose else f"{path} --help"
         if "no such option: --offline" in message:
@@ -178,6 +174,6 @@ def run_command_line(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else EXIT_OK
 
 
-def _lowered(message: str) -> str:
+def _uncapitalize(message: str) -> str:
     text = message.strip().rstrip(".")
     return text[:1].lower() + text[1:]

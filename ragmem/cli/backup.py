@@ -5,20 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    Bar,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    moment,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    size,
-    table,
-    tell,
-)
+from ragmem.cli.common import Bar, moment, open_memory, plural, say, say_json, size, table, tell
+from ragmem.cli.options import DryRunOption, ForceOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -46,16 +34,16 @@ Exit codes:
 @app.command(epilog=EPILOG)
 def backup(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Where to; else the backups of the home.")
+        Path | None, typer.Argument(metavar="FILE", help="The target; by default the backups of the home.")
     ] = None,
     keep: Annotated[
         int | None,
-        typer.Option("--keep", min=1, help="Afterwards keep only so many of the home's own backups."),
+        typer.Option("--keep", min=1, help="Then keep only this many of the home's own backups."),
     ] = None,
     listing: Annotated[
         bool, typer.Option("--list", "-l", help="List the home's backups; write nothing.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file if there is one.")] = False,
+    force: ForceOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -89,7 +77,7 @@ def backup(
                 what = plural(counts["memories"], "memory", "memories")
                 say(f"would back {what} up to {where}")
             return EXIT_OK
-        memory.take_in()
+        memory.inbox.drain()
         made = back_up(
             memory.catalog,
             places,

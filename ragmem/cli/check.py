@@ -1,4 +1,4 @@
-"""`ragmem check`: check what an assistant said against rules of yours."""
+"""`ragmem check`: check an assistant's answer against your rules."""
 
 import os
 import signal
@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    JsonOption,
-    QuietOption,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    standard_input,
-    tell,
-)
+from ragmem.cli.common import open_memory, plural, say, say_json, standard_input, tell
+from ragmem.cli.options import JsonOption, QuietOption
 from ragmem.config import hooking
 from ragmem.errors import EXIT_NO, EXIT_OK, NotFoundError, RagmemError, UsageError
 from ragmem.hooks.log import Log
@@ -26,7 +18,7 @@ from ragmem.hooks.log import Log
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
     from ragmem.domain.sessions.rules import Rule
-    from ragmem.services.context.checker import Checked
+    from ragmem.services.context.checker import CheckReport
     from ragmem.storage.activity.violations import Broken
 
 MAX_BYTES = 1024 * 1024
@@ -62,7 +54,7 @@ def check(
     judge: Annotated[
         bool | None,
         typer.Option(
-            "--judge/--no-judge", help="Ask the language model about rules that take judgement, or not."
+            "--judge/--no-judge", help="Ask the language model about rules that need judgement, or not."
         ),
     ] = None,
     session: Annotated[
@@ -77,33 +69,33 @@ def check(
         bool, typer.Option("--list-rules", help="Show the rules as they are understood, check nothing.")
     ] = False,
     history: Annotated[
-        bool, typer.Option("--history", help="Show the latest that was kept, check nothing.")
+        bool, typer.Option("--history", help="Show the latest recorded violations, check nothing.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Check what an assistant said against rules of yours."""
+    """Check an assistant's answer against your rules."""
     wanted = sum((bool(file), list_rules, history))
     if wanted != 1:
         raise UsageError(
             "give one of FILE, --list-rules and --history" if wanted else "nothing to check",
             hint="ragmem check FILE, or - for standard input",
         )
-    with open_memory(quiet=quiet) as memory, _logged(memory):
+    with open_memory(quiet=quiet) as memory, _log_failure(memory):
         if history:
-            return _show_history(memory.violations(session=session), as_json=as_json, quiet=quiet)
-        path, known = memory.rules(rules)
+            return _show_history(memory.rules.violations(session=session), as_json=as_json, quiet=quiet)
+        path, known = memory.rules.read(rules)
         if list_rules:
             return _show_rules(path, known, as_json=as_json)
         text = _read(file)
         with_model = memory.settings.check.judge if judge is None else judge
-        project = (memory.default_projects() or ("",))[0] if session and memory.is_stored() else ""
+        project = (memory.projects.default() or ("",))[0] if session and memory.is_stored() else ""
         limits = memory.settings.check
         before = signal.signal(signal.SIGALRM, _too_slow)
         # A pattern that a person wrote may take for ever on some texts.
         signal.setitimer(signal.ITIMER_REAL, limits.patterns_s + (limits.judgement_s if with_model else 0))
         try:
-            found, new = memory.check_said(
+            found, new = memory.rules.check(
                 text,
                 known,
                 session=session,
@@ -129,7 +121,7 @@ def check(
 
 
 @contextmanager
-def _logged(memory: "Ragmem") -> Iterator[None]:
+def _log_failure(memory: "Ragmem") -> Iterator[None]:
     """Keep why nothing could be checked where `ragmem doctor` sees it: what a hook starts has no stderr."""
     try:
         yield
@@ -200,7 +192,7 @@ def _shape(one: "Broken") -> dict[str, Any]:
     }
 
 
-def _document(path: Path, found: "Checked", new: int) -> dict[str, Any]:
+def _document(path: Path, found: "CheckReport", new: int) -> dict[str, Any]:
     return {
         "schema": 1,
         "file": str(path),

@@ -7,42 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import orjson
 import typer
 
 from ragmem.api.memory import Ragmem
-from ragmem.config.variables import SESSION_VARIABLE
+from ragmem.cli.options import JsonOption
 from ragmem.errors import EXIT_OK, UsageError
 
 SCHEMA = 1
 """Number of the JSON documents' shape: raised when a field changes its meaning, not when one is added."""
-
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors only on standard error.")]
-LimitOption = Annotated[int | None, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many.")]
-SourcesFileOption = Annotated[
-    Path | None,
-    typer.Option("--sources", metavar="FILE", help="Use this sources.toml alone.", dir_okay=False),
-]
-SessionOption = Annotated[
-    str,
-    typer.Option(
-        "--session",
-        metavar="ID",
-        envvar=SESSION_VARIABLE,
-        help="The assistant's session that asks: what answers it counts as recalled.",
-    ),
-]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, change nothing.")]
-
-
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-
-ExplainOption = Annotated[
-    bool, typer.Option("--explain", help="With --dry-run: show all reasons, not the first alone.")
-]
 
 
 def because(reason: str, *, explain: bool) -> str:
@@ -76,16 +51,36 @@ def show_unless_named(context: typer.Context, show: Callable[..., int], *, group
     return EXIT_OK
 
 
+def command_group(name: str, *, about: str, epilog: str, default: str) -> typer.Typer:
+    """Return a group of commands that runs its command `default` if none is named."""
+    app = typer.Typer(
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        help=about,
+        epilog=epilog,
+    )
+
+    @app.callback(invoke_without_command=True)
+    def run_default(context: typer.Context, as_json: JsonOption = False) -> int:
+        commands = {
+            one.name or one.callback.__name__: one.callback for one in app.registered_commands if one.callback
+        }
+        return show_unless_named(context, commands[default], group=name, as_json=as_json)
+
+    return app
+
+
 def say(text: str = "") -> None:
     """Write a line of the answer to stdout, in its encoding, without what drives a terminal."""
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(_shown(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stdout.write(_escape(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 def tell(text: str) -> None:
     """Write a line beside the answer (progress, hints, warnings) to stderr, likewise."""
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(_shown(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    sys.stderr.write(_escape(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 _STYLE = f"\ufdd0{os.urandom(8).hex()}:"
@@ -94,10 +89,10 @@ _STYLE = f"\ufdd0{os.urandom(8).hex()}:"
 _STYLES = re.compile(f"{_STYLE}([0-9;]*)m")
 
 
-def _shown(text: str) -> str:
-    from ragmem.charts.widths import without_controls
+def _escape(text: str) -> str:
+    from ragmem.charts.widths import replace_controls
 
-    return _STYLES.sub("\x1b[\\1m", without_controls(text))
+    return _STYLES.sub("\x1b[\\1m", replace_controls(text))
 
 
 def styled(text: str, codes: str) -> str:
@@ -108,7 +103,7 @@ def styled(text: str, codes: str) -> str:
 def confirm(question: str) -> bool:
     """Ask a person at the terminal; an input that ends says no, and so does Enter."""
     try:
-        sys.stderr.write(f"{_shown(question)} [y/N]: ")
+        sys.stderr.write(f"{_escape(question)} [y/N]: ")
         sys.stderr.flush()
         while True:
             answer = sys.stdin.readline()
@@ -126,6 +121,38 @@ def confirm(question: str) -> bool:
         raise
 
 
+def require_consent(question: str, *, nobody: str, hint: str, refused: str, refused_hint: str = "") -> None:
+    """Ask a person; raise UsageError (`nobody`) without a terminal, and (`refused`) if the answer is no."""
+    if not sys.stdin.isatty():
+        raise UsageError(nobody, hint=hint)
+    if not confirm(question):
+        raise UsageError(refused, hint=refused_hint or hint)
+
+
+def one_line(text: str, width: int) -> str:
+    """Return a text in one line of at most `width` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def tell_rest(count: int, noun: str, nouns: str = "") -> None:
+    """Tell beside the answer how many more there are, if any."""
+    if count > 0:
+        tell(f"{count:,} more {noun if count == 1 else nouns or noun + 's'}; -n shows them")
+
+
+def write_picture(picture: str, path: Path, title: str, *, force: bool) -> None:
+    """Write a picture into a new file, or to standard output for the path "-"."""
+    if str(path) == "-":
+        say(picture.rstrip("\n"))
+        return
+    from ragmem.services.processes.atomic_write import new_file
+
+    with new_file(path, force=force) as file:
+        file.write(picture.encode("utf-8"))
+    say(f"{path}: {title}")
+
+
 def standard_input(limit: int) -> bytes:
     """Return what stands on standard input, one byte more than `limit` at most."""
     if sys.stdin.isatty():
@@ -135,13 +162,13 @@ def standard_input(limit: int) -> bytes:
 
 def say_json(value: Any, *, lines: bool = False) -> None:
     """Write a JSON document (indented) or one JSON line to stdout, UTF-8 whatever the locale."""
-    from ragmem.charts.widths import escaped_controls
+    from ragmem.charts.widths import escape_controls
 
     options = orjson.OPT_NAIVE_UTC | orjson.OPT_NON_STR_KEYS
     if not lines:
         options |= orjson.OPT_INDENT_2
     sys.stdout.flush()
-    sys.stdout.buffer.write(escaped_controls(orjson.dumps(value, default=_plain, option=options)) + b"\n")
+    sys.stdout.buffer.write(escape_controls(orjson.dumps(value, default=_plain, option=options)) + b"\n")
     sys.stdout.buffer.flush()
 
 

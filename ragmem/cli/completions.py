@@ -1,4 +1,4 @@
-"""`ragmem completions`: show and install what completes ragmem in bash, zsh and fish."""
+"""`ragmem completions`: show and install completions for bash, zsh and fish."""
 
 import os
 import shutil
@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    SCHEMA,
-    DryRunOption,
-    JsonOption,
-    say,
-    say_json,
-    show_unless_named,
-    table,
-    tell,
-)
+from ragmem.cli.common import SCHEMA, say, say_json, show_unless_named, table, tell
+from ragmem.cli.options import DryRunOption, JsonOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -51,13 +43,13 @@ class ShellName(StrEnum):
 
 
 ShellArgument = Annotated[
-    ShellName | None, typer.Argument(metavar="[SHELL]", help="Else the one that you use.")
+    ShellName | None, typer.Argument(metavar="[SHELL]", help="A shell; by default the one that you use.")
 ]
 
 
 @app.callback(epilog=EPILOG, invoke_without_command=True)
 def completions(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Show and install what completes ragmem in bash, zsh and fish."""
+    """Show and install completions for bash, zsh and fish."""
     return show_unless_named(context, _state, group="completions", as_json=as_json)
 
 
@@ -82,7 +74,7 @@ def install(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Put a shell's completion where the shell looks for it by itself.
+    """Install a shell's completion where the shell finds it.
 
     Your start-up files are left alone: the lines that one may need are shown, or written with --edit-rc.
     """
@@ -128,10 +120,10 @@ def _state(*, as_json: bool) -> int:
 def _shell(given: ShellName | None) -> Any:
     from ragmem.services.wiring.shell_completion import shell_in_use
 
-    return given.value if given else shell_in_use(_parent(), os.environ)
+    return given.value if given else shell_in_use(_parent_process(), os.environ)
 
 
-def _parent() -> str:
+def _parent_process() -> str:
     """Return the name of the process that has started this one, or nothing where the system does not tell."""
     told = Path(f"/proc/{os.getppid()}/comm")
     if told.is_file():

@@ -1,22 +1,13 @@
-"""`ragmem connect`: let an assistant remember: wire its hooks to this memory."""
+"""`ragmem connect`: connect an assistant's hooks to this memory."""
 
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    SCHEMA,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    plural,
-    say,
-    say_json,
-    table,
-    tell,
-)
+from ragmem.cli.common import SCHEMA, plural, say, say_json, table, tell
 from ragmem.cli.connections import AssistantsArgument, ScopeName, ScopeOption
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -52,24 +43,24 @@ def connect(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Let an assistant remember: wire its hooks to this memory.
+    """Connect an assistant's hooks to this memory.
 
     Its settings keep every other character. Without a name: which assistants are here, and which are
     connected.
     """
-    from ragmem.assistants.places import SERVER_FORMS, found_here
-    from ragmem.assistants.table import ASSISTANTS, assistant_named
+    from ragmem.assistants import load_assistant, load_assistants
+    from ragmem.assistants.places import SERVER_FORMS
     from ragmem.cli.connections import desk_here, each, scope_of
-    from ragmem.services.wiring.wiring import Outcome, connect
+    from ragmem.services.wiring.wiring import Outcome, connect, is_installed
 
     if not assistants and not every:
         return _show(as_json=as_json)
     if assistants and every:
         raise UsageError("--all and a name exclude each other", hint="ragmem connect --all")
     desk, wanted = desk_here(), scope_of(scope)
-    chosen = [assistant_named(name) for name in dict.fromkeys(assistants or ())]
+    chosen = [load_assistant(name) for name in dict.fromkeys(assistants or ())]
     if every:
-        chosen = [one for one in ASSISTANTS if found_here(one, desk.around)]
+        chosen = [one for one in load_assistants() if is_installed(one, desk.places)]
         if not chosen:
             if as_json:
                 say_json({"schema": SCHEMA, "dry_run": dry_run, "assistants": []})
@@ -83,7 +74,7 @@ def connect(
         if not outcome.changed:
             say(f"{outcome.assistant.title}: connected already, in {where}")
             return
-        say(f"{outcome.assistant.title}: {plural(len(outcome.assistant.wires), 'hook')} in {where}")
+        say(f"{outcome.assistant.title}: {plural(len(outcome.assistant.hooks()), 'hook')} in {where}")
         for change in outcome.changes:
             if change.form in SERVER_FORMS and change.changed:
                 say(f'{outcome.assistant.title}: the MCP server in "{change.path}"')
@@ -91,9 +82,9 @@ def connect(
             return
         for kept in outcome.kept:
             tell(f'as it was: "{kept}"')
-        if outcome.assistant.after:
-            tell(f"note: {outcome.assistant.after}")
-        if not found_here(outcome.assistant, desk.around):
+        if outcome.assistant.note:
+            tell(f"note: {outcome.assistant.note}")
+        if not is_installed(outcome.assistant, desk.places):
             tell(f"note: {outcome.assistant.title} was not found on this machine")
         if wanted == "project":
             tell("note: the commands hold for this machine alone; keep the file out of commits")
@@ -108,13 +99,12 @@ def connect(
 
 
 def _show(*, as_json: bool) -> int:
-    from ragmem.assistants.places import found_here
-    from ragmem.assistants.table import ASSISTANTS
+    from ragmem.assistants import load_assistants
     from ragmem.cli.connections import desk_here
-    from ragmem.services.wiring.wiring import standings
+    from ragmem.services.wiring.wiring import connection_states, is_installed
 
     desk = desk_here()
-    rows = [(one, found_here(one, desk.around), standings(desk, one)) for one in ASSISTANTS]
+    rows = [(one, is_installed(one, desk.places), connection_states(desk, one)) for one in load_assistants()]
     if as_json:
         say_json(
             {

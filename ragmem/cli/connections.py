@@ -9,23 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragmem.assistants import NAMES
 from ragmem.cli.common import SCHEMA, moment, printable, say, say_json, tell
 from ragmem.errors import EXIT_FAILED, EXIT_OK, RagmemError
 
 if TYPE_CHECKING:
-    from ragmem.assistants.model import Assistant
+    from ragmem.assistants.assistant import Assistant
     from ragmem.assistants.places import Scope
-    from ragmem.services.wiring.wiring import Desk, FileChange, Outcome
-
-
-class Name(StrEnum):
-    """The assistants by name."""
-
-    claude_code = "claude-code"
-    codex = "codex"
-    cursor = "cursor"
-    gemini = "gemini"
-    opencode = "opencode"
+    from ragmem.services.wiring.wiring import ConnectContext, FileChange, Outcome
 
 
 class ScopeName(StrEnum):
@@ -35,6 +26,8 @@ class ScopeName(StrEnum):
     project = "project"
 
 
+Name = StrEnum("Name", {name.replace("-", "_"): name for name in NAMES})  # type: ignore[misc]
+
 AssistantsArgument = Annotated[list[Name] | None, typer.Argument(metavar="[ASSISTANT]", help="By name.")]
 ScopeOption = Annotated[
     ScopeName, typer.Option("--scope", help="For all your work, or for the project of this folder.")
@@ -43,17 +36,17 @@ ScopeOption = Annotated[
 Act = tuple["Assistant", Callable[[], "Outcome"]]
 
 
-def desk_here() -> "Desk":
+def desk_here() -> "ConnectContext":
     """Return what this process says of places, home and program."""
     from ragmem.api.memory import now
-    from ragmem.assistants.command import this_program
-    from ragmem.assistants.places import Surroundings
+    from ragmem.assistants.places import Places
     from ragmem.config.places import find_places
-    from ragmem.services.wiring.wiring import Desk
+    from ragmem.services.wiring.command import this_program
+    from ragmem.services.wiring.wiring import ConnectContext
 
     home, cwd = Path.home(), Path.cwd()
-    return Desk(
-        Surroundings(os.environ, home, cwd),
+    return ConnectContext(
+        Places(os.environ, home, cwd),
         this_program(sys.executable, os.environ, home=str(home), cwd=str(cwd)),
         find_places(os.environ, home=home, cwd=cwd).state,
         moment(now()),
@@ -94,7 +87,7 @@ def each(
             continue
         if dry_run:
             for change in outcome.changes:
-                for line in shown_diff(change):
+                for line in redact_diff(change):
                     say(line)
         if not dry_run or not outcome.changed:
             tell_of(outcome)
@@ -106,7 +99,7 @@ def each(
     return code
 
 
-def shown_diff(change: "FileChange") -> list[str]:
+def redact_diff(change: "FileChange") -> list[str]:
     """Return a change as a unified diff; secrets that stand in the settings are not shown."""
     from ragmem.domain.secrets.redaction import DEFAULT
 
@@ -119,7 +112,7 @@ def _shape(outcome: "Outcome") -> dict[str, Any]:
         "scope": outcome.scope,
         "changed": outcome.changed,
         "files": [
-            {"path": change.path, "changed": change.changed, "diff": shown_diff(change)}
+            {"path": change.path, "changed": change.changed, "diff": redact_diff(change)}
             for change in outcome.changes
         ],
         "kept": list(outcome.kept),

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    JsonOption,
-    QuietOption,
-    SourcesFileOption,
-    open_memory,
-    say,
-    say_json,
-    standard_input,
-    tell,
-)
+from ragmem.cli.common import open_memory, say, say_json, standard_input, tell
+from ragmem.cli.options import AllOption, JsonOption, ProjectOption, QuietOption, SourcesFileOption
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
@@ -55,29 +47,26 @@ def context(
     ] = "",
     budget: Annotated[
         int | None,
-        typer.Option("--budget", "-b", metavar="TOKENS", min=100, help="Tokens at most, estimated."),
+        typer.Option(
+            "--budget", "-b", metavar="TOKENS", min=100, help="Maximum number of tokens, estimated."
+        ),
     ] = None,
     max_chars: Annotated[
         int | None,
-        typer.Option("--max-chars", min=200, help="Characters at most; 9000 unless there is a budget."),
+        typer.Option("--max-chars", min=200, help="Maximum number of characters; 9000 without a budget."),
     ] = None,
-    project: Annotated[
-        list[str] | None,
-        typer.Option("--project", "-p", help="Only this project: name, id or path."),
-    ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", "-a", help="All projects, not only this one and yours.")
-    ] = False,
+    project: ProjectOption = None,
+    every: AllOption = False,
     session: Annotated[
         str,
-        typer.Option("--session", metavar="ID", help="Tell this session only what it was not told yet."),
+        typer.Option("--session", metavar="ID", help="Print only what this session was not given yet."),
     ] = "",
     prompt: Annotated[
         str,
         typer.Option(
             "--prompt",
             metavar="TEXT",
-            help="What the session was just asked; tells something where it begins a topic. - is read.",
+            help="The current prompt; prints only if it starts a new topic. - reads standard input.",
         ),
     ] = "",
     as_json: JsonOption = False,
@@ -98,16 +87,16 @@ def context(
         memory.require()
         plain = session and not (project or every or budget or as_json or sources_file)
         if plain and (answer := _from_warm(memory, session, said, max_chars)) is not None:
-            return _told(answer, quiet=quiet)
+            return _say_answer(answer, quiet=quiet)
         if session:
-            named = memory.named_projects(project or ())
-            told = memory.anticipate(
+            named = memory.projects.resolve(project or ())
+            told = memory.injections.anticipate(
                 session, said, projects=named, everywhere=every, tokens=budget, max_chars=max_chars
             )
             block, reason, notes, projects = told.context, told.reason, told.notes, told.projects
         else:
             projects = (
-                memory.named_projects(project) if project else None if every else memory.default_projects()
+                memory.projects.resolve(project) if project else None if every else memory.projects.default()
             )
             block = _session_context(
                 memory,
@@ -158,7 +147,7 @@ def _from_warm(memory: "Ragmem", session: str, prompt: str, max_chars: int | Non
     return None if answer is None or "error" in answer else answer
 
 
-def _told(answer: dict[str, Any], *, quiet: bool) -> int:
+def _say_answer(answer: dict[str, Any], *, quiet: bool) -> int:
     if answer["text"]:
         say(answer["text"])
     if not quiet:

@@ -1,12 +1,13 @@
-"""`ragmem disconnect`: take an assistant's hooks out again, and nothing else."""
+"""`ragmem disconnect`: remove an assistant's hooks, and nothing else."""
 
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import DryRunOption, JsonOption, QuietOption, say
+from ragmem.cli.common import say
 from ragmem.cli.connections import AssistantsArgument, ScopeName, ScopeOption
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -35,13 +36,13 @@ def disconnect(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Take an assistant's hooks out again, and nothing else.
+    """Remove an assistant's hooks, and nothing else.
 
     The settings are as they were before, but for what somebody else has changed since. The memory stays.
     """
-    from ragmem.assistants.table import assistant_named
+    from ragmem.assistants import load_assistant
     from ragmem.cli.connections import desk_here, each, scope_of
-    from ragmem.services.wiring.wiring import Outcome, disconnect, everything
+    from ragmem.services.wiring.wiring import Outcome, disconnect, find_connections
 
     if assistants and every:
         raise UsageError("--all and a name exclude each other", hint="ragmem disconnect --all")
@@ -49,9 +50,9 @@ def disconnect(
         raise UsageError("say which assistant, or --all", hint="ragmem disconnect claude-code")
     desk, wanted = desk_here(), scope_of(scope)
     chosen = (
-        everything(desk)
+        find_connections(desk)
         if every
-        else [(assistant_named(name), wanted, desk) for name in dict.fromkeys(assistants or ())]
+        else [(load_assistant(name), wanted, desk) for name in dict.fromkeys(assistants or ())]
     )
 
     def tell_of(outcome: Outcome) -> None:

@@ -1,24 +1,12 @@
-"""`ragmem doctor`: look for what is wrong, and mend it."""
+"""`ragmem doctor`: find problems and repair them."""
 
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import (
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    YesOption,
-    confirm,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    table,
-    tell,
-)
+from ragmem.cli.common import open_memory, plural, require_consent, say, say_json, table, tell
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption, YesOption
 from ragmem.errors import EXIT_NO, ConfigError, UsageError
 from ragmem.services.doctor.repair import Step, plan
 from ragmem.services.doctor.report import Check, Report
@@ -49,16 +37,16 @@ def doctor(
     deep: Annotated[
         bool, typer.Option("--deep", help="Also read every page, and look for each chunk by its text.")
     ] = False,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Write nothing, not even the memory that is deleted again.")
+        bool, typer.Option("--read-only", help="Write nothing, not even the temporary test memory.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Look for what is wrong, and mend it."""
+    """Find problems and repair them."""
     if repair and read_only:
         raise UsageError(
             "--repair and --read-only exclude each other", hint="ragmem doctor --repair --dry-run"
@@ -73,7 +61,7 @@ def doctor(
         _say_report(report, as_json=as_json, quiet=quiet)
         return EXIT_NO
     with memory:
-        report = memory.examine(deep=deep, read_only=read_only or (repair and dry_run))
+        report = memory.doctor.examine(deep=deep, read_only=read_only or (repair and dry_run))
         steps = plan(report) if repair else []
         if not steps:
             _say_report(report, as_json=as_json, quiet=quiet)
@@ -86,7 +74,14 @@ def doctor(
             if as_json:
                 _say_json(report, steps)
             return report.exit_code
-        _confirm(len(steps), yes=yes)
+        if not yes:
+            require_consent(
+                f"do {plural(len(steps), 'repair')}?",
+                nobody="a repair writes to the memory and nobody is here to ask",
+                hint="look at the plan first: ragmem doctor --repair --dry-run",
+                refused="nothing was changed",
+                refused_hint="ragmem doctor --repair --dry-run shows what would be done",
+            )
         done, report = _repair(memory, steps, deep=deep, quiet=quiet or as_json)
     if as_json:
         _say_json(report, done)
@@ -99,30 +94,16 @@ def doctor(
 def _repair(memory: Ragmem, steps: list[Step], *, deep: bool, quiet: bool) -> tuple[list[Step], Report]:
     done: list[Step] = []
     for _ in range(ROUNDS):
-        for step in memory.repair(steps):
+        for step in memory.doctor.repair(steps):
             done.append(step)
             if not quiet:
                 tell(f"{step.name or 'backup'}: {step.outcome}")
-        report = memory.examine(deep=deep)
+        report = memory.doctor.examine(deep=deep)
         tried = {step.name for step in done}
         steps = [step for step in plan(report) if step.name not in tried]
         if not steps:
             break
     return done, report
-
-
-def _confirm(count: int, *, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "a repair writes to the memory and nobody is here to ask",
-            hint="look at the plan first: ragmem doctor --repair --dry-run",
-        )
-    if not confirm(f"do {plural(count, 'repair')}?"):
-        raise UsageError(
-            "nothing was changed", hint="ragmem doctor --repair --dry-run shows what would be done"
-        )
 
 
 def _say_report(report: Report, *, as_json: bool, quiet: bool) -> None:

@@ -6,17 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    Bar,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    size,
-)
+from ragmem.cli.common import Bar, open_memory, plural, say, say_json, size
+from ragmem.cli.options import DryRunOption, ForceOption, JsonOption, QuietOption, SinceOption, SourceOption
 from ragmem.domain.model import Kind
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -40,22 +31,18 @@ STDOUT = Path("-")
 @app.command(epilog=EPILOG)
 def export(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Where to; .gz compresses, - is standard output.")
+        Path, typer.Argument(metavar="FILE", help="The target; .gz compresses, - is standard output.")
     ] = STDOUT,
     project: Annotated[
         list[str] | None,
         typer.Option("--project", "-p", help="Only this project: name, id or path; repeatable."),
     ] = None,
-    source: Annotated[
-        list[str] | None, typer.Option("--source", "-s", help="Only memories of this source; repeatable.")
-    ] = None,
+    source: SourceOption = None,
     kind: Annotated[
         list[Kind] | None, typer.Option("--kind", "-k", help="Only memories of this kind; repeatable.")
     ] = None,
-    since: Annotated[
-        str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
-    ] = "",
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file if there is one.")] = False,
+    since: SinceOption = "",
+    force: ForceOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -75,9 +62,9 @@ def export(
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         memory.require()
         if not dry_run:
-            memory.take_in()
+            memory.inbox.drain()
         selection = Selection(
-            projects=memory.named_projects(project or ()),
+            projects=memory.projects.resolve(project or ()),
             sources=known_sources(memory.catalog, memory.settings, source or ()),
             kinds=tuple(kind or ()),
             since=parse_moment(since, now=moment) if since else None,
@@ -109,6 +96,6 @@ def export(
 
 def _write(lines: bytes) -> object:
     """Write lines to standard output; to a terminal with escapes for what would drive it."""
-    from ragmem.charts.widths import escaped_controls
+    from ragmem.charts.widths import escape_controls
 
-    return sys.stdout.buffer.write(escaped_controls(lines) if sys.stdout.isatty() else lines)
+    return sys.stdout.buffer.write(escape_controls(lines) if sys.stdout.isatty() else lines)

@@ -1,10 +1,11 @@
-"""`ragmem feedback`: say whether a memory was of use."""
+"""`ragmem feedback`: rate whether a memory was useful."""
 
 from typing import Annotated, Literal
 
 import typer
 
-from ragmem.cli.common import JsonOption, SessionOption, open_memory, printable, say, say_json
+from ragmem.cli.common import open_memory, printable, say, say_json
+from ragmem.cli.options import JsonOption, MemoryArgument, SessionOption
 from ragmem.errors import EXIT_OK
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -24,7 +25,7 @@ Exit codes:
 
 @app.command(epilog=EPILOG)
 def feedback(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
+    identifier: MemoryArgument,
     verdict: Annotated[
         Literal["good", "bad"],
         typer.Argument(metavar="good|bad", help="good keeps an isolated one, bad takes a reprieve."),
@@ -32,10 +33,10 @@ def feedback(
     session: SessionOption = "",
     as_json: JsonOption = False,
 ) -> int:
-    """Say whether a memory was of use."""
+    """Rate whether a memory was useful."""
     with open_memory() as opened:
-        memory = opened.feedback(identifier, verdict, session=session)
-        standing = opened.standing(memory.id)
+        memory = opened.lifecycle.rate(identifier, verdict, session=session)
+        standing = opened.lifecycle.status(memory.id)
     if as_json:
         from ragmem.services.lifecycle.feedback import life_shape
 

@@ -1,4 +1,4 @@
-"""`ragmem forget`: take memories out: into the archive, or for good."""
+"""`ragmem forget`: remove memories: into the archive, or for good."""
 
 import sys
 from dataclasses import asdict
@@ -6,24 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    Bar,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    YesOption,
-    confirm,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    table,
-    tell,
-)
+from ragmem.cli.common import Bar, open_memory, plural, require_consent, say, say_json, table, tell
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption, YesOption
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.scrub.forget import Forgotten, Going, Plan
+    from ragmem.services.scrub.forget import Candidate, ForgetResult, Plan
 
 SHOWN = 20
 """Memories that are listed; --json has all of them."""
@@ -53,33 +41,33 @@ def forget(
     ] = None,
     source: Annotated[
         list[str] | None,
-        typer.Option("--source", "-s", metavar="NAME", help="All of this source; repeatable."),
+        typer.Option("--source", "-s", metavar="NAME", help="All memories of this source; repeatable."),
     ] = None,
     project: Annotated[
         list[str] | None,
-        typer.Option("--project", "-p", metavar="NAME", help="All of this project, or user; repeatable."),
+        typer.Option(
+            "--project", "-p", metavar="NAME", help="All memories of this project, or user; repeatable."
+        ),
     ] = None,
     ingest: Annotated[
         str,
         typer.Option(
-            "--ingest", metavar="RUN", help="All that this run of seed or ingest stored; see inspect runs."
+            "--ingest", metavar="RUN", help="All that this run of seed or ingest stored; see `inspect runs`."
         ),
     ] = "",
-    undo: Annotated[
-        str, typer.Option("--undo", metavar="RUN", help="Bring back what this run took out.")
-    ] = "",
+    undo: Annotated[str, typer.Option("--undo", metavar="RUN", help="Restore what this run removed.")] = "",
     purge: Annotated[
         bool, typer.Option("--purge", help="Delete for good, from the archive too; there is no undo.")
     ] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     allow_large: Annotated[
-        bool, typer.Option("--allow-large", help="Also where more than half of all memories would go.")
+        bool, typer.Option("--allow-large", help="Allow more than half of all memories to go.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Take memories out: into the archive, or for good.
+    """Remove memories: into the archive, or for good.
 
     All that is given has to be true of a memory: --source and --project together mean what is of both. What
     is forgotten lies in the archive, and no seed or hook brings it back. One secret within texts that are to
@@ -93,10 +81,10 @@ def forget(
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         memory.require()
         if not dry_run:
-            memory.take_in()
-        if purge and not dry_run and (note := memory.end_unfinished_purge()) and not quiet:
+            memory.inbox.drain()
+        if purge and not dry_run and (note := memory.removal.finish_purge()) and not quiet:
             tell(f"note: {note}")
-        planned = memory.plan_forget(
+        planned = memory.removal.plan(
             ids or (), sources=source or (), projects=project or (), run=ingest, purge=purge
         )
         if dry_run or planned.empty:
@@ -108,9 +96,9 @@ def forget(
                 _say(planned, None, purge=purge, as_json=False, quiet=False)
             _ask(planned, purge=purge)
         if purge:
-            done = memory.purge_forgotten(planned, allow_large=True, progress=bar)
+            done = memory.removal.purge(planned, allow_large=True, progress=bar)
         else:
-            done = memory.apply_forget(planned, allow_large=True)
+            done = memory.removal.archive(planned, allow_large=True)
     _say(planned, done, purge=purge, as_json=as_json, quiet=quiet)
     return EXIT_FAILED if done.left else EXIT_OK
 
@@ -122,17 +110,17 @@ def _refuse(planned: "Plan", *, allow_large: bool) -> None:
 
 
 def _ask(planned: "Plan", *, purge: bool) -> None:
-    what = _counted(planned, purge=purge)
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"this would {what} and nobody is here to ask",
-            hint="look at them with --dry-run first; only then answer for whoever is not here, see --help",
-        )
-    if not confirm(f"{what}?" + (" There is no undo" if purge else "")):
-        raise UsageError("nothing was forgotten", hint="ragmem forget --dry-run shows what would go")
+    what = _summary(planned, purge=purge)
+    require_consent(
+        f"{what}?" + (" There is no undo" if purge else ""),
+        nobody=f"this would {what} and nobody is here to ask",
+        hint="look at them with --dry-run first; only then answer for whoever is not here, see --help",
+        refused="nothing was forgotten",
+        refused_hint="ragmem forget --dry-run shows what would go",
+    )
 
 
-def _counted(planned: "Plan", *, purge: bool) -> str:
+def _summary(planned: "Plan", *, purge: bool) -> str:
     count = plural(len(planned.going), "memory", "memories")
     if not purge:
         return f"archive {count}"
@@ -142,7 +130,7 @@ def _counted(planned: "Plan", *, purge: bool) -> str:
 
 def _undo(run: str, *, as_json: bool, quiet: bool) -> int:
     with open_memory(quiet=quiet) as memory:
-        done = memory.undo_forget(run)
+        done = memory.removal.undo(run)
     if as_json:
         say_json({"schema": 1, "undone": done.run, **asdict(done)})
     else:
@@ -155,7 +143,7 @@ def _undo(run: str, *, as_json: bool, quiet: bool) -> int:
     return EXIT_OK
 
 
-def _say(planned: "Plan", done: "Forgotten | None", *, purge: bool, as_json: bool, quiet: bool) -> None:
+def _say(planned: "Plan", done: "ForgetResult | None", *, purge: bool, as_json: bool, quiet: bool) -> None:
     if as_json:
         say_json(_document(planned, done, purge=purge))
         return
@@ -163,7 +151,7 @@ def _say(planned: "Plan", done: "Forgotten | None", *, purge: bool, as_json: boo
         say("nothing to forget")
     elif done is None:
         _list(planned.going)
-        say(f"would {_counted(planned, purge=purge)}, of {planned.total:,}")
+        say(f"would {_summary(planned, purge=purge)}, of {planned.total:,}")
     elif purge:
         say(f"deleted {plural(done.purged, 'memory', 'memories')} for good")
     else:
@@ -189,7 +177,7 @@ def _say(planned: "Plan", done: "Forgotten | None", *, purge: bool, as_json: boo
         tell(f"note: {done.note}")
 
 
-def _list(going: "tuple[Going, ...]") -> None:
+def _list(going: "tuple[Candidate, ...]") -> None:
     if not going:
         return
     rows = [(one.id[:12], one.source, one.project, one.title) for one in going[:SHOWN]]
@@ -199,7 +187,7 @@ def _list(going: "tuple[Going, ...]") -> None:
     say()
 
 
-def _document(planned: "Plan", done: "Forgotten | None", *, purge: bool) -> dict[str, Any]:
+def _document(planned: "Plan", done: "ForgetResult | None", *, purge: bool) -> dict[str, Any]:
     shape: dict[str, Any] = {
         "schema": 1,
         "dry_run": done is None,

@@ -1,6 +1,5 @@
-"""`ragmem gc`: archive the lone and empty, merge near copies; undo it."""
+"""`ragmem gc`: archive isolated memories, merge near copies, or undo that."""
 
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated
@@ -8,22 +7,14 @@ from typing import Annotated
 import typer
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import (
-    Bar,
+from ragmem.cli.common import Bar, moment, open_memory, plural, require_consent, say, say_json, table, tell
+from ragmem.cli.options import (
     DryRunOption,
     JsonOption,
     LimitOption,
     QuietOption,
     SourcesFileOption,
     YesOption,
-    confirm,
-    moment,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    table,
-    tell,
 )
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError
@@ -62,12 +53,12 @@ def gc(
         str, typer.Option("--restore", metavar="ID", help="Bring one memory back from the archive.")
     ] = "",
     purge: Annotated[
-        bool, typer.Option("--purge", help="Delete for good what has lain in the archive for long.")
+        bool, typer.Option("--purge", help="Delete for good what was archived long ago.")
     ] = False,
     history: Annotated[bool, typer.Option("--history", help="Show what each run did.")] = False,
     limit: LimitOption = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="RULE", help="Do only what this rule says.")
+        list[str] | None, typer.Option("--only", metavar="RULE", help="Apply only this rule.")
     ] = None,
     project: Annotated[
         list[str] | None, typer.Option("--project", "-p", metavar="NAME", help="Look at this project only.")
@@ -83,7 +74,7 @@ def gc(
         bool | None,
         typer.Option(
             "--enable-idle/--disable-idle",
-            help="Let `ragmem serve` carry out gc by itself while nobody asks; off unless you say so.",
+            help="Let `ragmem serve` run gc while it is idle; off by default.",
         ),
     ] = None,
     dry_run: DryRunOption = False,
@@ -95,12 +86,12 @@ def gc(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Archive the lone and empty, merge near copies; undo it.
+    """Archive isolated memories, merge near copies, or undo that.
 
     Nothing is deleted but by --purge: what goes lies in the archive, whence --undo and --restore bring it
     back.
     """
-    _refuse_mixed(
+    _refuse_mixed_modes(
         undo=undo,
         restore=bool(restore),
         purge=purge,
@@ -116,19 +107,19 @@ def gc(
         if idle is not None:
             return _switch_idle(memory, idle, as_json=as_json)
         if undo or restore:
-            return _back(memory, run, restore, as_json=as_json)
+            return _bring_back(memory, run, restore, as_json=as_json)
         if purge:
             return _purge(memory, dry_run=dry_run, yes=yes, as_json=as_json)
         if history:
             return _history(memory, limit, as_json=as_json)
         memory.require()
         with Bar(quiet=quiet or as_json) as bar:
-            plan = memory.plan_gc(
+            plan = memory.gc.plan(
                 missing=missing,
-                projects=memory.named_projects(project) if project else None,
+                projects=memory.projects.resolve(project) if project else None,
                 rules=only or (),
                 budget_s=budget,
-                workers=memory.gc_processes(),
+                workers=memory.gc.worker_count(),
                 progress=bar,
             )
         if not as_json:
@@ -146,27 +137,27 @@ def gc(
         outcome = Outcome()
         try:
             with Bar(quiet=quiet or as_json) as bar:
-                memory.apply_gc(
+                memory.gc.apply(
                     plan,
                     allow_large=allow_large,
                     budget_s=budget,
                     outcome=outcome,
-                    workers=memory.gc_processes(),
+                    workers=memory.gc.worker_count(),
                     progress=bar,
                 )
         except KeyboardInterrupt:
-            tell(f"interrupted: {_told(outcome)}")
+            tell(f"interrupted: {_summary(outcome)}")
             _tell_undo(outcome, quiet=quiet)
             raise
     if as_json:
         say_json(document | {"outcome": asdict(outcome)})
     else:
-        say(_told(outcome))
+        say(_summary(outcome))
         _tell_undo(outcome, quiet=quiet)
-    return _end(outcome.note)
+    return _exit_code(outcome.note)
 
 
-def _refuse_mixed(*, planning: bool, **modes: bool) -> None:
+def _refuse_mixed_modes(*, planning: bool, **modes: bool) -> None:
     chosen = [name for name, wanted in modes.items() if wanted]
     if len(chosen) > 1 or (chosen and planning):
         raise UsageError(
@@ -185,7 +176,7 @@ def _document(plan: Plan, *, dry_run: bool, everything: bool) -> dict[str, objec
         "counts": [
             {"action": action, "rule": rule, "memories": count} for (action, rule), count in _counts(plan)
         ],
-        "items": [item.document() for item in _shown(plan, everything=everything)],
+        "items": [item.document() for item in _visible_items(plan, everything=everything)],
         "merges": [
             {
                 "id": one.memory.short_id,
@@ -202,7 +193,7 @@ def _document(plan: Plan, *, dry_run: bool, everything: bool) -> dict[str, objec
     }
 
 
-def _shown(plan: Plan, *, everything: bool) -> Iterable[Item]:
+def _visible_items(plan: Plan, *, everything: bool) -> Iterable[Item]:
     # What another rule would have taken out is worth a line; thousands that simply stay are not.
     return [item for item in plan.items if everything or item.action != "keep" or item.others]
 
@@ -218,7 +209,7 @@ def _switch_idle(memory: Ragmem, wanted: bool, *, as_json: bool) -> int:
 
     change = writing.plan(memory.settings.places.config / CONFIG_FILE, {"lifecycle": {"automatic": wanted}})
     writing.write(change)
-    holds = memory.may_tend()
+    holds = memory.lifecycle.is_automatic()
     if as_json:
         say_json({"schema": 1, "idle_gc": holds, "file": str(change.path)})
     elif holds != wanted:
@@ -232,14 +223,14 @@ def _switch_idle(memory: Ragmem, wanted: bool, *, as_json: bool) -> int:
     return EXIT_OK if holds == wanted else EXIT_USAGE
 
 
-def _back(memory: Ragmem, run: str, restore: str, *, as_json: bool) -> int:
+def _bring_back(memory: Ragmem, run: str, restore: str, *, as_json: bool) -> int:
     if restore:
         return _restore(memory, restore, as_json=as_json)
     return _undo(memory, run, as_json=as_json)
 
 
 def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
-    done = memory.undo_gc(run, workers=memory.gc_processes())
+    done = memory.gc.undo(run, workers=memory.gc.worker_count())
     if as_json:
         say_json({"schema": 1, "undone": done.run, **asdict(done)})
     else:
@@ -251,21 +242,21 @@ def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
                 f"{done.kept:,} merged stay: they were changed, pinned or recalled since, or their originals"
                 " are purged"
             )
-    return _end(done.note)
+    return _exit_code(done.note)
 
 
 def _restore(memory: Ragmem, prefix: str, *, as_json: bool) -> int:
-    item, note = memory.restore_archived(prefix)
+    item, note = memory.gc.restore(prefix)
     if as_json:
         say_json({"schema": 1, "restored": item.memory.id, "run": item.run, "rule": item.rule, "note": note})
     else:
         title = memory.redactor.redact(item.memory.title or item.memory.uri)[0]
         say(f"restored {item.memory.short_id}  {title}")
-    return _end(note)
+    return _exit_code(note)
 
 
 def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
-    plan = memory.plan_purge()
+    plan = memory.gc.plan_purge()
     what = f"{plural(plan.memories, 'memory', 'memories')} of the archive"
     if not dry_run and plan.memories:
         lost = (
@@ -274,7 +265,7 @@ def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
             else "; their texts are kept elsewhere"
         )
         _ask(f"delete {what} for good{lost}", yes=yes, look="ragmem gc --history")
-        plan = memory.purge_archive()
+        plan = memory.gc.purge()
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(plan)})
     else:
@@ -286,7 +277,7 @@ def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
 
 
 def _history(memory: Ragmem, limit: int | None, *, as_json: bool) -> int:
-    runs = memory.gc_history(limit)
+    runs = memory.gc.history(limit)
     if as_json:
         say_json(
             {
@@ -323,7 +314,7 @@ def _history(memory: Ragmem, limit: int | None, *, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _told(outcome: Outcome) -> str:
+def _summary(outcome: Outcome) -> str:
     merged = f"merged {outcome.merged:,} into {outcome.made:,}"
     counted = (
         (outcome.removed, f"removed {plural(outcome.removed, 'memory', 'memories')}"),
@@ -346,7 +337,7 @@ def _tell_undo(outcome: Outcome, *, quiet: bool) -> None:
         tell(f"undo with: ragmem gc --undo --run {outcome.run}")
 
 
-def _end(note: str) -> int:
+def _exit_code(note: str) -> int:
     """Tell why memories wait for their vectors, if some do; return the exit code."""
     if not note:
         return EXIT_OK
@@ -355,7 +346,7 @@ def _end(note: str) -> int:
 
 
 def _say_plan(plan: Plan, *, everything: bool, redactor: Redactor) -> None:
-    shown = list(_shown(plan, everything=everything))
+    shown = list(_visible_items(plan, everything=everything))
     if shown:
         table(
             ("action", "rule", "id", "memory", "because"),
@@ -398,9 +389,9 @@ def _confirm(plan: Plan, *, yes: bool) -> None:
 def _ask(what: str, *, yes: bool, look: str) -> None:
     if yes:
         return
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"this would {what} and nobody is here to ask", hint=f"`{look}` shows it, and changes nothing"
-        )
-    if not confirm(f"{what}?"):
-        raise UsageError("nothing was removed", hint=f"`{look}` shows it, and changes nothing")
+    require_consent(
+        f"{what}?",
+        nobody=f"this would {what} and nobody is here to ask",
+        hint=f"`{look}` shows it, and changes nothing",
+        refused="nothing was removed",
+    )

@@ -1,4 +1,4 @@
-"""`ragmem import`: bring in what an export holds."""
+"""`ragmem import`: import an export."""
 
 import sys
 from dataclasses import asdict
@@ -8,17 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    Bar,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    tell,
-)
+from ragmem.cli.common import Bar, open_memory, plural, say, say_json, tell
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_OK
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -53,13 +44,13 @@ def import_(
         Path, typer.Argument(metavar="FILE", help="An export, plain or gzip; - reads standard input.")
     ],
     keep: Annotated[
-        KeepName, typer.Option("--keep", help="Which one stays where a memory is here and differs.")
+        KeepName, typer.Option("--keep", help="Which version to keep of a memory that differs here.")
     ] = KeepName.NEWER,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Bring in what an export holds, twice as well as once."""
+    """Import an export; a second import changes nothing."""
     from ragmem.api.memory import now
     from ragmem.services.transfer.export_reading import ExportReader
     from ragmem.services.transfer.importing import import_export

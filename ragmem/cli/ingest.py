@@ -9,10 +9,6 @@ import typer
 
 from ragmem.cli.common import (
     Bar,
-    DryRunOption,
-    ExplainOption,
-    JsonOption,
-    QuietOption,
     because,
     confirm,
     open_memory,
@@ -25,13 +21,21 @@ from ragmem.cli.common import (
     table,
     tell,
 )
+from ragmem.cli.options import (
+    DryRunOption,
+    EventTimeOption,
+    ExplainOption,
+    JsonOption,
+    OwnSpecOption,
+    QuietOption,
+)
 from ragmem.domain.model import Kind
 from ragmem.domain.model.lifecycle import EntryType
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.services.ingestion.drafts import Handed, HandIn
+    from ragmem.services.ingestion.drafts import DraftOptions, DraftResult
     from ragmem.services.ingestion.folder_survey import Survey
     from ragmem.services.processes.refusals import Refusal
 
@@ -64,7 +68,8 @@ def ingest(
         typer.Argument(metavar="[PATH]", help="Files and folders; - reads standard input."),
     ] = None,
     kind: Annotated[
-        Kind | None, typer.Option("--kind", "-k", help="The kind of all of them; else each is judged.")
+        Kind | None,
+        typer.Option("--kind", "-k", help="The kind of all of them; by default each is classified."),
     ] = None,
     tag: Annotated[
         list[str] | None, typer.Option("--tag", "-t", help="A tag for all of them; repeatable.")
@@ -72,8 +77,8 @@ def ingest(
     project: Annotated[
         str, typer.Option("--project", "-p", help="The project they belong to, or user; else the folder's.")
     ] = "",
-    spec: Annotated[str, typer.Option("--spec", help="The spec within the project.")] = "",
-    at: Annotated[str, typer.Option("--at", help="When it happened: 2026-03-15, 7d, yesterday.")] = "",
+    spec: OwnSpecOption = "",
+    at: EventTimeOption = "",
     title: Annotated[str, typer.Option("--title", help="A title for standard input, or for --text.")] = "",
     buffer: Annotated[
         bool, typer.Option("--buffer", help="Accept into the inbox at once; the next question finds it.")
@@ -82,7 +87,7 @@ def ingest(
         list[str] | None, typer.Option("--text", help="With --buffer: a text; repeatable.")
     ] = None,
     type_: Annotated[
-        EntryType | None, typer.Option("--type", help="With --buffer: what sort of entry it is.")
+        EntryType | None, typer.Option("--type", help="With --buffer: the type of the entry.")
     ] = None,
     session: Annotated[
         str, typer.Option("--session", help="With --buffer: the session that it comes from.")
@@ -91,9 +96,7 @@ def ingest(
     as_lines: Annotated[
         bool, typer.Option("--jsonl", help="With --buffer: each line of standard input is a text, in JSON.")
     ] = False,
-    drain: Annotated[
-        bool, typer.Option("--drain", help="Take in and index what waits in the inbox.")
-    ] = False,
+    drain: Annotated[bool, typer.Option("--drain", help="Index what waits in the inbox.")] = False,
     code: Annotated[
         bool, typer.Option("--code", help="The paths are repositories or folders of code, read as a graph.")
     ] = False,
@@ -110,13 +113,13 @@ def ingest(
 ) -> int:
     """Store files, folders or standard input."""
     from ragmem.api.memory import now
-    from ragmem.services.ingestion.classify import judge
-    from ragmem.services.ingestion.drafts import HandIn
+    from ragmem.services.ingestion.classify import classify_draft
+    from ragmem.services.ingestion.drafts import DraftOptions
     from ragmem.services.ingestion.ingest import rule_for
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.retrieval.shapes import memory_shape
 
-    paths = _checked(paths or [], explain=explain, dry_run=dry_run)
+    paths = _check_paths(paths or [], explain=explain, dry_run=dry_run)
     if drain:
         if paths or any((kind, tag, project, spec, at, title, buffer, text, code, rebuild, dry_run)):
             raise UsageError("--drain goes alone", hint="ragmem ingest --drain")
@@ -163,19 +166,19 @@ def ingest(
         )
     moment, run = now(), ""
     with open_memory(quiet=quiet) as memory:
-        wish = HandIn(
+        wish = DraftOptions(
             kind=kind,
             tags=tuple(tag or ()),
             project=project,
             spec=spec,
             at=parse_moment(at, now=moment) if at else None,
         )
-        _agree_to(memory, paths, yes=yes, dry_run=dry_run, quiet=quiet)
-        handed = _handed(memory, paths, wish, title=title, dry_run=dry_run, quiet=quiet or as_json)
+        _confirm_large_folders(memory, paths, yes=yes, dry_run=dry_run, quiet=quiet)
+        handed = _hand_in(memory, paths, wish, title=title, dry_run=dry_run, quiet=quiet or as_json)
         drafts, problems = handed.drafts, handed.problems
         if dry_run:
             rows = [
-                judge(
+                classify_draft(
                     draft,
                     now=moment,
                     sizes=memory.settings.chunking,
@@ -198,7 +201,7 @@ def ingest(
                 rejected: list[Refusal] = []
                 stored = memory.ingest(drafts, projects=handed.projects, progress=bar, refusals=rejected)
             problems += [one.told for one in rejected]
-            handed.warnings.extend(memory.archive_gone_parts(drafts, handed.unread))
+            handed.warnings.extend(memory.ingestion.archive_missing_pages(drafts, handed.unread))
             shapes = [
                 {
                     **memory_shape(item.judged.memory, redactor=memory.redactor),
@@ -229,7 +232,7 @@ def ingest(
     return EXIT_FAILED if problems else EXIT_OK
 
 
-def _checked(paths: list[str], *, explain: bool, dry_run: bool) -> list[str]:
+def _check_paths(paths: list[str], *, explain: bool, dry_run: bool) -> list[str]:
     """Return the paths; raises UsageError for an empty one, and for --explain without --dry-run."""
     if explain and not dry_run:
         raise UsageError("--explain goes with --dry-run", hint="ragmem ingest --dry-run --explain PATH")
@@ -254,18 +257,20 @@ def _point_to_seed(folder: "Survey") -> None:
         tell(f"note: seed reads files there and follows their changes: ragmem seed {asked}")
 
 
-def _agree_to(memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: bool, quiet: bool) -> None:
+def _confirm_large_folders(
+    memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: bool, quiet: bool
+) -> None:
     """Ask before large folders are read; raises UsageError where the answer is no, or nobody is there.
 
     A dry run stores nothing, so it is asked about only where it would have no end in sight.
     """
-    folders = memory.survey([Path(path) for path in paths if path != "-"])
+    folders = memory.ingestion.survey([Path(path) for path in paths if path != "-"])
     for one in () if quiet else folders:
         _point_to_seed(one)
     large = [one for one in folders if (one.more if dry_run else one.is_large)]
     if yes or not large:
         return
-    told = [f'"{one.folder}": {_counted(one)}' for one in large]
+    told = [f'"{one.folder}": {_folder_size(one)}' for one in large]
     if not sys.stdin.isatty():
         raise UsageError(
             printable(f"nobody is here to ask whether to read {told[0]}"),
@@ -278,18 +283,18 @@ def _agree_to(memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: boo
         raise UsageError("nothing was read", hint="name a smaller folder, or look with --dry-run")
 
 
-def _counted(folder: "Survey") -> str:
+def _folder_size(folder: "Survey") -> str:
     more = "more than " if folder.more else ""
     return f"{more}{plural(folder.files, 'file')}, {size(folder.bytes)}"
 
 
-def _handed(
-    memory: "Ragmem", paths: Sequence[str], wish: "HandIn", *, title: str, dry_run: bool, quiet: bool
-) -> "Handed":
+def _hand_in(
+    memory: "Ragmem", paths: Sequence[str], wish: "DraftOptions", *, title: str, dry_run: bool, quiet: bool
+) -> "DraftResult":
     given = standard_input(memory.settings.seed.max_file_bytes) if "-" in paths else None
     files = [Path(path) for path in paths if path != "-"]
     with Bar(quiet=quiet) as bar:
-        return memory.hand_in(files, wish, text=given, title=title, dry_run=dry_run, progress=bar)
+        return memory.ingestion.draft(files, wish, text=given, title=title, dry_run=dry_run, progress=bar)
 
 
 def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, explain: bool, quiet: bool, run: str) -> None:

@@ -11,7 +11,7 @@ from ragmem.cli.common import Bar, open_memory, plural, say, say_json, tell
 from ragmem.domain.model import SHORT_ID_LENGTH, Kind
 from ragmem.domain.model.lifecycle import EntryType
 from ragmem.errors import EXIT_FAILED, EXIT_OK, NotFoundError, UsageError
-from ragmem.hooks.drain import let_go
+from ragmem.hooks.drain import release
 
 if TYPE_CHECKING:
     from ragmem.services.processes.refusals import Refusal
@@ -62,14 +62,14 @@ def buffer(
 def drain(*, as_json: bool, quiet: bool) -> int:
     """Take in all that waits, index it as far as a model can be had, and say what became of it."""
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
-        taken = memory.take_events()
-        done = memory.take_in()
+        taken = memory.inbox.drain_events()
+        done = memory.inbox.drain()
         stored = memory.catalog.exists()
         waiting = len(memory.catalog.memories.waiting()) if stored else 0
         rejected: list[Refusal] = []
-        note = memory.index_waiting(progress=bar, refusals=rejected) if stored else ""
+        note = memory.inbox.index_pending(progress=bar, refusals=rejected) if stored else ""
         indexed = waiting - len(memory.catalog.memories.waiting()) if waiting else 0
-        aside = memory.inbox().aside if done.aside else ()
+        aside = memory.inbox.status().aside if done.aside else ()
     if as_json:
         say_json(
             {
@@ -103,5 +103,5 @@ def drain(*, as_json: bool, quiet: bool) -> int:
         tell(f"set aside: {path}: {done.rejected.get(path.name.rpartition('-')[0], reason)}")
     for one in rejected:
         tell(f"failed: {one.told}")
-    let_go(str(memory.settings.places.data), str(memory.settings.places.state), os.environ, left=taken.left)
+    release(str(memory.settings.places.data), str(memory.settings.places.state), os.environ, left=taken.left)
     return EXIT_FAILED if done.aside or taken.aside or rejected else EXIT_OK

@@ -22,7 +22,7 @@ def ingest_code(paths: Sequence[str], *, rebuild: bool, dry_run: bool, as_json: 
     reports = []
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         for path in paths:
-            done = memory.ingest_code(Path(path), rebuild=rebuild, dry_run=dry_run, progress=bar)
+            done = memory.code.ingest(Path(path), rebuild=rebuild, dry_run=dry_run, progress=bar)
             reports.append(done)
             bar.close()
     if as_json:

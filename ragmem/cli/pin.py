@@ -1,10 +1,11 @@
-"""`ragmem pin`: let a memory never expire."""
+"""`ragmem pin`: protect a memory from expiry and merging."""
 
 from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, open_memory, printable, say, say_json
+from ragmem.cli.common import open_memory, printable, say, say_json
+from ragmem.cli.options import JsonOption, MemoryArgument
 from ragmem.errors import EXIT_OK
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -24,14 +25,14 @@ Exit codes:
 
 @app.command(epilog=EPILOG)
 def pin(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
-    off: Annotated[bool, typer.Option("--off", help="Take the pin away again.")] = False,
+    identifier: MemoryArgument,
+    off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Let a memory never expire nor be merged."""
+    """Protect a memory from expiry and merging."""
     with open_memory() as opened:
-        memory = opened.pin(identifier, pinned=not off)
-        standing = opened.standing(memory.id)
+        memory = opened.lifecycle.pin(identifier, pinned=not off)
+        standing = opened.lifecycle.status(memory.id)
     if as_json:
         from ragmem.services.lifecycle.feedback import life_shape
 

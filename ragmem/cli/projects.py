@@ -1,24 +1,12 @@
-"""`ragmem projects`: list projects, join two that are one, split, rename, move."""
+"""`ragmem projects`: list, join, split, rename and move projects."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    Bar,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    moment,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    show_unless_named,
-    table,
-    tell,
-)
+from ragmem.cli.common import Bar, command_group, moment, open_memory, plural, say, say_json, table, tell
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.domain.model import UNASSIGNED
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
@@ -40,12 +28,11 @@ Exit codes:
   5  the store is busy
 """
 
-app = typer.Typer(
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="List projects, join two that are one, split, rename, move.",
+app = command_group(
+    "projects",
+    about="List, join, split, rename and move projects.",
     epilog=EPILOG,
+    default="list",
 )
 
 FOLDERS = 3
@@ -54,20 +41,14 @@ FOLDERS = 3
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="A project's name, id or folder.")]
 
 
-@app.callback(invoke_without_command=True)
-def projects(context: typer.Context, as_json: JsonOption = False) -> int:
-    """List projects, join two that are one, split, rename, move."""
-    return show_unless_named(context, show, group="projects", as_json=as_json)
-
-
 @app.command("list")
 def show(as_json: JsonOption = False) -> int:
-    """List the projects, with what leads to them and how much they hold."""
-    from ragmem.services.projects.projects import listed
+    """List the projects with their folders, remotes and sizes."""
+    from ragmem.services.projects.projects import list_projects
 
     with open_memory() as memory:
         memory.require()
-        lines = listed(memory.catalog)
+        lines = list_projects(memory.catalog)
     if as_json:
         shapes = [
             {**asdict(one), "last_write": moment(one.last_write) if one.last_write else None} for one in lines
@@ -85,8 +66,8 @@ def show(as_json: JsonOption = False) -> int:
                 one.id,
                 one.memories,
                 one.last_write or "-",
-                _few(one.folders),
-                _few(one.remotes),
+                _folder_list(one.folders),
+                _folder_list(one.remotes),
             )
             for one in lines
         ],
@@ -105,15 +86,15 @@ def join(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Let all that belongs to a project belong to another one.
+    """Move everything of a project into another one.
 
     The former id goes on leading there. `ragmem projects split INTO ID`, with the former id, takes it back.
     """
     from ragmem.services.projects.projects import join as join_projects
 
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
-        done = join_projects(memory.changing_projects(dry_run=dry_run, progress=bar), project, into)
-    return _told(done, dry_run=dry_run, as_json=as_json, quiet=quiet)
+        done = join_projects(memory.projects.changes(dry_run=dry_run, progress=bar), project, into)
+    return _report_change(done, dry_run=dry_run, as_json=as_json, quiet=quiet)
 
 
 @app.command()
@@ -123,7 +104,7 @@ def split(
         str,
         typer.Argument(metavar="WHAT", help="A folder, a remote, or the id of a project that was joined."),
     ],
-    name: Annotated[str, typer.Option("--name", help="What the new project is called.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the new project.")] = "",
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -136,15 +117,15 @@ def split(
 
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         done = split_project(
-            memory.changing_projects(dry_run=dry_run, progress=bar), project, what, called=name
+            memory.projects.changes(dry_run=dry_run, progress=bar), project, what, called=name
         )
-    return _told(done, dry_run=dry_run, as_json=as_json, quiet=quiet)
+    return _report_change(done, dry_run=dry_run, as_json=as_json, quiet=quiet)
 
 
 @app.command()
 def rename(
     project: ProjectArgument,
-    called: Annotated[str, typer.Argument(metavar="NAME", help="What it is called from now on.")],
+    called: Annotated[str, typer.Argument(metavar="NAME", help="The new name.")],
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -152,8 +133,8 @@ def rename(
     from ragmem.services.projects.projects import rename as rename_project
 
     with open_memory(quiet=as_json) as memory:
-        done = rename_project(memory.changing_projects(dry_run=dry_run), project, called)
-    return _told(done, dry_run=dry_run, as_json=as_json, quiet=False)
+        done = rename_project(memory.projects.changes(dry_run=dry_run), project, called)
+    return _report_change(done, dry_run=dry_run, as_json=as_json, quiet=False)
 
 
 @app.command()
@@ -163,12 +144,12 @@ def move(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Tell that a folder without git was moved: its memories are found in the new place."""
+    """Record that a folder without git was moved, so that its memories are found there."""
     from ragmem.services.projects.projects import move as move_folder
 
     with open_memory(quiet=as_json) as memory:
-        done = move_folder(memory.changing_projects(dry_run=dry_run), old, new)
-    return _told(done, dry_run=dry_run, as_json=as_json, quiet=False)
+        done = move_folder(memory.projects.changes(dry_run=dry_run), old, new)
+    return _report_change(done, dry_run=dry_run, as_json=as_json, quiet=False)
 
 
 @app.command()
@@ -180,13 +161,14 @@ def assign(
         str, typer.Option("--to", metavar="PROJECT", help="A project, `user` or `unassigned`.")
     ] = "",
     named: Annotated[
-        bool, typer.Option("--named", help="All of the sources with scope named, to what their texts name.")
+        bool,
+        typer.Option("--named", help="All memories of sources with scope named, to what their texts name."),
     ] = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Give memories to a project, where they stay whatever their texts name."""
+    """Assign memories to a project, whatever their texts name."""
     from ragmem.services.projects.projects import assign as assign_memories
     from ragmem.services.projects.projects import assign_named
 
@@ -196,12 +178,14 @@ def assign(
             hint="ragmem projects assign ID --to PROJECT, or --named",
         )
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
-        wish = memory.changing_projects(dry_run=dry_run, progress=bar)
+        wish = memory.projects.changes(dry_run=dry_run, progress=bar)
         if named:
             every = assign_named(wish, memory.settings)
         else:
             ids = [memory.catalog.memories.resolve(one).id for one in identifiers or ()]
-            return _told(assign_memories(wish, ids, project), dry_run=dry_run, as_json=as_json, quiet=quiet)
+            return _report_change(
+                assign_memories(wish, ids, project), dry_run=dry_run, as_json=as_json, quiet=quiet
+            )
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, "changes": [asdict(done) for done in every]})
     for done in () if as_json else every:
@@ -211,7 +195,7 @@ def assign(
     return EXIT_OK if every else EXIT_NO
 
 
-def _told(done: "Change", *, dry_run: bool, as_json: bool, quiet: bool) -> int:
+def _report_change(done: "Change", *, dry_run: bool, as_json: bool, quiet: bool) -> int:
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(done)})
         return EXIT_OK
@@ -249,6 +233,6 @@ def _say(done: "Change", *, dry_run: bool, quiet: bool) -> None:
         tell(f"note: found by full text, and indexed by a later seed: {done.note}")
 
 
-def _few(values: tuple[str, ...]) -> str:
+def _folder_list(values: tuple[str, ...]) -> str:
     more = f", and {len(values) - FOLDERS} more" if len(values) > FOLDERS else ""
     return ", ".join(values[:FOLDERS]) + more or "-"

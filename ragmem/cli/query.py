@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import (
+from ragmem.cli.common import bold, dim, open_memory, plural, printable, say, say_json, standard_input, tell
+from ragmem.cli.options import (
+    AllOption,
+    JsonLinesOption,
     JsonOption,
     LimitOption,
+    ProjectOption,
     QuietOption,
     SessionOption,
+    SinceOption,
+    SourceOption,
     SourcesFileOption,
-    bold,
-    dim,
-    open_memory,
-    plural,
-    printable,
-    say,
-    say_json,
-    standard_input,
-    tell,
+    SpecOption,
+    TagOption,
+    UntilOption,
 )
 from ragmem.domain.model import Category, Kind, Match
 from ragmem.domain.records.record_types import RecordType
@@ -91,32 +91,19 @@ def query(
     kind: Annotated[
         list[Kind] | None, typer.Option("--kind", "-k", help="Only memories of this kind; repeatable.")
     ] = None,
-    source: Annotated[
-        list[str] | None, typer.Option("--source", "-s", help="Only memories of this source; repeatable.")
-    ] = None,
-    project: Annotated[
-        list[str] | None,
-        typer.Option("--project", "-p", help="Only this project: name, id or path."),
-    ] = None,
-    spec: Annotated[str, typer.Option("--spec", help="Only this spec of the project.")] = "",
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; repeatable.")
-    ] = None,
+    source: SourceOption = None,
+    project: ProjectOption = None,
+    spec: SpecOption = "",
+    tag: TagOption = None,
     type_: Annotated[
         list[RecordType] | None, typer.Option("--type", help="Only records of this type; repeatable.")
     ] = None,
     category: Annotated[
         list[Category] | None, typer.Option("--category", help="Only knowledge of this category; repeatable.")
     ] = None,
-    since: Annotated[
-        str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
-    ] = "",
-    until: Annotated[
-        str, typer.Option("--until", help="Only what happened before, written like --since.")
-    ] = "",
-    every: Annotated[
-        bool, typer.Option("--all", "-a", help="All projects, not only this one and yours.")
-    ] = False,
+    since: SinceOption = "",
+    until: UntilOption = "",
+    every: AllOption = False,
     mode: Annotated[
         ModeName | None, typer.Option("--mode", "-m", help="Let LightRAG retrieve in one of its own modes.")
     ] = None,
@@ -135,7 +122,7 @@ def query(
     session: SessionOption = "",
     explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
-    as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
+    as_lines: JsonLinesOption = False,
     as_ids: Annotated[bool, typer.Option("--ids", help="Only the ids, one a line.")] = False,
     as_context: Annotated[bool, typer.Option("--context", help="The block that an assistant reads.")] = False,
     budget: Annotated[
@@ -158,7 +145,7 @@ def query(
     from ragmem.services.ingestion.scope import known_sources
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.retrieval.query import Question
-    from ragmem.services.retrieval.routes import ask_by_route, route_shape
+    from ragmem.services.retrieval.routes import route_shape
     from ragmem.services.retrieval.shapes import match_shape
 
     if sum((as_json, as_lines, as_ids, as_context)) > 1:
@@ -173,7 +160,9 @@ def query(
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         memory.require()
         sources = known_sources(memory.catalog, memory.settings, source or ())
-        projects = memory.named_projects(project) if project else None if every else memory.default_projects()
+        projects = (
+            memory.projects.resolve(project) if project else None if every else memory.projects.default()
+        )
         question = Question(
             text=asked,
             projects=projects,
@@ -193,8 +182,8 @@ def query(
         )
         wanted = None if route == RouteName.AUTO else route.value
         routed = None if sources_file or question.expand else _from_warm(memory, question, wanted, moment)
-        routed = routed or ask_by_route(memory, question, wanted, now=moment)
-        memory.recalled(routed.answer, session=session)
+        routed = routed or memory.retrieval.ask_by_route(question, wanted, now=moment)
+        memory.lifecycle.recall(routed.answer, session=session)
         if in_words:
             return say_answer(
                 answerer_of(memory),
@@ -265,9 +254,9 @@ def _from_warm(
     memory: "Ragmem", question: "Question", route: str | None, moment: "datetime"
 ) -> "RoutedAnswer | None":
     """Return the answer of a process that has the models loaded; None where there is none like this one."""
-    from ragmem.services.context.daemon_answers import routed_answer
+    from ragmem.services.context.daemon_answers import answer_by_daemon
 
-    routed = routed_answer(str(memory.settings.places.data), question, route, now=moment)
+    routed = answer_by_daemon(str(memory.settings.places.data), question, route, now=moment)
     note = memory.inbox_note
     if routed is None or not note or note in routed.answer.notes:
         return routed
@@ -314,28 +303,10 @@ def _say_routed(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) ->
     _say_matches(routed.answer.matches, explain=explain, redactor=redactor)
 
 
-def explained(match: Match, redactor: Redactor) -> list[str]:
-    """Return why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
-    from ragmem.services.retrieval.superseding import told_former
-
-    ranks = {
-        name.removesuffix("_rank"): value for name, value in match.terms.items() if name.endswith("_rank")
-    }
-    terms = {name: value for name, value in match.terms.items() if not name.endswith("_rank")}
-    lines = [
-        "found by " + ", ".join(f"{name} {value:.0f}" for name, value in ranks.items()),
-        "  ".join(f"{name}={value:.4g}" for name, value in terms.items()),
-    ]
-    if match.duplicates:
-        lines.append("behind it: " + ", ".join(key[:12] for key in match.duplicates))
-    lines += [told_former(former, redactor=redactor) for former in match.replaced]
-    return lines
-
-
 def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor) -> None:
     from ragmem.domain.model.document_place import document_place
     from ragmem.services.context.session_line import session_line
-    from ragmem.services.retrieval.shapes import told_elsewhere
+    from ragmem.services.retrieval.shapes import explain_match, told_elsewhere
     from ragmem.services.retrieval.superseding import told_superseded
 
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
@@ -363,7 +334,7 @@ def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor)
         for line in lines:
             say(f"   {line}")
         if explain:
-            for line in explained(match, redactor=redactor):
+            for line in explain_match(match, redactor):
                 say(f"   {dim(line)}")
         say()
 

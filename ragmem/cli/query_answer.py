@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def answerer_of(memory: "Ragmem") -> "Answerer":
     """Return what answers in words; raises BackendError where no language model is configured."""
-    answerer = memory.answerer()
+    answerer = memory.answers.answerer()
     if answerer is None:
         raise BackendError(
             "an answer in words is made by a language model, and none is configured",

@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    open_memory,
-    say,
-    say_json,
-    standard_input,
-    tell,
-)
-from ragmem.domain.records.record_types import SHAPES, Form, RecordType
+from ragmem.cli.common import open_memory, say, say_json, standard_input, tell
+from ragmem.cli.options import DryRunOption, EventTimeOption, JsonOption, OwnSpecOption, QuietOption
+from ragmem.domain.records.record_types import SHAPES, FieldType, RecordType
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -56,8 +48,8 @@ def record(
     project: Annotated[
         str, typer.Option("--project", "-p", help="The project it belongs to, or user; else the folder's.")
     ] = "",
-    spec: Annotated[str, typer.Option("--spec", help="The spec within the project.")] = "",
-    at: Annotated[str, typer.Option("--at", help="When it happened: 2026-03-15, 7d, yesterday.")] = "",
+    spec: OwnSpecOption = "",
+    at: EventTimeOption = "",
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -67,23 +59,24 @@ def record(
     A type's fields are in docs/records.md, and in the error for one that it does not have.
     """
     from ragmem.api.memory import now
-    from ragmem.services.ingestion.drafts import HandIn
+    from ragmem.services.ingestion.drafts import DraftOptions
     from ragmem.services.processes.dates import parse_moment
-    from ragmem.services.records.records import add, record_shape, shown_only
+    from ragmem.services.records.records import record_shape
 
     if text == "-" and field:
         raise UsageError("- and --field exclude each other", hint="put the field into the JSON document")
     moment = now()
-    wish = HandIn(
+    wish = DraftOptions(
         tags=tuple(tag or ()), project=project, spec=spec, at=parse_moment(at, now=moment) if at else None
     )
     with open_memory(quiet=quiet) as memory:
         records = (
             _read(type_, memory.settings.seed.max_file_bytes)
             if text == "-"
-            else [_given(type_, text, field or ())]
+            else [_parse_record(type_, text, field or ())]
         )
-        stored = (shown_only if dry_run else add)(memory, records, wish, now=moment)
+        store = memory.records.store
+        stored = (store.preview if dry_run else store.add)(records, wish, now=moment)
     if as_json:
         shapes = [
             {
@@ -102,7 +95,7 @@ def record(
     return EXIT_OK
 
 
-def _given(kind: RecordType, text: str, options: Sequence[str]) -> "TypedRecord":
+def _parse_record(kind: RecordType, text: str, options: Sequence[str]) -> "TypedRecord":
     """Return the record of a text and NAME=VALUE options; raises UsageError."""
     from ragmem.domain.records.records import record as checked
 
@@ -116,13 +109,13 @@ def _given(kind: RecordType, text: str, options: Sequence[str]) -> "TypedRecord"
     fields: dict[str, Any] = {}
     for name, value in given:
         whole, dot, key = name.partition(".")
-        form = shape.by_name[whole].form if whole in shape.by_name else Form.TEXT
-        paired = form in (Form.PAIRS, Form.PATH_PAIRS)
+        form = shape.by_name[whole].form if whole in shape.by_name else FieldType.TEXT
+        paired = form in (FieldType.PAIRS, FieldType.PATH_PAIRS)
         if dot and paired:
             if key in fields.setdefault(whole, {}):
                 raise UsageError(f'the field "{name}" is given twice', hint="it holds one text")
             fields[whole][key] = value
-        elif form in (Form.TEXTS, Form.PATHS):
+        elif form in (FieldType.TEXTS, FieldType.PATHS):
             fields.setdefault(name, []).append(value)
         elif paired:
             raise UsageError(
@@ -154,7 +147,7 @@ def _read(kind: RecordType, limit: int) -> "list[TypedRecord]":
         ) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"standard input is no JSON: {_lowered(str(error))}", hint='write {"FIELD": "VALUE", ...}'
+            f"standard input is no JSON: {_uncapitalize(str(error))}", hint='write {"FIELD": "VALUE", ...}'
         ) from error
     items = document if isinstance(document, list) else [document]
     if not items or not all(isinstance(item, dict) for item in items):
@@ -165,5 +158,5 @@ def _read(kind: RecordType, limit: int) -> "list[TypedRecord]":
     return [checked(kind, item) for item in items]
 
 
-def _lowered(text: str) -> str:
+def _uncapitalize(text: str) -> str:
     return text[:1].lower() + text[1:]

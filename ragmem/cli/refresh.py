@@ -1,4 +1,4 @@
-"""`ragmem refresh`: write what is proven into an assistant's memory file."""
+"""`ragmem refresh`: write proven memories into an assistant's memory file."""
 
 import os
 from pathlib import Path
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import JsonOption, QuietOption, moment, open_memory, plural, say, say_json, tell
+from ragmem.cli.common import moment, open_memory, plural, say, say_json, tell
+from ragmem.cli.options import JsonOption, QuietOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.context.refresh_file import Refreshed
+    from ragmem.services.context.refresh_file import RefreshPlan
 
 DEFAULT_LINES = 100
 
@@ -49,7 +50,9 @@ def refresh(
     ] = "",
     max_lines: Annotated[
         int,
-        typer.Option("--max-lines", metavar="N", min=10, max=200, help="Lines of the block at most."),
+        typer.Option(
+            "--max-lines", metavar="N", min=10, max=200, help="Maximum number of lines of the block."
+        ),
     ] = DEFAULT_LINES,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change; write nothing.")
@@ -60,24 +63,25 @@ def refresh(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Write what is proven into an assistant's memory file."""
+    """Write proven memories into an assistant's memory file."""
     if dry_run and check:
         raise UsageError("--dry-run and --check exclude each other", hint="give one of them")
     with open_memory(quiet=quiet) as memory:
         memory.require()
-        named = memory.named_projects([project])[0] if project else ""
-        act = memory.plan_refresh if dry_run or check else memory.refresh
-        done = act(project=named, file=file, environ=os.environ, max_lines=max_lines)
+        named = memory.projects.resolve([project])[0] if project else ""
+        done = memory.memory_file.update(
+            project=named, file=file, environ=os.environ, max_lines=max_lines, dry_run=dry_run or check
+        )
     if as_json:
         say_json(_document(done, wrote=done.changed and not (dry_run or check)))
     elif dry_run and done.changed:
         say(done.diff.removesuffix("\n"))
     if not quiet and not as_json:
-        tell(_told(done, dry_run=dry_run, check=check))
+        tell(_describe_result(done, dry_run=dry_run, check=check))
     return EXIT_NO if check and done.changed else EXIT_OK
 
 
-def _told(done: "Refreshed", *, dry_run: bool, check: bool) -> str:
+def _describe_result(done: "RefreshPlan", *, dry_run: bool, check: bool) -> str:
     what = f"{plural(done.index.lines, 'memory', 'memories')} of {done.index.considered:,} proven"
     if not done.changed and not done.index.lines:
         return f"{done.path}: nothing to write, none of {done.index.considered:,} memories is for it"
@@ -88,7 +92,7 @@ def _told(done: "Refreshed", *, dry_run: bool, check: bool) -> str:
     return f"{done.path}: {'would tell' if dry_run else 'tells'} {what}"
 
 
-def _document(done: "Refreshed", *, wrote: bool) -> dict[str, Any]:
+def _document(done: "RefreshPlan", *, wrote: bool) -> dict[str, Any]:
     return {
         "schema": 1,
         "path": str(done.path),

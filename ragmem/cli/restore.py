@@ -1,25 +1,14 @@
-"""`ragmem restore`: put a backup in the memory's place; what was there is kept."""
+"""`ragmem restore`: restore a backup; the former memory is kept."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    Bar,
-    JsonOption,
-    QuietOption,
-    YesOption,
-    confirm,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    tell,
-)
-from ragmem.errors import EXIT_OK, BackendError, UsageError
+from ragmem.cli.common import Bar, open_memory, plural, require_consent, say, say_json, tell
+from ragmem.cli.options import JsonOption, QuietOption, YesOption
+from ragmem.errors import EXIT_OK, BackendError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
@@ -53,7 +42,7 @@ def restore(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Put a backup in the memory's place; what was there is kept."""
+    """Restore a backup; the former memory is kept."""
     from ragmem.api.memory import now
     from ragmem.services.transfer.restore import restore as restore_backup
 
@@ -129,11 +118,11 @@ def _confirm(memory: "Ragmem", source: "Source", *, yes: bool) -> None:
         memory.catalog.close()
     if not count:
         return
-    asked = f"replace {present} by {plural(source.counts.get('memories', 0), 'memory', 'memories')}"
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"this would {asked} and nobody is here to ask",
-            hint="look at it first: ragmem restore FILE --dry-run",
-        )
-    if not confirm(f"{asked}?"):
-        raise UsageError("nothing was restored", hint="--dry-run only verifies")
+    change = f"replace {present} by {plural(source.counts.get('memories', 0), 'memory', 'memories')}"
+    require_consent(
+        f"{change}?",
+        nobody=f"this would {change} and nobody is here to ask",
+        hint="look at it first: ragmem restore FILE --dry-run",
+        refused="nothing was restored",
+        refused_hint="--dry-run only verifies",
+    )

@@ -7,23 +7,20 @@ import typer
 
 from ragmem.cli.common import (
     Bar,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    YesOption,
-    confirm,
     open_memory,
     plural,
+    require_consent,
     say,
     say_json,
     size,
     standard_input,
     tell,
 )
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption, YesOption
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.scrub.scrub import Plan, Scrubbed
+    from ragmem.services.scrub.scrub import Plan, ScrubResult
 
 STDIN = "-"
 
@@ -59,19 +56,19 @@ def scrub(
         str | None,
         typer.Argument(
             metavar="PATTERN",
-            help="What is to go; - reads it from standard input. Left out: all known secrets.",
+            help="Text to remove; - reads it from standard input. Default: all known secrets.",
         ),
     ] = None,
     regex: Annotated[bool, typer.Option("--regex", "-E", help="PATTERN is a regular expression.")] = False,
     backups: Annotated[
         Literal["rewrite", "delete", "keep"],
-        typer.Option("--backups", help="What becomes of backups that have it."),
+        typer.Option("--backups", help="What to do with backups that contain it."),
     ] = "rewrite",
     allow_large: Annotated[
-        bool, typer.Option("--allow-large", help="Also where more than half of all memories have PATTERN.")
+        bool, typer.Option("--allow-large", help="Allow a PATTERN that more than half of all memories have.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", "-f", help="Also a PATTERN of one to three letters.")
+        bool, typer.Option("--force", "-f", help="Allow a PATTERN of one to three characters.")
     ] = False,
     yes: YesOption = False,
     dry_run: DryRunOption = False,
@@ -80,17 +77,17 @@ def scrub(
 ) -> int:
     """Remove secrets, or any text, from everything that is stored."""
     from ragmem.services.scrub.scrub import large
-    from ragmem.services.scrub.wanted import wanted
+    from ragmem.services.scrub.wanted import scrub_target
 
     if regex and pattern is None:
         raise UsageError("--regex needs a PATTERN", hint="ragmem scrub --regex 'CUST-[0-9]{6}'")
     read = _read(pattern)
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
-        what = wanted(read, memory.redactor, regex=regex, force=force)
+        what = scrub_target(read, memory.redactor, regex=regex, force=force)
         memory.require()
         if not dry_run:
-            memory.take_in()
-        planned = memory.plan_scrub(what, progress=bar)
+            memory.inbox.drain()
+        planned = memory.scrub.plan(what, progress=bar)
         bar.close()
         if dry_run:
             _say_plan(planned, None, as_json=as_json, quiet=quiet)
@@ -104,7 +101,7 @@ def scrub(
             if not as_json and not quiet and sys.stdin.isatty():
                 _say_plan(planned, None, as_json=False, quiet=False)
             _ask(planned)
-        done = memory.scrub(what, planned, backups=backups, progress=bar)
+        done = memory.scrub.apply(what, planned, backups=backups, progress=bar)
     _say_plan(planned, done, as_json=as_json, quiet=quiet)
     return EXIT_FAILED if done.left else EXIT_OK
 
@@ -123,15 +120,16 @@ def _read(pattern: str | None) -> str | None:
 
 def _ask(planned: "Plan") -> None:
     what = f"change {plural(len(planned.memories), 'memory', 'memories')} for good"
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"this would {what} and nobody is here to ask", hint="look at the plan first: add --dry-run"
-        )
-    if not confirm(f"{what}? There is no undo"):
-        raise UsageError("nothing was changed", hint="ragmem scrub --dry-run shows the plan")
+    require_consent(
+        f"{what}? There is no undo",
+        nobody=f"this would {what} and nobody is here to ask",
+        hint="look at the plan first: add --dry-run",
+        refused="nothing was changed",
+        refused_hint="ragmem scrub --dry-run shows the plan",
+    )
 
 
-def _say_plan(planned: "Plan", done: "Scrubbed | None", *, as_json: bool, quiet: bool) -> None:
+def _say_plan(planned: "Plan", done: "ScrubResult | None", *, as_json: bool, quiet: bool) -> None:
     if as_json:
         say_json(_shape(planned, done))
         return
@@ -176,7 +174,7 @@ def _tell_outside(planned: "Plan") -> None:
         tell(f"warning: the configuration {path} holds it and was left alone")
 
 
-def _say_proof(done: "Scrubbed", *, quiet: bool) -> None:
+def _say_proof(done: "ScrubResult", *, quiet: bool) -> None:
     for line in done.left:
         say(f"left in {line}")
     where = f"{plural(done.searched, 'file')}, {size(done.bytes)}"
@@ -185,7 +183,7 @@ def _say_proof(done: "Scrubbed", *, quiet: bool) -> None:
         tell(f"note: {done.note}")
 
 
-def _shape(planned: "Plan", done: "Scrubbed | None") -> dict[str, Any]:
+def _shape(planned: "Plan", done: "ScrubResult | None") -> dict[str, Any]:
     shape: dict[str, Any] = {
         "schema": 1,
         "dry_run": done is None,

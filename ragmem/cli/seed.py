@@ -6,22 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    Bar,
-    DryRunOption,
-    ExplainOption,
-    JsonOption,
-    QuietOption,
-    SourcesFileOption,
-    because,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    size,
-    table,
-    tell,
-)
+from ragmem.cli.common import Bar, because, open_memory, plural, say, say_json, size, table, tell
+from ragmem.cli.options import DryRunOption, ExplainOption, JsonOption, QuietOption, SourcesFileOption
 from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -189,7 +175,7 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
         done = "would be finished" if report.dry_run else "finished"
         tell(f"{plural(report.resumed, 'memory', 'memories')} of an earlier run {done}")
     if report.streamed:
-        _tell_streamed(report.streamed, dry_run=report.dry_run)
+        _tell_transcripts(report.streamed, dry_run=report.dry_run)
     if report.note:
         waiting = plural(report.pending, "memory waits", "memories wait")
         tell(f"failed: {waiting} for vectors, found by full text, finished by the next seed: {report.note}")
@@ -204,7 +190,7 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
         tell(f"... and {len(report.problems) - SHOWN_PROBLEMS:,} more; --json lists all")
 
 
-def _tell_streamed(done: Any, *, dry_run: bool) -> None:
+def _tell_transcripts(done: Any, *, dry_run: bool) -> None:
     read = f"{size(done.bytes)} of {plural(done.files, 'transcript')}"
     if dry_run:
         tell(f"transcripts: {read} would be read")

@@ -9,7 +9,7 @@ from ragmem.cli.common import bold, dim, printable, say, tell
 from ragmem.config.expectations import Asked, Expectations, read_expectations
 from ragmem.errors import ConfigError, UsageError
 from ragmem.services.seeding.expecting import Outcome, Verdict, compare
-from ragmem.services.seeding.outcome_reports import annotations, junit, path_from, summary, told
+from ragmem.services.seeding.outcome_reports import annotations, describe_outcome, junit, path_from, summary
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
@@ -69,7 +69,7 @@ def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -
 
     def ask(asked: Asked, limit: int) -> "Answer":
         try:
-            projects = memory.named_projects([asked.project]) if asked.project else None
+            projects = memory.projects.resolve([asked.project]) if asked.project else None
             question = Question(asked.question, projects=projects, limit=limit)
             answer = memory.query(asked.question, question=question)
         except UsageError as error:
@@ -82,7 +82,7 @@ def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -
     verdict = compare(
         expected,
         report,
-        stored={} if report.dry_run else _stored(memory),
+        stored={} if report.dry_run else _tier_counts(memory),
         ask=ask,
         streamed=[name for name, one in memory.settings.sources.items() if one.reader == "transcripts"],
         home=str(memory.home),
@@ -93,7 +93,7 @@ def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -
     return verdict
 
 
-def _stored(memory: "Ragmem") -> dict[tuple[str, str], int]:
+def _tier_counts(memory: "Ragmem") -> dict[tuple[str, str], int]:
     from ragmem.storage.memories.report_queries import Figures
 
     return Figures(memory.catalog.database).tiers()
@@ -104,7 +104,7 @@ def say_verdict(verdict: Verdict) -> None:
     say()
     for outcome in verdict.outcomes:
         say(_line(outcome, verdict))
-    say(bold(told(verdict)))
+    say(bold(describe_outcome(verdict)))
 
 
 def _line(outcome: Outcome, verdict: Verdict) -> str:
@@ -146,7 +146,7 @@ def write_expectations(memory: "Ragmem", report: "SeedReport", path: Path) -> No
     """Write a file to begin with: what there is now is the least that is expected."""
     from ragmem.services.processes.atomic_write import new_file
 
-    stored = _stored(memory)
+    stored = _tier_counts(memory)
     lines = [
         "# What must hold after `ragmem seed --expect` has read this file; docs/ci.md tells of each key.",
         "# A number is met exactly; a range is { min = 1, max = 9 }, of which either may be left out.",

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import QuietOption, open_memory, say, tell
+from ragmem.cli.common import open_memory, say, tell
+from ragmem.cli.options import QuietOption
 from ragmem.cli.serve_open import then_open
 from ragmem.errors import EXIT_OK, BackendError, UsageError
 
@@ -77,13 +78,13 @@ def serve(
     ] = None,
     log_level: Annotated[
         LogLevel | None,
-        typer.Option("--log-level", help="From which level on; info: a line for each request."),
+        typer.Option("--log-level", help="Lowest level to log; info: a line for each request."),
     ] = None,
     install: Annotated[
         bool, typer.Option("--install", help="Have the system start it at login, with these options.")
     ] = False,
     uninstall: Annotated[
-        bool, typer.Option("--uninstall", help="Have the system start it no longer.")
+        bool, typer.Option("--uninstall", help="Stop the system from starting it at login.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what --install or --uninstall would do.")
@@ -99,7 +100,7 @@ def serve(
         "--uninstall": uninstall,
     }
     _require_one([name for name, given in one_of.items() if given], dry_run=dry_run)
-    from ragmem.daemon.embedded import Guest
+    from ragmem.daemon.embedded import EmbeddedServer
     from ragmem.server.security.auth import load_token, new_token, token_path
     from ragmem.server.security.origin import names_of
 
@@ -153,7 +154,7 @@ def serve(
 
         if names.remote:
             log.caution(f"other machines can reach {where}, and what they send and get is not encrypted")
-        guest = Guest(memory, warn=log.caution)
+        guest = EmbeddedServer(memory, warn=log.caution)
         try:
             serve_on(
                 create_app(memory, token=token, names=names, warn=log.caution, log=log),

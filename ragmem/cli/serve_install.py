@@ -74,7 +74,7 @@ def _service(options: Sequence[str], *, home: Path, state: Path) -> "tuple[Servi
     from ragmem.services.wiring import autostart
 
     environment, missing = autostart.environment_for(os.environ, home=home, cwd=Path.cwd())
-    wish = autostart.Wish(sys.executable, options, environment, state / LOG_NAME)
+    wish = autostart.ServiceOptions(sys.executable, options, environment, state / LOG_NAME)
     service = autostart.service_for(sys.platform, wish, home=home, environ=os.environ, user=os.getuid())
     return service, missing
 

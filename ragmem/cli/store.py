@@ -1,4 +1,4 @@
-"""`ragmem store`: show where the memory lies, or copy it to another store."""
+"""`ragmem store`: show where the memory is stored, or copy it elsewhere."""
 
 from dataclasses import asdict, replace
 from enum import StrEnum
@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    Bar,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    bold,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    show_unless_named,
-    tell,
-)
+from ragmem.cli.common import Bar, bold, command_group, open_memory, plural, say, say_json, tell
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -40,12 +29,11 @@ Exit codes:
   4  a backend is missing
 """
 
-app = typer.Typer(
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Show where the memory lies, or copy it to another store.",
+app = command_group(
+    "store",
+    about="Show where the memory is stored, or copy it elsewhere.",
     epilog=EPILOG,
+    default="show",
 )
 
 
@@ -56,12 +44,6 @@ class ProfileName(StrEnum):
     JSON = "json"
     POSTGRES = "postgres"
     CUSTOM = "custom"
-
-
-@app.callback(invoke_without_command=True)
-def store(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Show where the memory lies, or copy it to another store."""
-    return show_unless_named(context, show, group="store", as_json=as_json)
 
 
 @app.command()
@@ -138,7 +120,7 @@ def migrate(
                 else:
                     say(f"would copy {plural(counts['memories'], 'memory', 'memories')} to {place}")
                 return EXIT_OK
-            memory.take_in()
+            memory.inbox.drain()
             done = transfer(here, there, models=models, merge=merge, now=now(), progress=bar)
     if as_json:
         say_json({"schema": 1, "dry_run": False, "profile": to.value, "place": place, **asdict(done)})

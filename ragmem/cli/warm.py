@@ -1,11 +1,10 @@
-"""`ragmem warm`: show and end the process that answers hooks."""
+"""`ragmem warm`: show or stop the process that answers hooks."""
 
 import time
 from dataclasses import asdict
 
-import typer
-
-from ragmem.cli.common import JsonOption, open_memory, say, say_json, show_unless_named
+from ragmem.cli.common import command_group, open_memory, say, say_json
+from ragmem.cli.options import JsonOption
 from ragmem.errors import EXIT_NO, EXIT_OK, RagmemError
 
 PATIENCE = 10.0
@@ -24,28 +23,21 @@ Exit codes:
   3  it does not end
 """
 
-app = typer.Typer(
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Show and end the process that answers hooks.",
+app = command_group(
+    "warm",
+    about="Show or stop the process that answers hooks.",
     epilog=EPILOG,
+    default="status",
 )
-
-
-@app.callback(invoke_without_command=True)
-def warm(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Show and end the process that answers hooks."""
-    return show_unless_named(context, status, group="warm", as_json=as_json)
 
 
 @app.command()
 def status(as_json: JsonOption = False) -> int:
     """Show whether it runs, and what it holds."""
-    from ragmem.services.doctor.warm_process import seen
+    from ragmem.services.doctor.warm_process import find_warm_process
 
     with open_memory() as memory:
-        found = seen(memory.settings.places.data)
+        found = find_warm_process(memory.settings.places.data)
     if as_json:
         say_json({"schema": 1, "running": found is not None, **(asdict(found) if found else {})})
     else:

@@ -139,7 +139,7 @@ def stop(data: str, *, deadline: float) -> bool:
 
 
 def _exchange(place: str, request: "dict[str, Any]", deadline: float) -> "dict[str, Any]":
-    """Return the answer to a request; raises Gone, Late, OSError, or ValueError for what is no answer."""
+    """Return the answer to a request; raises Gone, Late, OSError, ValueError if it is no JSON object."""
     mark = f"{place}/{SILENT}"
     since = _modified(mark)
     if since and not 0 <= time.time() - since < HANGS_AFTER:

@@ -2,9 +2,12 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from ragmem.complete import memories, names
-from ragmem.complete.rows import LIMIT, Pairs
+from ragmem.complete import values
+from ragmem.storage import completion
+from ragmem.storage.completion import LIMIT, Pairs
+from ragmem.storage.operational import OPERATIONAL_NAME
 
 HINT_LENGTH = 72
 
@@ -18,7 +21,7 @@ def complete(arguments: Sequence[str]) -> int:
     try:
         # A value with a control character has no line of its own, and nobody could read it in a list.
         pairs = [(value, hint) for value, hint in finder(prefix) if value and value.isprintable()]
-        text = "".join(f"{value}\t{_shortened(hint)}\n" for value, hint in pairs[:LIMIT])
+        text = "".join(f"{value}\t{_shorten(hint)}\n" for value, hint in pairs[:LIMIT])
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
@@ -28,30 +31,39 @@ def complete(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _shortened(hint: str) -> str:
+def _shorten(hint: str) -> str:
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in hint).split())
     return line if len(line) <= HINT_LENGTH else line[: HINT_LENGTH - 1] + "…"
 
 
+def _in_memory(query: Callable[[Path | None, str], Pairs]) -> Callable[[str], Pairs]:
+    return lambda prefix: query(values.find_database(), prefix)
+
+
+def _in_operational(query: Callable[[Path | None, str], Pairs]) -> Callable[[str], Pairs]:
+    # What agents say lies on this machine, wherever the memory lies.
+    return lambda prefix: query(values.find_home().data / OPERATIONAL_NAME, prefix)
+
+
 FINDERS: dict[str, Callable[[str], Pairs]] = {
-    "agent": names.agents,
-    "archived": memories.archived,
-    "entity": names.entities,
-    "event": names.events,
-    "folder": memories.folders,
-    "ingested": memories.ingested,
-    "memory": memories.memories,
-    "merge": names.merges,
-    "model": names.models,
-    "part": memories.parts,
-    "project": memories.projects,
-    "rule": names.gc_rules,
-    "run": memories.runs,
-    "session": memories.sessions,
-    "source": memories.sources,
-    "spec": memories.specs,
-    "symbol": names.symbols,
-    "tag": memories.tags,
-    "undone": names.undone,
+    "agent": _in_operational(completion.agents),
+    "archived": _in_memory(completion.archived),
+    "entity": _in_memory(completion.entities),
+    "event": _in_operational(completion.events),
+    "folder": _in_memory(completion.folders),
+    "ingested": _in_memory(completion.storing_runs),
+    "memory": _in_memory(completion.memories),
+    "merge": _in_memory(completion.merges),
+    "model": values.models,
+    "part": _in_memory(completion.project_parts),
+    "project": values.projects,
+    "rule": values.gc_rules,
+    "run": _in_memory(completion.gc_runs),
+    "session": _in_memory(completion.sessions),
+    "source": values.sources,
+    "spec": _in_memory(completion.specs),
+    "symbol": _in_memory(completion.symbols),
+    "tag": _in_memory(completion.tags),
+    "undone": _in_memory(completion.undone_merges),
 }
 """What completes a value of each KIND; each is given what was typed so far."""

@@ -9,7 +9,7 @@ from ragmem.config.settings import Origin
 from ragmem.config.values import Rule, check, nearest
 from ragmem.config.variables import Variables
 from ragmem.domain.model import Kind
-from ragmem.domain.model.decay import DecayPolicy
+from ragmem.domain.model.decay import Decay
 from ragmem.errors import ConfigError
 
 _WEIGHT = Rule("a number of at least 0", low=0)
@@ -26,7 +26,7 @@ _KEYS: dict[Key, Rule] = {
 }
 
 
-def read_decay(documents: Sequence[Document], variables: Variables) -> tuple[DecayPolicy, list[Origin]]:
+def read_decay(documents: Sequence[Document], variables: Variables) -> tuple[Decay, list[Origin]]:
     """Return the policy, later documents over earlier ones key by key, and where each key was set.
 
     Raises ConfigError for an unknown key or kind and for numbers that DecayPolicy refuses.
@@ -39,7 +39,7 @@ def read_decay(documents: Sequence[Document], variables: Variables) -> tuple[Dec
             values[key] = from_variable(*override, 0.0, rule), override[0]
     named: dict[Key, float] = {key: value for key, (value, _) in values.items()}
     try:
-        policy = DecayPolicy(
+        policy = Decay(
             semantic_weight=named["weights", "semantic"],
             recency_weight=named["weights", "recency"],
             half_lives_days={kind: named["half_lives_days", kind.value] for kind in Kind},

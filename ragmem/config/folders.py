@@ -26,7 +26,7 @@ def folder_of(name: str, environ: "Mapping[str, str]", *, home: str, cwd: str | 
         variable, default = XDG[name]
         value = environ.get(variable, "")
         return os.path.join(value if os.path.isabs(value) else os.path.join(home, default), "ragmem")
-    root = expanded(chosen, home)
+    root = expand_tilde(chosen, home)
     if not os.path.isabs(root):
         if cwd is None:
             raise ConfigError(f'{HOME_VARIABLE} is "{chosen}", a relative path', hint="give an absolute path")
@@ -34,6 +34,6 @@ def folder_of(name: str, environ: "Mapping[str, str]", *, home: str, cwd: str | 
     return os.path.join(root, name)
 
 
-def expanded(text: str, home: str) -> str:
+def expand_tilde(text: str, home: str) -> str:
     """Return the path with a leading `~` replaced by this home; other users' homes are not looked up."""
     return os.path.join(home, text[2:]) if text.startswith("~/") else home if text == "~" else text

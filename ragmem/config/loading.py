@@ -42,14 +42,14 @@ def load(
     own = read_document(places.config / CONFIG_FILE)
     sections, origins, more_warnings = _settle_sections(own, variables, set_by_project)
     if sources_file:
-        source_documents = [_named(sources_file, cwd)]
+        source_documents = [_read_named(sources_file, cwd)]
     else:
         source_documents = _layers(SOURCES_FILE, places.config / SOURCES_FILE)
     sources, exclude, more = read_sources(source_documents, variables, home=home, environ=environ)
     origins += more
     decay_documents = _layers(DECAY_FILE, places.config / DECAY_FILE)
     if decay_file:
-        decay_documents = [decay_documents[0], _named(decay_file, cwd)]
+        decay_documents = [decay_documents[0], _read_named(decay_file, cwd)]
     decay, more = read_decay(decay_documents, variables)
     origins += more
     return Settings(
@@ -74,18 +74,18 @@ def _settle_sections(
     ]
     sections, origins = read_sections(own, variables, project=above)
     warnings = []
-    if above and (problem := _crossed(sections["chunking"])):
+    if above and (problem := _check_chunking(sections["chunking"])):
         # Whoever wrote the repository must not be able to stop a command.
         warnings = [f"{above[0].origin}: {problem}; the project's sizes are not applied"]
         sections, origins = read_sections(own, variables)
-    if problem := _crossed(sections["chunking"]):
+    if problem := _check_chunking(sections["chunking"]):
         sizes = [item.origin for item in origins if item.key.startswith("chunking.")]
         origin = next(origin for origin in sizes if origin != "default")
         raise ConfigError(f"{origin}: {problem}", hint="raise max_chars or lower min_chars")
     return sections, origins, warnings
 
 
-def _crossed(chunking: ChunkingSettings) -> str:
+def _check_chunking(chunking: ChunkingSettings) -> str:
     """Return what is wrong between the two sizes, or an empty text."""
     if chunking.min_chars <= chunking.max_chars:
         return ""
@@ -97,7 +97,7 @@ def _layers(name: str, own: Path) -> list[Document]:
     return [document for document in documents if document]
 
 
-def _named(path: Path, cwd: Path | None) -> Document:
+def _read_named(path: Path, cwd: Path | None) -> Document:
     document = read_document(cwd / path if cwd else path)
     if document is None:
         raise ConfigError(f'there is no file "{path}"', hint="check the path")

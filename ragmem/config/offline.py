@@ -47,7 +47,7 @@ class _State:
     refused: list[str] = []  # noqa: RUF012 - there is one process
 
 
-def wanted(variable: str | None) -> bool:
+def is_requested(variable: str | None) -> bool:
     """Tell whether the value of RAGMEM_OFFLINE asks for it."""
     return (variable or "").strip().lower() not in OFF
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ragmem.config.folders import HOME_VARIABLE, XDG, expanded, folder_of
+from ragmem.config.folders import HOME_VARIABLE, XDG, expand_tilde, folder_of
 from ragmem.errors import ConfigError
 
 __all__ = ["HOME_VARIABLE", "SOURCES_FILE", "Places", "expand_home", "find_places", "shipped"]
@@ -50,4 +50,4 @@ def shipped(name: str) -> Path:
 
 def expand_home(text: str, home: Path) -> Path:
     """Return the path with a leading `~` replaced by this home; other users' homes are not looked up."""
-    return Path(expanded(text, str(home)))
+    return Path(expand_tilde(text, str(home)))

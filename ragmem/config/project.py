@@ -26,7 +26,7 @@ _RULES: dict[tuple[str, ...], tuple[Any, Rule]] = {
 }
 
 
-def allowed() -> Mapping[str, tuple[Any, Rule]]:
+def project_keys() -> Mapping[str, tuple[Any, Rule]]:
     """Return the keys that a project may set with their default and rule."""
     return {".".join(key): rule for key, rule in _RULES.items()}
 
@@ -64,8 +64,8 @@ def read_project(cwd: Path) -> tuple[ProjectSettings | None, list[Origin], list[
     for key, value in _flat(document):
         where, name = f"{path}:{document.line(*key)}", ".".join(key)
         if key not in _RULES:
-            allowed = "exclude, tags and [chunking] only"
-            warnings.append(f'{where}: "{name}" is not applied: a project may set {allowed}')
+            keys = "exclude, tags and [chunking] only"
+            warnings.append(f'{where}: "{name}" is not applied: a project may set {keys}')
             continue
         try:
             checked = check(value, *_RULES[key])

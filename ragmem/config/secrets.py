@@ -14,20 +14,20 @@ _PARAMETER = re.compile(r"(\b(?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^&\s]*)
 _SECRET_NAME = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL", re.IGNORECASE)
 
 
-def masked(address: str) -> str:
+def mask_password(address: str) -> str:
     """Return an address with *** for its password."""
     return _PARAMETER.sub(rf"\1{MASK}", _USER_PART.sub(rf"\1:{MASK}@", address))
 
 
-def shown(value: Any, redactor: Redactor) -> Any:
+def mask_secrets(value: Any, redactor: Redactor) -> Any:
     """Return the value of a setting without the secrets in it: addresses, telling names, keys."""
     if isinstance(value, str):
-        return redactor.redact(masked(value))[0]
+        return redactor.redact(mask_password(value))[0]
     if isinstance(value, Mapping):
         return {
             name: MASK
             if isinstance(item, str) and item and _SECRET_NAME.search(name)
-            else shown(item, redactor=redactor)
+            else mask_secrets(item, redactor=redactor)
             for name, item in value.items()
         }
     return value

@@ -16,13 +16,14 @@ from ragmem.config.models import (
 from ragmem.config.places import Places
 from ragmem.config.values import key
 from ragmem.domain.model import Kind
-from ragmem.domain.model.decay import DecayPolicy
+from ragmem.domain.model.decay import Decay
 from ragmem.domain.model.lifecycle import CURATED, LifecyclePolicy
 
 if TYPE_CHECKING:
     from ragmem.domain.secrets.redaction import Redactor
 
 ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
+"""Each reads a file of a source. A further name is a module `ragmem.readers.NAME` with a function `read`."""
 SourceScope = Literal["user", "project", "slug", "named"]
 SignalRule = Literal["graded", "classic", "off"]
 ENGINES = ("builtin", "docling", "mineru")
@@ -347,7 +348,7 @@ class Settings:
     agents: AgentsSettings = AgentsSettings()
     sources: Mapping[str, SourceSpec] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
-    decay: DecayPolicy = field(default_factory=DecayPolicy)
+    decay: Decay = field(default_factory=Decay)
     project: ProjectSettings | None = None
     warnings: tuple[str, ...] = ()
     provenance: tuple[Origin, ...] = ()

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+from ragmem.assistants import load_assistants
+from ragmem.assistants.assistant import Assistant
 from ragmem.config.documents import Document
 from ragmem.config.sections import from_variable
 from ragmem.config.settings import Origin, ReaderName, SignalRule, SourceScope, SourceSpec
@@ -26,9 +28,6 @@ _KEYS: dict[str, tuple[Any, Rule]] = {
     "enabled": (True, Rule("false turns the source off")),
     "description": ("", Rule("what the source holds, in one line")),
 }
-_MOVED = {"~/.claude/": "CLAUDE_CONFIG_DIR", "~/.codex/": "CODEX_HOME"}
-"""Folders of assistants, and the variables with which people put them elsewhere."""
-
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _TOP_LEVEL = ("sources", "exclude")
 
@@ -58,7 +57,8 @@ def read_sources(
     """Return the sources by name, the exclusions of all, and where each key was set.
 
     A later document is laid over the earlier ones key by key; the lists of top-level exclusions are joined.
-    The shipped globs follow an assistant whose folder `environ` has moved.
+    The shipped source of transcripts reads the sessions of all assistants, and the shipped globs follow an
+    assistant whose folder `environ` has moved.
     Raises ConfigError for unknown keys, wrong values and a source without glob.
     """
     entries: dict[str, _Entry] = {}
@@ -68,14 +68,24 @@ def read_sources(
         if (found := nearest_unknown(document, _TOP_LEVEL)) is not None:
             raise document.error(f'unknown key "{found}"', found, hint=nearest(found, _TOP_LEVEL))
         if "exclude" in document.values:
-            more = _checked(document, ("exclude",), document.values["exclude"], *_KEYS["exclude"])
+            more = _check_value(document, ("exclude",), document.values["exclude"], *_KEYS["exclude"])
             exclude += more
             origins.append(Origin("exclude", more, document.origin("exclude")))
         _lay_over(entries, document)
     specs = {}
+    assistants = load_assistants()
     for name, entry in entries.items():
+        if (
+            entry.document.shipped
+            and "glob" not in entry.values
+            and entry.values.get("reader") == "transcripts"
+        ):
+            entry.values["glob"] = tuple(glob for one in assistants for glob in one.session_files)
+            entry.origins["glob"], entry.base = "default", entry.document.path.parent
         if entry.document.shipped and entry.origins.get("glob") == "default":
-            entry.values["glob"] = tuple(_moved(glob, environ or {}) for glob in entry.values["glob"])
+            entry.values["glob"] = tuple(
+                _expand_variables(glob, environ or {}, assistants) for glob in entry.values["glob"]
+            )
         specs[name] = _spec(name, entry, variables, home)
         origins += [Origin(f"sources.{name}.{key}", entry.values[key], entry.origins[key]) for key in _KEYS]
     return specs, exclude, origins
@@ -105,14 +115,14 @@ def _lay_over(entries: dict[str, _Entry], document: Document) -> None:
                     f'unknown key "{key}" in [sources.{name}]', "sources", name, key, hint=nearest(key, _KEYS)
                 )
             where = ("sources", name, key)
-            entry.values[key] = _checked(document, where, value, *_KEYS[key])
+            entry.values[key] = _check_value(document, where, value, *_KEYS[key])
             entry.origins[key] = document.origin(*where)
             if key == "glob":
                 entry.base = document.path.parent
                 _refuse_bad_glob(document, name, entry.values[key])
 
 
-def _checked(document: Document, where: tuple[str, ...], value: Any, default: Any, rule: Rule) -> Any:
+def _check_value(document: Document, where: tuple[str, ...], value: Any, default: Any, rule: Rule) -> Any:
     try:
         return check(value, default, rule)
     except ValueError as error:
@@ -144,11 +154,13 @@ def glob_problem(glob: str) -> str:
     return ""
 
 
-def _moved(glob: str, environ: Mapping[str, str]) -> str:
-    """Return a shipped glob where the assistant has its folder: in the one that its variable names."""
-    for beginning, variable in _MOVED.items():
-        if glob.startswith(beginning) and (folder := environ.get(variable, "")).startswith(("/", "~/")):
-            return f"{folder.rstrip('/')}/{glob.removeprefix(beginning)}"
+def _expand_variables(glob: str, environ: Mapping[str, str], assistants: Sequence[Assistant]) -> str:
+    """Return a shipped glob below the folder that an assistant's variable names, if it is set."""
+    for assistant in assistants:
+        own = f"~/{assistant.folder}/"
+        folder = environ.get(assistant.variable, "")
+        if glob.startswith(own) and folder.startswith(("/", "~/")):
+            return f"{folder.rstrip('/')}/{glob.removeprefix(own)}"
     return glob
 
 

@@ -140,11 +140,13 @@ def _statements(lines: list[str]) -> Iterator[_Statement]:
         header = whole.lstrip().startswith("[")
         if header:
             table = _path(parsed)
-        yield _Statement(start, end, table, () if header or not parsed else _named(whole)[1], header)
+        yield _Statement(
+            start, end, table, () if header or not parsed else _split_assignment(whole)[1], header
+        )
         start = end
 
 
-def _named(assignment: str) -> tuple[str, Key]:
+def _split_assignment(assignment: str) -> tuple[str, Key]:
     """Return what stands before the = of an assignment, as text and as the key that it means."""
     for found in re.finditer("=", assignment):
         name = assignment[: found.start()]
@@ -181,7 +183,7 @@ def _with(text: str, table: str, key: str, value: Any) -> str:
         lines[-1] += end
     found = _find(lines, table, key)
     if found is not None:
-        name, comment = _around(lines[found.start : found.end])
+        name, comment = _name_and_comment(lines[found.start : found.end])
         lines[found.start : found.end] = [f"{name}= {_literal(value)}{comment}{end}"]
         return "".join(lines)
     inside = [item for item in _statements(lines) if item.table == (table,) and (item.header or item.key)]
@@ -196,10 +198,10 @@ def _with(text: str, table: str, key: str, value: Any) -> str:
     return "".join(lines)
 
 
-def _around(lines: list[str]) -> tuple[str, str]:
+def _name_and_comment(lines: list[str]) -> tuple[str, str]:
     """Return what stands before the = of an assignment, and the comment behind its value."""
     whole = "".join(lines)
-    name = _named(whole)[0]
+    name = _split_assignment(whole)[0]
     last = lines[-1].rstrip("\r\n")
     before = "".join(lines[:-1])
     parsed = tomllib.loads(whole)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
 
 MAX_CHARS = 9_000
-"""Characters of what is told unless a request says otherwise: assistants cut what has more than 10,000."""
+"""Characters of a context unless a request says otherwise: assistants cut texts beyond 10,000."""
 
 
 def answer(
@@ -43,7 +43,7 @@ def _told(memory: "Ragmem", request: Mapping[str, Any], rung: str, due: float) -
         raise UsageError(f'"{event[:40]}" is no event', hint="start, prompt or research")
     if not memory.is_stored():
         return nothing("there is no memory yet", rung)
-    told = memory.anticipate(
+    told = memory.injections.anticipate(
         _text(request, "session"),
         _text(request, "prompt"),
         event=event,  # type: ignore[arg-type]  # it is one of them

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragmem import client
 from ragmem.client import starting
-from ragmem.daemon.endpoint import Post
+from ragmem.daemon.endpoint import Endpoint
 from ragmem.daemon.log import Log
-from ragmem.daemon.maintenance import Upkeep
+from ragmem.daemon.maintenance import Maintenance
 from ragmem.daemon.server import Server
 from ragmem.daemon.state import ANSWERED, Home
 from ragmem.daemon.status import stamps, status
@@ -35,7 +35,7 @@ GRACE_S = 0.7
 """Seconds that running answers have when the place is given up."""
 
 
-class Guest:
+class EmbeddedServer:
     """Answers hooks, tools and the command line on the home's socket, from a memory that stays the caller's.
 
     The warm process that is there is asked to end first. Who asks with other settings, or another version,
@@ -54,7 +54,7 @@ class Guest:
         self._home = Home(lambda: memory, self._log)
         self._ending = threading.Event()
         self._server: Server | None = None
-        self._upkeep: Upkeep | None = None
+        self._upkeep: Maintenance | None = None
         self._thread = threading.Thread(target=self._live, name="socket", daemon=True)
 
     def begin(self) -> None:
@@ -85,14 +85,14 @@ class Guest:
             # A folder that others may use, no room for a socket: hooks go on as they would without this.
             self._log.failed("serve does not answer hooks", error)
 
-    def _taken(self, patience: float) -> Post | None:
+    def _taken(self, patience: float) -> Endpoint | None:
         """Return the place of the home's process, once nobody else has it; None where somebody keeps it."""
         place = client.place_of(self._data)
         until = time.monotonic() + patience
         while not self._ending.is_set():
             lock = starting.locked(place)
             if lock is not None:
-                return Post(place, lock)
+                return Endpoint(place, lock)
             if time.monotonic() >= until:
                 return None
             starting.claim(place)
@@ -100,7 +100,7 @@ class Guest:
             time.sleep(PAUSE_S)
         return None
 
-    def _hold(self, post: Post) -> str:
+    def _hold(self, post: Endpoint) -> str:
         """Answer until something ends it, and return what."""
         try:
             listening = post.listen()
@@ -111,7 +111,7 @@ class Guest:
         post.record(f"{self._born:.0f}", self._identity, client.SERVES)
         post.succeeded()
         self._server = server = Server(listening, answer=self._home.answer, at_once=self._at_once)
-        self._upkeep = Upkeep(self._home.loaded, server.idle_s, self._log)
+        self._upkeep = Maintenance(self._home.loaded, server.idle_s, self._log)
         self._upkeep.start()
         if self._ending.is_set():
             server.end("serve ends")

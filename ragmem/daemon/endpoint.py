@@ -10,7 +10,7 @@ from ragmem.client import HEIR, LOCK, RECORD, SILENT, SOCKET
 BACKLOG = 128
 
 
-class Post:
+class Endpoint:
     """The place of a home's process, held from `listen` to `leave` by whoever has the lock."""
 
     def __init__(self, place: str, lock: int) -> None:

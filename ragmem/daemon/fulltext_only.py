@@ -1,12 +1,12 @@
-"""A memory that is asked while its model is being loaded."""
+"""A memory that answers while its model loads."""
 
 from ragmem.api.memory import Ragmem
 from ragmem.errors import BackendError
 from ragmem.services.models.active_models import ActiveModels
 
 
-class ByWords(Ragmem):
-    """A memory none of whose models can be asked; full text answers alone."""
+class FulltextMemory(Ragmem):
+    """A memory without models; full text alone answers."""
 
     @property
     def models(self) -> ActiveModels:

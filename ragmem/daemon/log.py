@@ -28,7 +28,7 @@ class Log:
         append(self._path, f"{moment} {os.getpid()} {' '.join(line.split())}\n", longest=LONGEST)
 
     def failed(self, what: str, error: BaseException) -> None:
-        """Append what failed, how, and where in the code, as far as that tells nothing of what was asked."""
+        """Append what failed and where in the code, without any text of the request."""
         told = str(error) if isinstance(error, _TELLING) else ""
         if not told:
             frames = reversed(traceback.extract_tb(error.__traceback__))

@@ -31,7 +31,7 @@ JOIN_S = 0.2
 """Seconds in which the thread ends; what it does is a transaction, which may be left at any point."""
 
 
-class Upkeep:
+class Maintenance:
     """The thread; `poke` lets it look now. `loaded` waits for the memory, which is None where it is wrong."""
 
     def __init__(self, loaded: "Callable[[], Ragmem | None]", idle_s: Callable[[], float], log: Log) -> None:
@@ -113,5 +113,5 @@ def take_some(memory: "Ragmem") -> bool:
         now=now(),
         limits=Limits(files=FILES, seconds=SECONDS),
     )
-    taken = memory.take_events(seconds=SECONDS)
+    taken = memory.inbox.drain_events(seconds=SECONDS)
     return bool((done.left and done.writes) or (taken.left and (taken.events or taken.ids)))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from ragmem.client import identity, place_of
 from ragmem.config import offline
 from ragmem.config.places import find_places
-from ragmem.daemon.endpoint import Post, inode
+from ragmem.daemon.endpoint import Endpoint, inode
 from ragmem.daemon.log import Log
-from ragmem.daemon.maintenance import Upkeep
+from ragmem.daemon.maintenance import Maintenance
 from ragmem.daemon.server import Server
 from ragmem.daemon.state import ANSWERED, Home
 from ragmem.daemon.status import own_memory, stamps, status
@@ -51,11 +51,11 @@ class Life:
     def __init__(self, data: str, lock: int) -> None:
         self._data = data
         self._lock = lock
-        self._post = Post(place_of(data), lock)
+        self._post = Endpoint(place_of(data), lock)
         self._identity = identity()
         self._born = time.time()
         self._settle()
-        if offline.wanted(os.environ.get(offline.VARIABLE)):
+        if offline.is_requested(os.environ.get(offline.VARIABLE)):
             offline.go()
         self._places = find_places(os.environ, home=Path.home(), cwd=Path("/"))
         self._log = Log(self._places.state)
@@ -75,7 +75,7 @@ class Life:
             return
         listening = self._post.listen()
         self._server = server = Server(listening, answer=self._answer, at_once=self._at_once)
-        self._upkeep = Upkeep(self._home.loaded, server.idle_s, self._log)
+        self._upkeep = Maintenance(self._home.loaded, server.idle_s, self._log)
         signal.set_wakeup_fd(server.waking, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: server.end("a signal"))

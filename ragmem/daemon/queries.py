@@ -1,4 +1,4 @@
-"""What the command line asks of a process that has the models loaded, and is answered as it would itself."""
+"""Questions of the command line, answered by the process that has the models loaded."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def answer(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plain form of the answer as `answer`; what goes wrong is `error`, and the asker's to tell.
+    """Return the answer as JSON in `answer`, or the reason in `error`; the command line then answers itself.
 
     Nothing is counted as recalled here. Never raises RagmemError.
     """
@@ -30,9 +30,9 @@ def answer(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:
 def _answered(memory: "Ragmem", request: Mapping[str, Any]) -> Any:
     if request["op"] == "session_context":
         return memory.session_context(request["task"], **request["wanted"])
-    from ragmem.services.context.dataclass_json import restored
+    from ragmem.services.context.dataclass_json import from_plain
     from ragmem.services.retrieval.query import Question
-    from ragmem.services.retrieval.routes import ask_by_route
 
-    question = restored(Question, request["question"])
-    return ask_by_route(memory, question, request["route"], now=datetime.fromisoformat(request["now"]))
+    question = from_plain(Question, request["question"])
+    moment = datetime.fromisoformat(request["now"])
+    return memory.retrieval.ask_by_route(question, request["route"], now=moment)

@@ -46,7 +46,7 @@ class Home:
         return self._ready.is_set()
 
     def load(self) -> None:
-        """Open the memory, then load what a question needs; a failure is told by each answer."""
+        """Open the memory and load what a question needs; each answer reports a failure."""
         try:
             self._memory = memory = self._open()
             self._opened.set()
@@ -104,11 +104,11 @@ class Home:
 
     def _words(self, memory: "Ragmem") -> "Ragmem":
         """Return the same memory without its models."""
-        from ragmem.daemon.fulltext_only import ByWords
+        from ragmem.daemon.fulltext_only import FulltextMemory
 
         with self._guard:
             if self._by_words is None:
-                self._by_words = ByWords(memory.settings, home=memory.home, cwd=memory.cwd)
+                self._by_words = FulltextMemory(memory.settings, home=memory.home, cwd=memory.cwd)
             return self._by_words
 
 

@@ -13,7 +13,7 @@ _CONFIGURATION = ("config.toml", "sources.toml", "decay.json")
 
 
 def status(identity: str, *, began: float, idle_s: float, ready: bool) -> dict[str, Any]:
-    """Return which process this is, of which version, how large, and since when nobody asked it."""
+    """Return process id, version, memory use and idle time of this process."""
     return {
         "process": os.getpid(),
         "version": __version__,

@@ -77,7 +77,7 @@ MAGIC = "ragmem inbox 1 "
 ESCAPES: "Final" = (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
 
 
-class Sealed:
+class SealedWrite:
     """A write as the file that it will be: its name, its content, and its moment."""
 
     __slots__ = ("at_ns", "name", "whole")
@@ -141,7 +141,7 @@ def seal(
     tags: "Iterable[str]" = (),
     metadata: "Mapping[str, str] | None" = None,
     event_time: "datetime | None" = None,
-) -> Sealed:
+) -> SealedWrite:
     """Return a text, and what is said of it, as the file that it will be; nothing is stored yet.
 
     `folder` is where it was written, `root` that of its project (`readers.roots`), which decides to whom it
@@ -150,7 +150,7 @@ def seal(
 
     Raises UsageError for a text that is empty, too long or no text, or an unknown type or kind.
     """
-    content = _checked(text)
+    content = _check(text)
     if project and not project.replace("-", "").replace("_", "").replace(".", "").isalnum():
         raise UsageError(
             f'"{project}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
@@ -181,12 +181,12 @@ def seal(
     }
     # Their names may be no UTF-8; nothing else may.
     places = {"file": os.fspath(read_from), "folder": os.fspath(folder), "root": os.fspath(root)}
-    lines = [f"{name} {_escaped(value)}" for name, value in said.items() if value]
-    lines += [f"tag {_escaped(tag)}" for tag in tags if tag]
-    lines += [f"metadata {_escaped(name)}\t{_escaped(value)}" for name, value in (metadata or {}).items()]
-    header = _encoded("\n".join(lines), "title, tags and metadata")
+    lines = [f"{name} {_escape(value)}" for name, value in said.items() if value]
+    lines += [f"tag {_escape(tag)}" for tag in tags if tag]
+    lines += [f"metadata {_escape(name)}\t{_escape(value)}" for name, value in (metadata or {}).items()]
+    header = _encode("\n".join(lines), "title, tags and metadata")
     for name, value in places.items():
-        header += f"\n{name} {_escaped(value)}".encode("utf-8", "surrogateescape") if value else b""
+        header += f"\n{name} {_escape(value)}".encode("utf-8", "surrogateescape") if value else b""
     if len(header) > MOST_HEADER_BYTES:
         raise UsageError(
             f"title, tags and metadata are longer than {MOST_HEADER_BYTES:,} bytes", hint="shorten them"
@@ -197,10 +197,10 @@ def seal(
     identity += [said["at"]] if uri else []
     key = "\x1f".join((places["root"], places["file"], *identity, " ".join(text.split())))
     name = checksum(key.encode("utf-8", "surrogateescape"))[:32]
-    return Sealed(name, f"{MAGIC}{checksum(rest)}\n".encode() + rest, at_ns)
+    return SealedWrite(name, f"{MAGIC}{checksum(rest)}\n".encode() + rest, at_ns)
 
 
-def keep(data: "str | os.PathLike[str]", sealed: Sealed) -> Receipt:
+def keep(data: "str | os.PathLike[str]", sealed: SealedWrite) -> Receipt:
     """Make a write durable; raises StorageError where the home cannot be written, or the disk not be told."""
     folder, name = folder_in(data), f"{sealed.name}{SUFFIX}"
     try:
@@ -219,9 +219,9 @@ def keep(data: "str | os.PathLike[str]", sealed: Sealed) -> Receipt:
     return Receipt("accepted" if new else "duplicate", sealed.name)
 
 
-def _checked(text: str) -> bytes:
+def _check(text: str) -> bytes:
     """Return a text as it is stored; raises UsageError for one that cannot be."""
-    content = _encoded(text, "the text")
+    content = _encode(text, "the text")
     if not text.strip():
         raise UsageError("the text is empty", hint='ragmem ingest --buffer --text "what to remember"')
     if len(content) > MOST_BYTES:
@@ -232,7 +232,7 @@ def _checked(text: str) -> bytes:
     return content
 
 
-def _encoded(text: str, what: str) -> bytes:
+def _encode(text: str, what: str) -> bytes:
     if "\0" in text:
         raise UsageError(f"NUL bytes in {what}", hint="hand in text")
     try:
@@ -243,7 +243,7 @@ def _encoded(text: str, what: str) -> bytes:
         ) from error
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     escaped = text.replace("\\", "\\\\")
     for character, written in ESCAPES:
         escaped = escaped.replace(character, written)

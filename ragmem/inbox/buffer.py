@@ -7,7 +7,7 @@ import time
 from ragmem import inbox
 from ragmem.config.folders import folder_of
 from ragmem.errors import EXIT_OK, StorageError, UsageError
-from ragmem.inbox.cautious import cleaned
+from ragmem.inbox.cautious import redact_write
 from ragmem.readers.roots import marked_root
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -37,7 +37,7 @@ _LINE_FIELDS = ("event_time", "title", "type", "source", "uri", "project", "spec
 
 
 class Request:
-    """What is to be accepted: texts, files, standard input or its lines; and what is said of all of them."""
+    """The texts to accept, from options, files or standard input, and the fields that all of them share."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ def accept(
     data = folder_of("data", environ, home=home, cwd=cwd)
     sealed = []
     for said in _writes(request, cwd):
-        write = cleaned(said, environ=environ, home=home, cwd=cwd)
+        write = redact_write(said, environ=environ, home=home, cwd=cwd)
         place = os.path.dirname(write["read_from"]) if "read_from" in write else cwd
         sealed.append(inbox.seal(folder=place, root=marked_root(place, home), at_ns=now_ns(), **write))
     receipts: list[inbox.Receipt] = []
@@ -151,11 +151,11 @@ def _writes(request: Request, cwd: str) -> "Iterator[dict[str, Any]]":
             modified = os.stat(file).st_mtime_ns
             yield {**said, "text": _read(path), "read_from": file, "modified_ns": modified}
     if STDIN in request.paths:
-        text = _decoded(_standard_input(request), "standard input")
+        text = _decode(_standard_input(request), "standard input")
         if request.as_lines:
             for number, line in enumerate(text.split("\n"), start=1):
                 if line.strip():
-                    found = _of_line(line, number)
+                    found = _parse_line(line, number)
                     metadata = {**said.get("metadata", {}), **found.get("metadata", {})}
                     yield {**said, **found, "metadata": metadata}
         else:
@@ -175,10 +175,10 @@ def _read(path: str) -> str:
         raw = file.read(inbox.MOST_BYTES + 1)
     if raw.startswith(_DOCUMENTS):
         raise UsageError(f'"{path}" is a document, and the inbox takes texts', hint="leave out --buffer")
-    return _decoded(raw, f'"{path}"')
+    return _decode(raw, f'"{path}"')
 
 
-def _decoded(raw: bytes, what: str) -> str:
+def _decode(raw: bytes, what: str) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -190,7 +190,7 @@ def _decoded(raw: bytes, what: str) -> str:
         ) from error
 
 
-def _of_line(line: str, number: int) -> "dict[str, Any]":
+def _parse_line(line: str, number: int) -> "dict[str, Any]":
     """Return what one JSON line says: a text, or an object with `text` and what is said of it."""
     import json
 
@@ -206,7 +206,7 @@ def _of_line(line: str, number: int) -> "dict[str, Any]":
     for name, given in value.items():
         if not _is_known(name, given):
             raise UsageError(f'line {number} says "{name}" in a way that means nothing', hint=_LINE_HINT)
-        found[name] = _moment(given, number) if name == "event_time" else given
+        found[name] = _parse_time(given, number) if name == "event_time" else given
     return found
 
 
@@ -219,7 +219,7 @@ def _is_known(name: str, value: object) -> bool:
     return name in _LINE_FIELDS and isinstance(value, str)
 
 
-def _moment(text: str, number: int) -> "datetime":
+def _parse_time(text: str, number: int) -> "datetime":
     from datetime import UTC, datetime
 
     try:

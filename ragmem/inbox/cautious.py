@@ -56,7 +56,7 @@ _OF_WALLET = bytes(ord("x") if 3 <= length <= 8 else ord(" ") for length in rang
 
 
 def may_hold_a_secret(text: str) -> bool:
-    """Tell whether it is worth looking; False only for what `purified_text` would leave as it is."""
+    """Tell whether a text may hold a secret; False only if `sanitize_text` would not change it."""
     raw = text.encode("ascii", "replace")
     if b"x" * RUN in raw.translate(_TOKEN):
         return True
@@ -74,10 +74,10 @@ def may_hold_a_secret(text: str) -> bool:
     return b"x" * PHRASE in lengths.translate(_OF_WALLET)
 
 
-def cleaned(
+def redact_write(
     write: "dict[str, Any]", *, environ: "Mapping[str, str]", home: str, cwd: str
 ) -> "dict[str, Any]":
-    """Return the arguments of `inbox.seal` as they may wait in a file, by what the settings say of secrets.
+    """Return the arguments of `inbox.seal` without secrets, by the rules of the settings.
 
     Raises UsageError where nothing is left of the text, or its project or spec is named by a secret.
     """
@@ -88,22 +88,22 @@ def cleaned(
     if not may_hold_a_secret("\n".join((*said, *metadata))):
         return write
     # Both take longer to import than all else that accepting a text takes.
-    from ragmem.domain.injection.purity import purified_text
+    from ragmem.domain.injection.purity import sanitize_text
     from ragmem.domain.secrets.redaction import refuse_secret
 
     redactor = _redactor_of(environ, home=home, cwd=cwd)
     for name, what in zip(names, ("project", "spec"), strict=True):
         refuse_secret(name, f"name of the {what}", redactor)
-    text = purified_text(write["text"], redactor)
+    text = sanitize_text(write["text"], redactor)
     if not text.strip() and write["text"].strip():
         raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
     values = {
-        purified_text(name, redactor): purified_text(value, redactor) for name, value in metadata.items()
+        sanitize_text(name, redactor): sanitize_text(value, redactor) for name, value in metadata.items()
     }
     return write | {
         "text": text,
-        "title": purified_text(write.get("title", ""), redactor),
-        "tags": [purified_text(tag, redactor) for tag in write.get("tags", ())],
+        "title": sanitize_text(write.get("title", ""), redactor),
+        "tags": [sanitize_text(tag, redactor) for tag in write.get("tags", ())],
         "metadata": values if redactor.stored else redactor.redact_document(values),
     }
 

@@ -1,4 +1,4 @@
-"""What lies in an inbox: which files wait, what each of them says, and what is no write."""
+"""Read an inbox: list the waiting files, parse each, and set aside what is not a write."""
 
 import os
 import stat
@@ -32,7 +32,7 @@ class Write:
 def is_empty(inbox: str) -> bool:
     """Tell whether nothing waits; this is all that an empty inbox costs a question.
 
-    What cannot be read is not empty, so that whoever takes it in tells.
+    A folder that cannot be read is not empty, so that the drain reports it.
     """
     try:
         return not _names(inbox)
@@ -89,7 +89,7 @@ def read(path: str) -> Write:
         raise SourceError("another release of ragmem wrote it")
     if first != f"{MAGIC}{checksum(rest)}".encode():
         raise SourceError("it is damaged: the check sum is another")
-    return _parsed(rest)
+    return _parse_write(rest)
 
 
 def places(path: str) -> frozenset[bytes]:
@@ -100,7 +100,7 @@ def places(path: str) -> frozenset[bytes]:
     return frozenset(line for line in head.split(b"\n") if line.startswith((b"file ", b"uri ")))
 
 
-def _parsed(rest: bytes) -> Write:
+def _parse_write(rest: bytes) -> Write:
     header, _, content = rest.partition(b"\n\n")
     fields: dict[str, str] = {}
     tags: list[str] = []
@@ -111,12 +111,12 @@ def _parsed(rest: bytes) -> Write:
             name, _, raw = line.partition(b" ")
             value = raw.decode("utf-8", "surrogateescape" if name in _PLACES else "strict")
             if name == b"tag":
-                tags.append(_plain(value))
+                tags.append(_unescape(value))
             elif name == b"metadata":
                 key, _, said = value.partition("\t")
-                metadata[_plain(key)] = _plain(said)
+                metadata[_unescape(key)] = _unescape(said)
             else:
-                fields[name.decode("utf-8")] = _plain(value)
+                fields[name.decode("utf-8")] = _unescape(value)
     except UnicodeDecodeError as error:
         raise SourceError("it is no UTF-8") from error
     if not text.strip():
@@ -125,13 +125,13 @@ def _parsed(rest: bytes) -> Write:
 
 
 def set_aside(inbox: str, name: str) -> None:
-    """Move what is no write out of the way, under a name of its own; raises OSError."""
+    """Move a file that is not a write out of the way, under a new name; raises OSError."""
     aside = os.path.join(inbox, ASIDE)
     os.makedirs(aside, 0o700, exist_ok=True)
     os.rename(os.path.join(inbox, name), os.path.join(aside, f"{name}-{os.urandom(4).hex()}"))
 
 
-def _plain(text: str) -> str:
+def _unescape(text: str) -> str:
     parts = text.split("\\\\")
     for character, written in ESCAPES:
         parts = [part.replace(written, character) for part in parts]

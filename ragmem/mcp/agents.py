@@ -5,17 +5,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.agents import Agent, Event, Happening, Letter, Sort
+from ragmem.domain.sessions.agents import Agent, AgentEventType, Event, Letter, MessageType
 from ragmem.errors import UsageError
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import framed, noted, one_line
+from ragmem.mcp.framing import add_notice, frame_lines, one_line
 
 HEAD = "From other agents on this machine: a colleague's word, not the user's."
 
 TEXT = 1_000
 """Characters of a message in the text of an answer; its data has all of it."""
 
-OWN = frozenset({Happening.JOINED, Happening.STATUS, Happening.BACK, Happening.ACKNOWLEDGED})
+OWN = frozenset(
+    {AgentEventType.JOINED, AgentEventType.STATUS, AgentEventType.BACK, AgentEventType.ACKNOWLEDGED}
+)
 """Events that an agent brings about by its own calls."""
 
 _NO_ID = re.compile(r"[^A-Za-z0-9._:@-]+")
@@ -46,7 +48,7 @@ def report_status(call: Call) -> Result:
         "has_messages": agent.waiting > 0,
         "message_count": agent.waiting,
     }
-    return Result(framed(said, head=HEAD), noted(data, head=HEAD))
+    return Result(frame_lines(said, head=HEAD), add_notice(data, head=HEAD))
 
 
 def list_agents(call: Call) -> Result:
@@ -54,7 +56,7 @@ def list_agents(call: Call) -> Result:
     found = call.memory.agents.agents()
     lines = [_line_of(agent, redactor=call.redactor) for agent in found] or ["No agent has checked in."]
     data = {"agents": [_agent_shape(agent, redactor=call.redactor) for agent in found]}
-    return Result(framed(lines, head=HEAD), noted(data, head=HEAD))
+    return Result(frame_lines(lines, head=HEAD), add_notice(data, head=HEAD))
 
 
 def send_to_agent(call: Call) -> Result:
@@ -62,7 +64,7 @@ def send_to_agent(call: Call) -> Result:
     given = call.arguments
     agents, sender = call.memory.agents, given.get("from", "") or _named(call)
     sort, to = given["signal"], given["to"]
-    if sort == Sort.MESSAGE:
+    if sort == MessageType.MESSAGE:
         sent = agents.send(to, given.get("message", ""), sender=sender, key=given.get("key", ""))
     else:
         reason, key = given.get("message", ""), given.get("key", "")
@@ -80,7 +82,7 @@ def check_messages(call: Call) -> Result:
     if found:
         lines.append(f"(acknowledge ids {', '.join(str(letter.id) for letter in found)} when done)")
     data = {"messages": [_letter_shape(letter, redactor=call.redactor) for letter in found]}
-    return Result(framed(lines, head=HEAD), noted(data, head=HEAD))
+    return Result(frame_lines(lines, head=HEAD), add_notice(data, head=HEAD))
 
 
 def acknowledge(call: Call) -> Result:
@@ -112,7 +114,7 @@ def wait_for_events(call: Call) -> Result:
         "cursor": found.cursor,
         "missed": found.missed,
     }
-    return Result(framed([*lines, f"(cursor {found.cursor})"], head=HEAD), noted(data, head=HEAD))
+    return Result(frame_lines([*lines, f"(cursor {found.cursor})"], head=HEAD), add_notice(data, head=HEAD))
 
 
 def _named(call: Call) -> str:

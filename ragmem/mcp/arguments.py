@@ -1,4 +1,4 @@
-"""Check what an agent hands to a tool against the tool's parameters, with a next step where it is wrong."""
+"""Check the arguments of a tool call against the tool's parameters; errors name the next step."""
 
 import json
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ _WORDS = {
 }
 
 
-def checked(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call: without those left empty, with the defaults of those not given.
+def check_arguments(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call without the empty ones and with the defaults of the missing ones.
 
     Models hand in a number or a list as text, and "" or null for what they do not want; each is taken as it
     is meant. Raises UsageError for an argument that is not known, missing or of another form.
@@ -56,7 +56,7 @@ def checked(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meant(schema: "Schema", value: Any) -> Any:
-    """Return a value in the form that is wanted where it is one in other clothes; None for none."""
+    """Return a value converted to the type of the schema where possible; None for an empty one."""
     kind = schema["type"]
     if value is None:
         return None

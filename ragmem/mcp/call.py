@@ -46,15 +46,15 @@ class Call:
         """Where the caller works."""
         return self.cwd or self.memory.cwd
 
-    def asking(self, arguments: Mapping[str, Any]) -> "Call":
+    def with_arguments(self, arguments: Mapping[str, Any]) -> "Call":
         """Return the call of the same caller with other arguments."""
         return replace(self, arguments=arguments)
 
     def projects(self) -> tuple[str, ...] | None:
-        """Return the projects that are asked: the one that is named, else the caller's and the user's.
+        """Return the projects to search: the one in the arguments, else the caller's and the user's.
 
-        None is all: where `*` is named, and outside of any project. In one of which nothing is known yet they
-        are the user's alone. Raises NotFoundError.
+        None means all: for `*`, and outside of any project. A project without memories gives the user's
+        alone. Raises NotFoundError.
         """
         named = self.arguments.get("project", "").strip()
         if named.lower() in EVERYWHERE:
@@ -62,16 +62,16 @@ class Call:
         if named:
             # A look at what is not there would make it.
             self.memory.require()
-            return self.memory.named_projects([named])
-        found = self.memory.projects_at(self.place)
+            return self.memory.projects.resolve([named])
+        found = self.memory.projects.at(self.place)
         return found if len(found) > 1 or marked_root(str(self.place), str(self.memory.home)) else None
 
-    def recalled(self, ids: Iterable[str]) -> None:
+    def count_recalls(self, ids: Iterable[str]) -> None:
         """Count memories as recalled by the session, each once however often it is read in it."""
         # Whoever does not say who it is counts as one session a day.
-        self.memory.recalled_ids(ids, session=self.session or f"tools {now():%Y-%m-%d}")
+        self.memory.recalls.note(ids, session=self.session or f"tools {now():%Y-%m-%d}")
 
-    def told_project(self, project: str) -> str:
+    def project_label(self, project: str) -> str:
         """Return the name of a project."""
         return "user" if project == USER else f"project {self._names().get(project, project)}"
 
@@ -79,13 +79,13 @@ class Call:
         catalog = self.memory.catalog
         return catalog.projects.names() if catalog.exists() else {}
 
-    def told_path(self, path: str) -> str:
+    def path_label(self, path: str) -> str:
         """Return a path in one line, with ~ for the home."""
         home = f"{self.memory.home}/"
         return " ".join(("~/" + path.removeprefix(home) if path.startswith(home) else path).split())
 
-    def told_projects(self, projects: tuple[str, ...] | None) -> str:
-        """Return which projects these are, in words."""
+    def projects_label(self, projects: tuple[str, ...] | None) -> str:
+        """Return the names of projects as a phrase."""
         if projects is None:
             return "all projects"
         names = self._names()

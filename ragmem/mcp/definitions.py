@@ -32,11 +32,6 @@ MAX_TIMEOUT_S = 300
 class Tool:
     """One tool; `parameters` is the JSON Schema of its arguments."""
 
-    __slots__ = (
-        "asks", "description", "idempotent", "name", "parameters", "profile", "read_only", "structured",
-        "title", "waits",
-    )  # fmt: skip
-
     def __init__(
         self,
         name: str,
@@ -81,8 +76,6 @@ class Tool:
 class Prompt:
     """One prompt; `arguments` are names, each with what it is for. None of them must be given."""
 
-    __slots__ = ("arguments", "description", "name", "title")
-
     def __init__(self, name: str, title: str, description: str, arguments: "dict[str, str]") -> None:
         self.name = name
         self.title = title
@@ -104,8 +97,6 @@ class Prompt:
 
 class Resource:
     """One resource, or with `{...}` in its address a template of resources."""
-
-    __slots__ = ("asks", "description", "media_type", "name", "title", "uri")
 
     def __init__(
         self,
@@ -168,6 +159,11 @@ def _texts(description: str = "") -> "Schema":
 
 def _object(required: tuple[str, ...] = (), **properties: "Schema") -> "Schema":
     return {"type": "object", "properties": properties, **({"required": list(required)} if required else {})}
+
+
+def _full_tool(name: str, title: str, description: str, parameters: "Schema", **hints: "Any") -> Tool:
+    """Return a tool of the profile `full`, whose data goes beside its text."""
+    return Tool(name, title, description, parameters, profile="full", structured=True, **hints)
 
 
 _PROJECT = _text("Name, id or path; * is all. Default: this project and the user's")
@@ -261,7 +257,7 @@ _DEFAULT = (
 _MY_ID = _text("Your own name; default: the caller's")
 
 _FULL = (
-    Tool(
+    _full_tool(
         "store_knowledge",
         "Store knowledge",
         "Store something learned for future retrieval.",
@@ -272,25 +268,16 @@ _FULL = (
             content=_text("Full details"),
             tags=_texts(),
         ),
-        profile="full",
         read_only=False,
-        structured=True,
     ),
-    Tool(
+    _full_tool(
         "search_knowledge",
         "Search knowledge",
         "Find what was learned: error solutions, patterns, best practices, gotchas, in full.",
-        _object(
-            ("query",),
-            query=_text(),
-            category=_text(enum=list(CATEGORIES)),
-            limit=_limit(5),
-        ),
-        profile="full",
-        structured=True,
+        _object(("query",), query=_text(), category=_text(enum=list(CATEGORIES)), limit=_limit(5)),
         asks=True,
     ),
-    Tool(
+    _full_tool(
         "record_episode",
         "Record an episode",
         "Log what happened in this session.",
@@ -302,31 +289,22 @@ _FULL = (
             project=_OF_PROJECT,
             importance={"type": "number", "minimum": 0, "maximum": 1, "default": 0.5},
         ),
-        profile="full",
         read_only=False,
-        structured=True,
     ),
-    Tool(
+    _full_tool(
         "get_recent_episodes",
         "Recent episodes",
         "What happened last, newest first.",
-        _object(
-            session_id=_text("Default: this session, then those before"),
-            limit=_limit(10),
-        ),
-        profile="full",
-        structured=True,
+        _object(session_id=_text("Default: this session, then those before"), limit=_limit(10)),
     ),
-    Tool(
+    _full_tool(
         "search_episodes",
         "Search episodes",
         "Find past situations like this one.",
         _object(("query",), query=_text(), project=_PROJECT, limit=_limit(5)),
-        profile="full",
-        structured=True,
         asks=True,
     ),
-    Tool(
+    _full_tool(
         "add_session_insight",
         "Add a session insight",
         "Store what a session did and learned, at its end; any one field is enough.",
@@ -349,11 +327,9 @@ _FULL = (
             project=_OF_PROJECT,
             spec=_text(),
         ),
-        profile="full",
         read_only=False,
-        structured=True,
     ),
-    Tool(
+    _full_tool(
         "report_status",
         "Report status",
         "Check in as an agent; tells whether to stop or pause and how many messages wait.",
@@ -363,19 +339,10 @@ _FULL = (
             current_task=_text(),
             progress=_number("Percent", minimum=0, maximum=100),
         ),
-        profile="full",
         read_only=False,
-        structured=True,
     ),
-    Tool(
-        "list_agents",
-        "List agents",
-        "Which agents work on this machine.",
-        _object(),
-        profile="full",
-        structured=True,
-    ),
-    Tool(
+    _full_tool("list_agents", "List agents", "Which agents work on this machine.", _object()),
+    _full_tool(
         "send_to_agent",
         "Send to an agent",
         "Send another agent a message, or tell it to stop, pause or resume.",
@@ -387,29 +354,23 @@ _FULL = (
             key=_text("To try again safely: the same key is sent once"),
             **{"from": _MY_ID},
         ),
-        profile="full",
         read_only=False,
         idempotent=False,
-        structured=True,
     ),
-    Tool(
+    _full_tool(
         "check_messages",
         "Check messages",
         "Messages and signals that wait for you, until acknowledged.",
         _object(agent_id=_MY_ID),
-        profile="full",
-        structured=True,
     ),
-    Tool(
+    _full_tool(
         "acknowledge",
         "Acknowledge messages",
         "Take messages that you have dealt with out of those that wait.",
         _object(("ids",), ids={"type": "array", "items": {"type": "integer"}}, agent_id=_MY_ID),
-        profile="full",
         read_only=False,
-        structured=True,
     ),
-    Tool(
+    _full_tool(
         "wait_for_events",
         "Wait for events",
         "Wait until something happens among agents: messages, signals, status, agents coming or silent.",
@@ -419,9 +380,7 @@ _FULL = (
             agent_id=_MY_ID,
             cursor=_number("Of an earlier answer", minimum=0, maximum=2**53),
         ),
-        profile="full",
         waits=True,
-        structured=True,
     ),
 )
 
@@ -456,6 +415,6 @@ def tools_of(profile: "Profile") -> tuple[Tool, ...]:
     return tuple(tool for tool in TOOLS if profile == "full" or tool.profile == "default")
 
 
-def tool_named(name: str) -> Tool | None:
+def find_tool(name: str) -> Tool | None:
     """Return the tool of this name, None where there is none."""
     return next((tool for tool in TOOLS if tool.name == name), None)

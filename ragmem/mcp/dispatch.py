@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragmem.domain.injection.framing import guarded
+from ragmem.domain.injection.framing import escape_tags
 from ragmem.errors import RagmemError, UsageError
 from ragmem.mcp.agents import (
     acknowledge,
@@ -14,12 +14,12 @@ from ragmem.mcp.agents import (
     send_to_agent,
     wait_for_events,
 )
-from ragmem.mcp.arguments import checked, clean
+from ragmem.mcp.arguments import check_arguments, clean
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.definitions import TOOLS, tool_named
-from ragmem.mcp.framing import shortened
+from ragmem.mcp.definitions import TOOLS, find_tool
+from ragmem.mcp.framing import shorten
 from ragmem.mcp.get import get
-from ragmem.mcp.prompts import prompted
+from ragmem.mcp.prompts import render_prompt
 from ragmem.mcp.records import get_recent_episodes, search_episodes, search_knowledge
 from ragmem.mcp.resources import resource
 from ragmem.mcp.search import search
@@ -72,20 +72,20 @@ def call(
     a question takes, and never waits for events: a tool that `waits` tells what is there, and its data has a
     `cursor` to call it again with.
     """
-    tool = tool_named(name)
+    tool = find_tool(name)
     try:
         if tool is None or name not in _HANDLERS:
             raise UsageError(
                 f'there is no tool "{name[:60]}"', hint=f"tools: {', '.join(each.name for each in TOOLS)}"
             )
-        return _HANDLERS[name](Call(memory, checked(tool, arguments), session, agent, cwd))
+        return _HANDLERS[name](Call(memory, check_arguments(tool, arguments), session, agent, cwd))
     except RagmemError as error:
-        return failed(error)
+        return error_result(error)
 
 
-def failed(error: RagmemError) -> Result:
+def error_result(error: RagmemError) -> Result:
     """Return an error as what a tool says; what it quotes of the call closes no frame of the assistant's."""
-    detail, hint = (guarded(shortened(clean(told), MOST_TOLD)) for told in (str(error), error.hint))
+    detail, hint = (escape_tags(shorten(clean(told), MOST_TOLD)) for told in (str(error), error.hint))
     text = f"error: {detail}" + (f"\nhint: {hint}" if hint else "")
     return Result(text, {"detail": detail, "hint": hint}, is_error=True)
 
@@ -95,7 +95,7 @@ def read_resource(memory: "Ragmem", uri: str, *, session: str = "", cwd: Path | 
     try:
         return resource(Call(memory, {}, session, "", cwd), clean(uri))
     except RagmemError as error:
-        return failed(error)
+        return error_result(error)
 
 
 def prompt(
@@ -104,6 +104,6 @@ def prompt(
     """Return the text of a prompt, to be sent as the user's message; an unknown one is `is_error`."""
     try:
         given = {key: clean(value) for key, value in arguments.items()}
-        return prompted(Call(memory, given, session, "", cwd), name)
+        return render_prompt(Call(memory, given, session, "", cwd), name)
     except RagmemError as error:
-        return failed(error)
+        return error_result(error)

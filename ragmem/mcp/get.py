@@ -10,10 +10,10 @@ from ragmem.domain.secrets.redaction import Redactor, cover
 from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN, announces, atoms, estimate_tokens
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import framed, one_line
+from ragmem.mcp.framing import frame_lines, one_line
 from ragmem.services.context.excerpt import REACH
 from ragmem.services.context.session_line import session_line
-from ragmem.services.lifecycle.feedback import living
+from ragmem.services.lifecycle.feedback import require_living
 from ragmem.services.retrieval.shapes import memory_shape
 from ragmem.services.retrieval.superseding import standing, told_former, told_superseded
 
@@ -38,7 +38,7 @@ class Part:
 
 
 def get(call: Call) -> Result:
-    """Return memories in full by ids or their beginnings; what there is none of is told beside the others."""
+    """Return memories in full by ids or the beginnings of ids, and name the unknown ids."""
     memories, unknown = _found(call)
     if not memories:
         raise unknown[0]
@@ -50,7 +50,7 @@ def get(call: Call) -> Result:
             f"the text has {len(memories[0].text):,} characters, and the offset is {offset:,}",
             hint="give a smaller one",
         )
-    call.recalled(memory.id for memory in memories)
+    call.count_recalls(memory.id for memory in memories)
     lines: list[str] = []
     shapes = []
     for number, memory in enumerate(memories):
@@ -71,7 +71,7 @@ def get(call: Call) -> Result:
             }
         )
     lines += [f"{error}; {error.hint}" for error in unknown]
-    return Result(framed(lines), {"memories": shapes, "unknown": [str(error) for error in unknown]})
+    return Result(frame_lines(lines), {"memories": shapes, "unknown": [str(error) for error in unknown]})
 
 
 def _found(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
@@ -86,7 +86,7 @@ def _found(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
     unknown = []
     for prefix in dict.fromkeys(ids):
         try:
-            memory = living(call.memory.catalog, prefix.strip().strip("[]"))
+            memory = require_living(call.memory.catalog, prefix.strip().strip("[]"))
         except NotFoundError as error:
             archived = "archive" in str(error)
             unknown.append(error if archived else NotFoundError(str(error), hint="search lists ids"))
@@ -96,7 +96,7 @@ def _found(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
 
 
 def part_of(text: str, start: int, tokens: int, redactor: Redactor) -> Part:
-    """Return the part of a text from a place on that has so many tokens, without secrets, in whole sentences.
+    """Return the part of a text from `start` on that fits into `tokens`, without secrets, in whole sentences.
 
     What is longer than that by itself, such as a long listing, is cut between its characters.
     """
@@ -133,11 +133,11 @@ def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
         said.append(memory.category.value)
     said += [
         memory.source,
-        call.told_project(memory.scope.project),
+        call.project_label(memory.scope.project),
         one_line(memory.title, 120, redactor=call.redactor),
     ]
     if memory.uri.startswith("/"):
-        said.append(in_place(call.told_path(memory.uri), memory.metadata))
+        said.append(in_place(call.path_label(memory.uri), memory.metadata))
     lines = [" | ".join(filter(None, said))]
     if superseded:
         lines.append(

@@ -32,7 +32,7 @@ def answer(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:
 
 def failure(error: RagmemError) -> dict[str, Any]:
     """Return an error in the form of an answer."""
-    return _plain(dispatch.failed(error))
+    return _plain(dispatch.error_result(error))
 
 
 def _answered(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:

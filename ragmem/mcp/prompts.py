@@ -11,7 +11,7 @@ LEAST, MOST = 100, 20_000
 """Tokens of a briefing."""
 
 
-def prompted(call: Call, name: str) -> Result:
+def render_prompt(call: Call, name: str) -> Result:
     """Return the text of a prompt; raises NotFoundError for none, UsageError for a wrong argument."""
     known = next((prompt for prompt in PROMPTS if prompt.name == name), None)
     if known is None:
@@ -25,7 +25,7 @@ def prompted(call: Call, name: str) -> Result:
             )
     if "budget" in given:
         given["budget"] = _tokens(given["budget"])
-    return briefing(call.asking(given))
+    return briefing(call.with_arguments(given))
 
 
 def _tokens(text: str) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ragmem.domain.model import Category
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import framed, noted, one_line
+from ragmem.mcp.framing import add_notice, frame_lines, one_line
 from ragmem.services.records.knowledge import episode_shape, knowledge_shape, recent_episodes
 from ragmem.services.records.knowledge import search_episodes as episodes_for
 from ragmem.services.records.knowledge import search_knowledge as knowledge_for
@@ -21,10 +21,10 @@ def search_knowledge(call: Call) -> Result:
     category = Category(given["category"]) if "category" in given else None
     projects = call.projects()
     found = knowledge_for(
-        call.memory, given["query"], category=category, projects=projects, limit=given["limit"]
+        call.memory.records.store, given["query"], category=category, projects=projects, limit=given["limit"]
     )
-    call.recalled(item.id for item in found)
-    nothing = f"No {category or 'knowledge'} found in {call.told_projects(projects)}."
+    call.count_recalls(item.id for item in found)
+    nothing = f"No {category or 'knowledge'} found in {call.projects_label(projects)}."
     return _listed(
         found,
         nothing,
@@ -37,9 +37,9 @@ def search_episodes(call: Call) -> Result:
     """Answer a question with what happened."""
     projects = call.projects()
     found = episodes_for(
-        call.memory, call.arguments["query"], projects=projects, limit=call.arguments["limit"]
+        call.memory.records.store, call.arguments["query"], projects=projects, limit=call.arguments["limit"]
     )
-    call.recalled(item.id for item in found)
+    call.count_recalls(item.id for item in found)
     results = []
     for item in found:
         shape = episode_shape(item, redactor=call.redactor)
@@ -49,7 +49,7 @@ def search_episodes(call: Call) -> Result:
         )
     return _listed(
         found,
-        f"No episode found in {call.told_projects(projects)}.",
+        f"No episode found in {call.projects_label(projects)}.",
         {"results": results},
         redactor=call.redactor,
     )
@@ -59,7 +59,7 @@ def get_recent_episodes(call: Call) -> Result:
     """Return the last episodes, newest first."""
     session: str = call.arguments.get("session_id", "")
     found = recent_episodes(
-        call.memory,
+        call.memory.records.store,
         session=session,
         current=call.session,
         projects=call.projects(),
@@ -87,7 +87,7 @@ def _listed(
         title = one_line(memory.title, 120, redactor)
         head = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {what} | {title}{score}"
         lines += [head, f"  {one_line(_said(item), CONTENT, redactor=redactor)}"]
-    return Result(framed(lines or [nothing]), noted(data))
+    return Result(frame_lines(lines or [nothing]), add_notice(data))
 
 
 def _said(item: Recorded) -> str:

@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 from ragmem.errors import NotFoundError
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import framed, one_line
+from ragmem.mcp.framing import frame_lines, one_line
 from ragmem.mcp.get import get
 from ragmem.mcp.timeline import briefing, status
 from ragmem.services.graph.shapes import entity_shape
@@ -22,13 +22,13 @@ def resource(call: Call, uri: str) -> Result:
     name = unquote(rest).strip()
     if uri.startswith(SCHEME):
         if sort == "memory" and name:
-            return get(call.asking({"ids": [name], "budget": BUDGET, "offset": 0}))
+            return get(call.with_arguments({"ids": [name], "budget": BUDGET, "offset": 0}))
         if sort == "entity" and name:
             return _entity(call, name)
         if sort == "briefing" and not name:
-            return briefing(call.asking({}))
+            return briefing(call.with_arguments({}))
         if sort == "status" and not name:
-            return status(call.asking({}))
+            return status(call.with_arguments({}))
     raise NotFoundError(
         f'there is no resource "{uri[:200]}"', hint="ragmem://memory/ID or ragmem://entity/NAME"
     )
@@ -42,7 +42,7 @@ def _entity(call: Call, name: str) -> Result:
     for place in shape["entity"]["projects"]:
         project = place["project"]
         lines.append(
-            f"{place['name']}: {place['type']}, {place['degree']} relations, {call.told_project(project)}"
+            f"{place['name']}: {place['type']}, {place['degree']} relations, {call.project_label(project)}"
         )
         if place["aliases"]:
             lines.append("also " + ", ".join(one["name"] for one in place["aliases"]))
@@ -56,4 +56,4 @@ def _entity(call: Call, name: str) -> Result:
             for one in shape["neighbours"]
             if one["project"] == project
         ]
-    return Result(framed(lines), shape)
+    return Result(frame_lines(lines), shape)

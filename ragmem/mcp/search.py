@@ -10,11 +10,11 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.excerpts import announces, atoms
 from ragmem.domain.text.keywords import keywords
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import framed, one_line
+from ragmem.mcp.framing import frame_lines, one_line
 from ragmem.services.ingestion.scope import known_sources
 from ragmem.services.processes.dates import parse_moment
 from ragmem.services.retrieval.asking import Question
-from ragmem.services.retrieval.routes import ask_by_route, route_shape
+from ragmem.services.retrieval.routes import route_shape
 from ragmem.services.retrieval.shapes import found_text, match_shape, told_elsewhere
 from ragmem.services.retrieval.superseding import told_superseded
 
@@ -60,10 +60,10 @@ def search(call: Call) -> Result:
         limit=given["limit"],
         expand=memory.settings.query.expand,
     )
-    routed = ask_by_route(memory, question, None, now=moment)
+    routed = memory.retrieval.ask_by_route(question, now=moment)
     matches, notes = routed.answer.matches, routed.answer.notes
     strong = [match for match in matches if match.score >= FAINT * matches[0].score]
-    asked = call.told_projects(projects) + _filters(call)
+    asked = call.projects_label(projects) + _filters(call)
     data: dict[str, Any] = {
         "asked": asked,
         "matches": [match_shape(match, redactor=call.redactor) for match in strong],
@@ -84,20 +84,20 @@ def search(call: Call) -> Result:
         lines += hit_lines(
             match,
             words,
-            project="" if alone or scope == USER else call.told_project(scope),
+            project="" if alone or scope == USER else call.project_label(scope),
             redactor=call.redactor,
         )
     if not matches:
         wider = "" if projects is None else ' Other projects: project="*".'
         found = "No memory" if lines else "Nothing"
-        return Result(framed([*lines, f"{found} found in {asked}.{wider}", *_told(notes)]), data)
+        return Result(frame_lines([*lines, f"{found} found in {asked}.{wider}", *_told(notes)]), data)
     weaker = f", {len(matches) - len(strong)} far weaker left out" if len(matches) > len(strong) else ""
     lines.append(f"({len(strong)} in {asked}{weaker}; get reads one in full)")
-    return Result(framed([*lines, *_told(notes)]), data)
+    return Result(frame_lines([*lines, *_told(notes)]), data)
 
 
 def hit_lines(match: Match, words: set[str], *, project: str = "", redactor: Redactor) -> list[str]:
-    """Return a match in two lines: what it is, of which project where one is given, and what it says."""
+    """Return a match in two lines: its description, with the project if one is given, and an excerpt."""
     memory = match.memory
     said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value} {memory.source}"]
     if project:
@@ -163,5 +163,5 @@ def _filters(call: Call) -> str:
 
 
 def _told(notes: tuple[str, ...]) -> list[str]:
-    # What a command line has for it is no help to an agent.
+    # An agent cannot use the option of the command line.
     return [f"note: {note.partition('; --nearest')[0]}" for note in notes]

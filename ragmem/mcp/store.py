@@ -8,11 +8,8 @@ from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import record
 from ragmem.errors import UsageError
 from ragmem.mcp.call import Call, Result
-from ragmem.services.ingestion.drafts import HandIn, draft_of_text
+from ragmem.services.ingestion.drafts import DraftOptions, draft_of_text
 from ragmem.services.ingestion.scope import finder
-from ragmem.services.records.knowledge import record_episode as episode_of
-from ragmem.services.records.knowledge import store_knowledge as knowledge_of
-from ragmem.services.records.records import Stored, add
 
 MOST_CHARS = 100_000
 """Characters of a text that is remembered: one fact has far fewer."""
@@ -31,7 +28,7 @@ _CHANGES = {
 
 
 def remember(call: Call) -> Result:
-    """Store a text; durable when this returns, indexed as far as a model can be had."""
+    """Store a text. It is durable when this returns, and indexed if a model is available."""
     memory, given = call.memory, call.arguments
     text: str = given["text"]
     if len(text) > MOST_CHARS:
@@ -40,7 +37,7 @@ def remember(call: Call) -> Result:
             hint="remember what matters of it; `ragmem ingest FILE` takes whole files",
         )
     projects = finder(memory.catalog, home=memory.home)
-    wish = HandIn(
+    wish = DraftOptions(
         kind=Kind(given["kind"]) if "kind" in given else None,
         tags=tuple(given.get("tags", ())),
         project=given.get("project", ""),
@@ -56,7 +53,7 @@ def remember(call: Call) -> Result:
     )
     [stored] = memory.ingest([draft], projects=projects)
     kept = stored.judged.memory
-    whose = call.told_project(kept.scope.project)
+    whose = call.project_label(kept.scope.project)
     told = f"{_CHANGES[stored.change]}: [{kept.short_id}] {kept.kind.value}, {whose}"
     notes = [WEAK] if kept.state is State.BUFFERED else []
     if stored.note:
@@ -77,14 +74,8 @@ def store_knowledge(call: Call) -> Result:
     """Store what was learnt."""
     given = call.arguments
     fields = {name: given[name] for name in ("category", "title", "content")}
-    stored = knowledge_of(
-        call.memory,
-        fields,
-        now=now(),
-        tags=given.get("tags", ()),
-        folder=call.place,
-    )
-    return _told(call, stored, {"knowledge_id": stored.memory.short_id})
+    wish = DraftOptions(tags=tuple(given.get("tags", ())))
+    return _add(call, RecordType.KNOWLEDGE, fields, wish, "knowledge_id")
 
 
 def record_episode(call: Call) -> Result:
@@ -92,27 +83,22 @@ def record_episode(call: Call) -> Result:
     given = call.arguments
     fields = {name: given[name] for name in ("event_type", "title", "content", "importance")}
     fields |= {"session": call.session, "agent": call.agent}
-    stored = episode_of(
-        call.memory,
-        fields,
-        now=now(),
-        project=given.get("project", ""),
-        folder=call.place,
+    return _add(
+        call, RecordType.EPISODE, fields, DraftOptions(project=given.get("project", "")), "episode_id"
     )
-    return _told(call, stored, {"episode_id": stored.memory.short_id})
 
 
 def add_session_insight(call: Call) -> Result:
     """Store what a session did and learnt."""
     fields: dict[str, Any] = {"session": call.session, **call.arguments}
-    wish = HandIn(project=fields.pop("project", ""), spec=fields.pop("spec", ""))
-    insight = record(RecordType.SESSION_INSIGHT, fields)
-    [stored] = add(call.memory, [insight], wish, now=now(), folder=call.place)
-    return _told(call, stored, {"id": stored.memory.short_id})
+    wish = DraftOptions(project=fields.pop("project", ""), spec=fields.pop("spec", ""))
+    return _add(call, RecordType.SESSION_INSIGHT, fields, wish, "id")
 
 
-def _told(call: Call, stored: Stored, data: dict[str, str]) -> Result:
+def _add(call: Call, kind: RecordType, fields: dict[str, Any], wish: DraftOptions, key: str) -> Result:
+    """Store a record; return what became of it, with its id below `key`."""
+    [stored] = call.memory.records.store.add([record(kind, fields)], wish, now=now(), folder=call.place)
     kept = stored.memory
-    whose = call.told_project(kept.scope.project)
+    whose = call.project_label(kept.scope.project)
     text = f"{_CHANGES[stored.change]}: [{kept.short_id}] {stored.type.value}, {whose}"
-    return Result(f"{text}\n{stored.note}" if stored.note else text, data)
+    return Result(f"{text}\n{stored.note}" if stored.note else text, {key: kept.short_id})

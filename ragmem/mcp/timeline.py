@@ -10,17 +10,17 @@ from ragmem.domain.model import USER, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.definitions import MOST_LISTED
-from ragmem.mcp.framing import framed, one_line
+from ragmem.mcp.framing import frame_lines, one_line
 from ragmem.services.code.impact import impact as impact_of
 from ragmem.services.code.shapes import impact_shape
 from ragmem.services.code.targets import project_of_code
 from ragmem.services.context.context import MORE
 from ragmem.services.ingestion.inbox_waiting import waiting
-from ragmem.services.lifecycle.feedback import living
+from ragmem.services.lifecycle.feedback import require_living
 from ragmem.services.processes.dates import parse_moment
 from ragmem.services.retrieval.operational import state_now
 from ragmem.services.retrieval.shapes import memory_shape
-from ragmem.storage.memories.listing import Filter, counted, listed
+from ragmem.storage.memories.listing import Filter, count_memories, list_page
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
@@ -49,10 +49,10 @@ def timeline(call: Call) -> Result:
         since=parse_moment(given["since"], now=moment) if "since" in given else None,
         until=parse_moment(given["until"], now=moment) if "until" in given else None,
     )
-    center = living(memory.catalog, given["around"].strip("[] ")) if "around" in given else None
+    center = require_living(memory.catalog, given["around"].strip("[] ")) if "around" in given else None
     newest = given["order"] == "newest"
     if center is None:
-        found, more = listed(
+        found, more = list_page(
             memory.catalog.database, wanted, order="newest" if newest else "oldest", limit=given["limit"]
         )
         rest = more is not None
@@ -66,19 +66,19 @@ def timeline(call: Call) -> Result:
         if (at := f"{one.event_time:%Y-%m-%d}") != day:
             lines.append(at)
             day = at
-        where = "" if alone or one.scope.project == USER else f" {call.told_project(one.scope.project)}"
+        where = "" if alone or one.scope.project == USER else f" {call.project_label(one.scope.project)}"
         mark = " <- this one" if center is not None and one.id == center.id else ""
         lines.append(
             f"  {_clock(one.event_time)}[{one.short_id}] {one.kind.value} {one.source}{where} | "
             f"{one_line(one.title or one.uri, TITLE, redactor=call.redactor)}{mark}"
         )
-    asked = call.told_projects(projects)
+    asked = call.projects_label(projects)
     if not found:
         lines.append(f"Nothing happened then in {asked}.")
     elif rest:
         lines.append(f"(more in {asked}: {_further(memory, wanted, found, newest=newest)})")
     return Result(
-        framed(lines),
+        frame_lines(lines),
         {"asked": asked, "memories": [memory_shape(one, redactor=call.redactor) for one in found]},
     )
 
@@ -93,7 +93,7 @@ def _further(memory: "Ragmem", wanted: Filter, found: Sequence[Memory], *, newes
     name, with_it, without = ("until", behind, last) if newest else ("since", last, behind)
     if found[0].event_time != last:
         return f"{name}={_exact(with_it)}"
-    together = counted(memory.catalog.database, replace(wanted, since=last, until=behind))
+    together = count_memories(memory.catalog.database, replace(wanted, since=last, until=behind))
     more = f"{together} of this moment, limit={min(together, MOST_LISTED)}; " if together > len(found) else ""
     return f"{more}{name}={_exact(without)}"
 
@@ -108,7 +108,7 @@ def _clock(moment: datetime) -> str:
 
 
 def _moved(moment: datetime, by: timedelta) -> datetime | None:
-    """Return a moment so much later; None where there is no such year."""
+    """Return a moment shifted by a span; None outside the years of the calendar."""
     try:
         return moment + by
     except OverflowError:
@@ -132,12 +132,12 @@ def _around(call: Call, center: Memory, wanted: Filter, limit: int) -> list[Memo
     behind = _moved(center.event_time, timedelta(microseconds=1)) or center.event_time
     for window in WINDOWS:
         since, until = _moved(center.event_time, -window), _moved(center.event_time, window)
-        before, _ = listed(
+        before, _ = list_page(
             database,
             Filter(projects=projects, since=_later(since, wanted.since), until=behind),
             limit=limit,
         )
-        after, _ = listed(
+        after, _ = list_page(
             database,
             Filter(projects=projects, since=behind, until=_earlier(until, wanted.until)),
             order="oldest",
@@ -184,7 +184,7 @@ def impact(call: Call) -> Result:
         lines += [_about(one, redactor=call.redactor) for one in shape["memories"][:MEMORIES]]
     if not shape["complete"]:
         lines.append("note: the code was not read to its end: ragmem ingest --code .")
-    return Result(framed(lines), shape)
+    return Result(frame_lines(lines), shape)
 
 
 def _about(memory: dict[str, Any], redactor: Redactor) -> str:
@@ -218,12 +218,15 @@ def status(call: Call) -> Result:
         return Result(EMPTY, {"memories": 0})
     catalog = memory.catalog
     projects = call.projects()
-    here, total = counted(catalog.database, Filter(projects=projects)), counted(catalog.database, Filter())
-    latest, _ = listed(catalog.database, Filter(projects=projects), limit=1)
+    here, total = (
+        count_memories(catalog.database, Filter(projects=projects)),
+        count_memories(catalog.database, Filter()),
+    )
+    latest, _ = list_page(catalog.database, Filter(projects=projects), limit=1)
     facts = state_now(catalog, memory.ledger, home=catalog.database.home, now=now())
     told = {fact.name: fact.value for fact in facts}
     inbox = waiting(memory.settings.places.data)
-    lines = [f"{_counted(here, 'memory', 'memories')} in {call.told_projects(projects)}"]
+    lines = [f"{_counted(here, 'memory', 'memories')} in {call.projects_label(projects)}"]
     if total > here:
         lines[0] += f", {total:,} in all projects"
     if latest:
@@ -247,14 +250,14 @@ def status(call: Call) -> Result:
         )
     )
     data = {
-        "asked": call.told_projects(projects),
+        "asked": call.projects_label(projects),
         "memories": here,
         "total": total,
         "inbox": {"waiting": inbox.writes, "aside": len(inbox.aside)},
         "facts": told,
         "troubles": troubles,
     }
-    return Result(framed(lines), data)
+    return Result(frame_lines(lines), data)
 
 
 def _counted(count: int, one: str, several: str) -> str:
@@ -273,7 +276,7 @@ def briefing(call: Call) -> Result:
         everywhere=projects is None,
         tokens=call.arguments.get("budget"),
     )
-    text = block.text.replace(MORE, "get reads one in full; search finds more") or framed(
-        [f"Nothing to tell yet of {call.told_projects(projects)}."]
+    text = block.text.replace(MORE, "get reads one in full; search finds more") or frame_lines(
+        [f"Nothing to tell yet of {call.projects_label(projects)}."]
     )
     return Result(text, {"ids": [one.short_id for one in block.memories]})

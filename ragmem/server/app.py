@@ -11,27 +11,27 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import USER
 from ragmem.errors import RagmemError
 from ragmem.server.agents import agents
-from ragmem.server.agents.agents_broker import Listening
+from ragmem.server.agents.agents_broker import AgentBroker
 from ragmem.server.description import describe
 from ragmem.server.http import failures
-from ragmem.server.http.activity import Activity, Watched
+from ragmem.server.http.activity import Activity, ActivityMiddleware
 from ragmem.server.http.idle_gc import tend_when_idle
-from ragmem.server.http.llm_workers import Speaking
+from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.log import Log
 from ragmem.server.http.memory_limits import bound_pages
-from ragmem.server.http.shutdown import Ending
+from ragmem.server.http.shutdown import Shutdown
 from ragmem.server.http.workers import Workers
 from ragmem.server.inference import routes as inference
 from ragmem.server.lightrag import routes as lightrag
 from ragmem.server.mcp import Mcp
 from ragmem.server.security import login
-from ragmem.server.security.audit import FILE_NAME, Audited, AuditLog
+from ragmem.server.security.audit import FILE_NAME, AuditLog, AuditMiddleware
 from ragmem.server.security.guard import Guard
 from ragmem.server.security.metrics import Metrics
 from ragmem.server.security.metrics import routes as metrics_routes
 from ragmem.server.security.origin import Names
-from ragmem.server.security.rate_limit import Pace
-from ragmem.server.security.request_metrics import Measured
+from ragmem.server.security.rate_limit import RateLimit
+from ragmem.server.security.request_metrics import MetricsMiddleware
 from ragmem.server.security.sessions import Sessions
 from ragmem.server.v1 import router as v1
 from ragmem.server.web import routes as web
@@ -68,16 +68,16 @@ def create_app(
     """
     workers = Workers()
     agent_workers = Workers(agents.THREADS)
-    listening = Listening(memory.agents, warn=warn)
+    listening = AgentBroker(memory.agents, warn=warn)
     audit = AuditLog(memory.settings.places.state / FILE_NAME, warn=warn)
     mcp = Mcp(memory, workers, audit=audit, warn=warn)
     activity = Activity()
-    ending = Ending()
-    speaking = Speaking(ending, count=memory.settings.language_model.concurrency)
+    ending = Shutdown()
+    speaking = LlmWorkers(ending, count=memory.settings.language_model.concurrency)
     sessions = Sessions(token)
-    wrong = Pace(WRONG_LOGINS_PER_MINUTE)
-    unauthorised = Pace(UNAUTHORISED_PER_MINUTE)
-    writes = Pace(memory.settings.serve.writes_per_minute)
+    wrong = RateLimit(WRONG_LOGINS_PER_MINUTE)
+    unauthorised = RateLimit(UNAUTHORISED_PER_MINUTE)
+    writes = RateLimit(memory.settings.serve.writes_per_minute)
     metrics = _metrics(memory, listening, speaking)
 
     @asynccontextmanager
@@ -113,13 +113,13 @@ def create_app(
         redirect_slashes=False,
     )
     failures.install(app)
-    # Within the guard: what is refused is no use of the memory.
-    app.add_middleware(Watched, activity=activity)
-    app.add_middleware(Audited, log=audit)
+    # Inside the guard: a refused request does not count as activity.
+    app.add_middleware(ActivityMiddleware, activity=activity)
+    app.add_middleware(AuditMiddleware, log=audit)
     app.add_middleware(
         Guard, token=token, names=names, sessions=sessions, unauthorised=unauthorised, writes=writes
     )
-    app.add_middleware(Measured, metrics=metrics, log=log)
+    app.add_middleware(MetricsMiddleware, metrics=metrics, log=log)
     app.state.endings = [ending.begin, listening.end, mcp.end]
     for router in (
         agents.routes(memory, agent_workers, listening),
@@ -136,7 +136,7 @@ def create_app(
     return app
 
 
-def _metrics(memory: Ragmem, listening: Listening, speaking: Speaking) -> Metrics:
+def _metrics(memory: Ragmem, listening: AgentBroker, speaking: LlmWorkers) -> Metrics:
     metrics = Metrics()
     metrics.watch(
         memory,
@@ -169,11 +169,14 @@ async def _begin(memory: Ragmem, workers: Workers, warn: Callable[[str], None]) 
 def warm_up(memory: Ragmem, warn: Callable[[str], None]) -> None:
     """Load models and engine by a first question, so that nobody waits for them; never raises RagmemError."""
     try:
-        memory.take_in()
+        memory.inbox.drain()
         if not memory.catalog.exists():
             return
-        memory.store.native_query(_WARMING, "naive", keywords=[_WARMING], limit=1, project=USER)
-        if problem := memory.model_standing().problem:
+        if (native := memory.store.native) is not None:
+            native.native_query(_WARMING, "naive", keywords=[_WARMING], limit=1, project=USER)
+        else:
+            memory.store.search(_WARMING, limit=1)
+        if problem := memory.vectors.status().problem:
             warn(problem)
     except RagmemError as error:
         warn(str(error))

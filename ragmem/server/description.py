@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from copy import deepcopy
+from importlib.resources import files
 from typing import Any
 
 import orjson
@@ -13,10 +14,10 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
-from ragmem.server.http.examples import ANSWERS, FORMS, MODELS
 from ragmem.server.http.failure_models import EVERYWHERE, Failure, Invalid, Problem
 from ragmem.server.http.workers import Workers
 from ragmem.server.security.guard import LOGIN_PATHS, OPEN_PATHS, SAFE_METHODS
+from ragmem.server.v1.output_models import EXAMPLES
 
 TAGS = {
     "questions": "Ask the memory, with all filters of `ragmem query` and explained scores.",
@@ -72,7 +73,7 @@ def describe(app: FastAPI, workers: Workers) -> None:
 
     def described() -> Schema:
         if app.openapi_schema is None:
-            app.openapi_schema = completed(
+            app.openapi_schema = complete_description(
                 get_openapi(
                     title=app.title, version=app.version, description=app.description, routes=app.routes
                 )
@@ -90,7 +91,7 @@ def describe(app: FastAPI, workers: Workers) -> None:
         return Response(made, media_type="application/json")
 
 
-def completed(schema: Schema) -> Schema:
+def complete_description(schema: Schema) -> Schema:
     """Return a description with security, tags, the shared answers, and names of operations."""
     components = schema.setdefault("components", {}).setdefault("schemas", {})
     for shared in (Failure, Invalid, Problem):
@@ -99,12 +100,6 @@ def completed(schema: Schema) -> Schema:
         components[shared.__name__] = made
     for unused in ("HTTPValidationError", "ValidationError"):
         components.pop(unused, None)
-    for name, given in MODELS.items():
-        if name in components:
-            components[name].setdefault("examples", [given])
-    for model in components.values():
-        for example in model.get("examples", ()):
-            _put_nulls_back(example, model, components)
     schema["components"]["securitySchemes"] = SECURITY
     names = _names(schema["paths"])
     used: set[str] = set()
@@ -114,27 +109,34 @@ def completed(schema: Schema) -> Schema:
             _summarise(operation)
             _secure(operation, path, method)
             _answers(operation)
-            _exemplify(operation, path, method)
             used.update(operation.get("tags", ()))
     schema["tags"] = [{"name": name, "description": text} for name, text in TAGS.items() if name in used]
-    return _shorter_names(schema)
+    # FastAPI leaves nulls out of what it describes, and names change: examples come last.
+    return _with_examples(_shorter_names(schema))
 
 
-def _put_nulls_back(example: Any, schema: Schema, components: Schema) -> None:
-    """Put the fields that are null into an example: FastAPI leaves them out of all that it describes."""
-    for part in schema.get("anyOf", ()):
-        _put_nulls_back(example, part, components)
-    if "$ref" in schema:
-        _put_nulls_back(example, components[schema["$ref"].rpartition("/")[2]], components)
-    elif isinstance(example, list):
-        for one in example:
-            _put_nulls_back(one, schema.get("items", {}), components)
-    elif isinstance(example, dict):
-        for name, field in schema.get("properties", {}).items():
-            if name not in example and name in schema.get("required", ()):
-                example[name] = None
-            elif name in example:
-                _put_nulls_back(example[name], field, components)
+def _with_examples(schema: Schema) -> Schema:
+    """Add the examples of `examples.json`: of models by name, of other answers and of forms by path."""
+    given = orjson.loads((files("ragmem.server") / "examples.json").read_bytes())
+    models: Schema = EXAMPLES | given["models"]
+
+    def whole(example: Any) -> Any:
+        """Return an example with all fields of the model's example that its "..." names."""
+        if isinstance(example, list):
+            return [whole(item) for item in example]
+        if not isinstance(example, dict):
+            return example
+        base = whole(models[example["..."]]) if "..." in example else {}
+        return base | {name: whole(value) for name, value in example.items() if name != "..."}
+
+    for name, component in schema["components"]["schemas"].items():
+        if name in models:
+            example = whole(models[name])
+            component["examples"] = example if isinstance(example, list) else [example]
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            _exemplify(operation, given["answers"].get(f"{method} {path}"), given["forms"].get(path))
+    return schema
 
 
 def _shorter_names(schema: Schema) -> Schema:
@@ -149,17 +151,15 @@ def _shorter_names(schema: Schema) -> Schema:
     return shorter
 
 
-def _exemplify(operation: Schema, path: str, method: str) -> None:
-    """Add examples where no model has one."""
-    example = ANSWERS.get((method, path))
+def _exemplify(operation: Schema, answer: Any, form: Any) -> None:
     for content in operation["responses"].get("200", {}).get("content", {}).values():
-        # A route that streams or not has a model for what is no stream.
-        streams_or_not = isinstance(example, str) and "$ref" in content.get("schema", {})
-        if example is not None and not streams_or_not:
-            content["example"] = example
-    if path in FORMS:
+        # A route that may stream has a model for its whole answer.
+        streams_or_not = isinstance(answer, str) and "$ref" in content.get("schema", {})
+        if answer is not None and not streams_or_not:
+            content["example"] = answer
+    if form is not None:
         for content in operation.get("requestBody", {}).get("content", {}).values():
-            content["example"] = FORMS[path]
+            content["example"] = form
 
 
 def _names(paths: Mapping[str, Mapping[str, Schema]]) -> dict[tuple[str, str], str]:

@@ -36,7 +36,7 @@ BEGINS_S = 10.0
 """Seconds from the start in which only a request for MCP loads the SDK, which keeps a processor for two."""
 
 MOST_SESSIONS = 200
-"""Of each profile; one more is told to come back later."""
+"""Sessions of each profile; one more is refused."""
 
 IDLE_S = 1800.0
 """Seconds without a request after which a session is forgotten; its client begins another."""
@@ -145,7 +145,7 @@ class Mcp:
 
     def _listed(self, profile: "Profile", method: str) -> Callable[..., Awaitable[Any]]:
         async def listed(context: Any, params: Any) -> _Told:
-            told = _refusing(protocol.at_once, method, _plain(params), profile)
+            told = _refusing(protocol.answer_without_memory, method, _plain(params), profile)
             return _dressed(method, told, context)
 
         return listed
@@ -153,7 +153,7 @@ class Mcp:
     async def _tool(self, profile: "Profile", context: "ServerRequestContext[Any]", params: Any) -> Any:
         tool = _refusing(protocol.tool_of, profile, params.name)
         arguments = dict(params.arguments or {})
-        until = time.monotonic() + (protocol.patience(arguments) if tool.waits else 0)
+        until = time.monotonic() + (protocol.wait_seconds(arguments) if tool.waits else 0)
         while True:
             told = await self._ask(context, "tool", tool.name, arguments, quick=not tool.asks)
             if not tool.waits or protocol.is_over(told) or time.monotonic() >= until or self._end.is_set():
@@ -165,8 +165,8 @@ class Mcp:
                         failed=bool(told["is_error"]),
                         data=told.get("data"),
                     )
-                return _dressed("tools/call", protocol.called(told, structured=tool.structured), context)
-            arguments = protocol.further(arguments, told)
+                return _dressed("tools/call", protocol.tool_result(told, structured=tool.structured), context)
+            arguments = protocol.next_arguments(arguments, told)
             await asyncio.sleep(protocol.LOOK_S)
 
     async def _resource(self, context: "ServerRequestContext[Any]", params: Any) -> Any:
@@ -175,13 +175,13 @@ class Mcp:
         if told["is_error"]:
             code = protocol.INVALID_PARAMS if _is_stateless(context) else protocol.NO_RESOURCE
             raise _error(protocol.Refused(code, told["text"], {"uri": params.uri}))
-        return _dressed("resources/read", protocol.contents(params.uri, told["text"]), context)
+        return _dressed("resources/read", protocol.resource_result(params.uri, told["text"]), context)
 
     async def _prompt(self, context: "ServerRequestContext[Any]", params: Any) -> Any:
         told = await self._ask(context, "prompt", params.name, params.arguments or {})
         if told["is_error"]:
             raise _error(protocol.Refused(protocol.INVALID_PARAMS, told["text"]))
-        return _dressed("prompts/get", protocol.messages(told["text"]), context)
+        return _dressed("prompts/get", protocol.prompt_result(told["text"]), context)
 
     async def _ask(
         self,
@@ -228,7 +228,7 @@ def _is_stateless(context: "ServerRequestContext[Any]") -> bool:
 
 
 def _dressed(method: str, told: _Told, context: "ServerRequestContext[Any]") -> _Told:
-    return protocol.dressed(method, told, stateless=_is_stateless(context))
+    return protocol.add_stateless_fields(method, told, stateless=_is_stateless(context))
 
 
 def _plain(params: Any) -> _Told:

@@ -12,7 +12,7 @@ from warm_homes import NOTE, Warm, processes, wait_until
 
 from ragmem import client
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def stored(tmp_path_factory):
     note.write_text(NOTE)
     environ = {"RAGMEM_HOME": str(home), "RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
     with Ragmem.open(environ=environ) as memory:
-        handed = memory.hand_in([note], HandIn(project="user"))
+        handed = memory.ingestion.draft([note], DraftOptions(project="user"))
         memory.ingest(handed.drafts, projects=handed.projects)
     return home / "data"
 

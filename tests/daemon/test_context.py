@@ -9,6 +9,7 @@ import time
 from warm_homes import QUESTION, processes, wait_until
 
 from ragmem import client, inbox
+from ragmem.api.injections import Injections
 from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.cli.context import context
@@ -43,7 +44,7 @@ def test_the_command_asks_the_process_where_one_runs_and_tells_the_same_without_
     assert not processes(filled.data)
     filled.start()
     with monkeypatch.context() as patched:
-        patched.setattr(Ragmem, "anticipate", None)
+        patched.setattr(Injections, "anticipate", None)
         assert context(session="two", prompt=QUESTION) == 0
         assert capsys.readouterr() == direct
         assert context(session="two", prompt=QUESTION) == 1
@@ -232,7 +233,7 @@ def test_what_waits_for_vectors_gets_them_in_a_process_of_its_own(filled, monkey
     monkeypatch.setattr("ragmem.daemon.indexer.NICE", 0)
     with Ragmem.open() as memory:
         memory.remember("The importer retries three times, since the mirror drops connections.")
-        memory.take_in()
+        memory.inbox.drain()
         assert waiting(memory) == 1
 
         assert index(memory, lambda: False)
@@ -242,7 +243,7 @@ def test_what_waits_for_vectors_gets_them_in_a_process_of_its_own(filled, monkey
 def test_making_vectors_ends_with_the_process_that_wants_it(filled):
     with Ragmem.open() as memory:
         memory.remember("The importer retries three times, since the mirror drops connections.")
-        memory.take_in()
+        memory.inbox.drain()
 
         assert index(memory, lambda: True)
         assert waiting(memory) == 1

@@ -11,10 +11,10 @@ from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Kind
 from ragmem.services.context import daemon_answers
-from ragmem.services.context.dataclass_json import plain, restored
+from ragmem.services.context.dataclass_json import from_plain, plain
 from ragmem.services.retrieval import routes
 from ragmem.services.retrieval.query import Question
-from ragmem.services.retrieval.routes import RoutedAnswer, ask_by_route
+from ragmem.services.retrieval.routes import RoutedAnswer
 
 LINES = [
     ["query", QUESTION],
@@ -42,19 +42,19 @@ def answered(stored):
     }
     with Ragmem.open(environ=environ) as memory:
         now = datetime.now(tz=UTC)
-        return [ask_by_route(memory, Question(line[1]), None, now=now) for line in LINES if len(line) > 1]
+        return [memory.retrieval.ask_by_route(Question(line[1]), now=now) for line in LINES if len(line) > 1]
 
 
 def test_an_answer_is_the_same_after_it_was_sent(answered):
     for one in answered:
-        assert restored(RoutedAnswer, plain(one)) == one
+        assert from_plain(RoutedAnswer, plain(one)) == one
 
 
 def test_a_question_is_the_same_after_it_was_sent():
     asked = Question("x", projects=("a", "user"), kinds=(Kind.ERROR,), since=datetime(2026, 3, 1, tzinfo=UTC))
 
-    assert restored(Question, plain(asked)) == asked
-    assert restored(Question, plain(replace(asked, projects=None))).projects is None
+    assert from_plain(Question, plain(asked)) == asked
+    assert from_plain(Question, plain(replace(asked, projects=None))).projects is None
 
 
 def test_what_json_cannot_say_is_not_sent():
@@ -106,6 +106,6 @@ def test_recalls_are_counted_once(filled, capfd):
         said(capfd, ["query", QUESTION, "--session", "s9"])
 
     with Ragmem.open() as memory:
-        memory.take_in()
+        memory.inbox.drain()
         ids = memory.catalog.memories.ids()
         assert [one.recalls for one in memory.catalog.memories.get(ids).values()] == [1]

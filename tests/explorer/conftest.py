@@ -62,14 +62,14 @@ def home(tmp_path_factory):
     made = Home(root)
     with made.open() as memory:
         memory.seed()
-        memory.add_gotcha("the tide table is in UTC", trigger="summer time", project="user")
-        memory.anticipate(
+        memory.records.add_gotcha("the tide table is in UTC", trigger="summer time", project="user")
+        memory.injections.anticipate(
             "session-1",
             "why do we pin the driver of PostgreSQL, does version 3 leak connections",
             everywhere=True,
         )
         memory.agents.heartbeat("builder", status="working", current_task="build main")
-        memory.plan_gc()
+        memory.gc.plan()
         aside = memory.settings.places.data / "inbox" / "aside"
         aside.mkdir(parents=True)
         (aside / "broken").write_bytes(b"this is no write")

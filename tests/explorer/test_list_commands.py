@@ -76,7 +76,7 @@ def test_connections_are_those_of_one_memory_or_of_the_most_connected(inspect):
     back = document(inspect("connections", of["connections"][0]["id"], "--json", "-n", "1000"))
     assert most[0]["id"] in {one["id"] for one in back["connections"]}
     shown = inspect("connections", most[0]["id"], "-n", "1")
-    assert shown.stderr.startswith(f"{most[0]['connections'] - 1} connection")
+    assert shown.stderr.startswith(f"{most[0]['connections'] - 1} more connection")
 
 
 def test_a_history_tells_what_happened_in_order(inspect):
@@ -123,8 +123,8 @@ def test_what_the_queue_does_not_name_is_counted(empty_home, ragmem):
     spool.set_aside(path)
     spool.set_aside(other)
     result = ragmem("inspect", "queue", "-n", "1", **there)
-    assert f"{SHOWN - 1} waiting things more; -n shows them" in result.stderr
-    assert "1 file that was set aside more; -n shows them" in result.stderr
+    assert f"{SHOWN - 1} more waiting things; -n shows them" in result.stderr
+    assert "1 more file that was set aside; -n shows them" in result.stderr
     found = document(ragmem("inspect", "queue", "-n", "1", "--json", **there))
     assert (len(found["waiting"]), len(found["aside"]), found["left_out"]) == (1, 1, SHOWN)
     spool.put(home / "data", {"event": spool.SESSION_END, "assistant": "codex", "transcript": "/t", "at": 1})

@@ -5,7 +5,7 @@ from threading import Event
 
 from explorer_walk import walk
 
-from ragmem.cli.explorer.filtering import parsed
+from ragmem.cli.explorer.filtering import parse_filter
 from ragmem.cli.explorer.memories import Memories
 from ragmem.domain.model import Draft, Scope
 
@@ -158,7 +158,7 @@ def test_a_question_is_answered_explained_and_not_counted_as_recalled(home):
         await at.press("enter", "3")
         for term in ("score", "relevance", "recency", "found by"):
             assert term in at, at.screen
-        recalled = at.app.reader.memory.standing(at.app.screen.identifier).entry.sessions
+        recalled = at.app.reader.memory.lifecycle.status(at.app.screen.identifier).entry.sessions
         assert recalled == 0
 
     walk(home, steps, size=(120, 34))
@@ -200,7 +200,7 @@ def test_the_plan_of_gc_is_shown_and_nothing_of_it_is_done(home):
         await at.press("escape")
         assert "The lifecycle of" in at, at.screen
         assert at.app.reader.memory.catalog.memories.ids() == before
-        assert at.app.reader.memory.gc_history(10) == []
+        assert at.app.reader.memory.gc.history(10) == []
 
     walk(home, steps, size=(140, 30))
 
@@ -243,7 +243,7 @@ def test_no_text_of_a_memory_reaches_the_terminal_with_control_characters(tmp_pa
             ]
         )
         memory.agents.heartbeat("builder", status="working", current_task=f"build {drive}")
-        memory.anticipate("session", f"why does Fohub {drive} need PostgreSQL", everywhere=True)
+        memory.injections.anticipate("session", f"why does Fohub {drive} need PostgreSQL", everywhere=True)
 
     async def steps(at):
         def look(where):
@@ -359,6 +359,6 @@ def test_a_terminal_of_a_few_letters_shows_little_and_breaks_nothing(home):
 
 
 def test_a_line_is_cut_into_words_and_values():
-    asked = parsed('driver kind:error project:"two words" http://x kind:', ("kind", "project"))
+    asked = parse_filter('driver kind:error project:"two words" http://x kind:', ("kind", "project"))
     assert asked.text == "driver http://x"
     assert asked.values == {"kind": ("error",), "project": ("two words",)}

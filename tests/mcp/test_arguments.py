@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.errors import UsageError
-from ragmem.mcp.arguments import checked
-from ragmem.mcp.definitions import TOOLS, tool_named
+from ragmem.mcp.arguments import check_arguments
+from ragmem.mcp.definitions import TOOLS, find_tool
 
-SEARCH, GET, EPISODE = tool_named("search"), tool_named("get"), tool_named("record_episode")
+SEARCH, GET, EPISODE = find_tool("search"), find_tool("get"), find_tool("record_episode")
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -24,29 +24,29 @@ def test_whatever_is_handed_in_is_taken_or_refused(tool, data):
     given_ = data.draw(st.dictionaries(st.sampled_from(names), ANYTHING))
     refusal = None
     try:
-        taken = checked(tool, given_)
+        taken = check_arguments(tool, given_)
     except UsageError as error:
         refusal = error
     if refusal is None:
         assert set(taken) <= set(tool.parameters["properties"])
-        assert checked(tool, taken) == taken
+        assert check_arguments(tool, taken) == taken
     else:
         assert "\n" not in str(refusal)
         assert refusal.hint
 
 
 def test_what_is_empty_is_not_given_and_defaults_fill_in():
-    assert checked(SEARCH, {"query": "x", "kind": "", "since": None}) == {"query": "x", "limit": 8}
+    assert check_arguments(SEARCH, {"query": "x", "kind": "", "since": None}) == {"query": "x", "limit": 8}
 
 
 def test_a_number_or_list_as_text_is_meant_as_such():
-    assert checked(SEARCH, {"query": "x", "limit": "3"})["limit"] == 3
-    assert checked(SEARCH, {"query": "x", "limit": 3.0})["limit"] == 3
-    assert checked(SEARCH, {"query": "7"})["query"] == "7"
-    assert checked(GET, {"ids": "abcd"})["ids"] == ["abcd"]
-    assert checked(GET, {"ids": '["abcd", "efgh"]'})["ids"] == ["abcd", "efgh"]
-    assert checked(tool_named("acknowledge"), {"ids": "7"})["ids"] == [7]
-    assert checked(SEARCH, {"query": "x", "kind": "Error"})["kind"] == "error"
+    assert check_arguments(SEARCH, {"query": "x", "limit": "3"})["limit"] == 3
+    assert check_arguments(SEARCH, {"query": "x", "limit": 3.0})["limit"] == 3
+    assert check_arguments(SEARCH, {"query": "7"})["query"] == "7"
+    assert check_arguments(GET, {"ids": "abcd"})["ids"] == ["abcd"]
+    assert check_arguments(GET, {"ids": '["abcd", "efgh"]'})["ids"] == ["abcd", "efgh"]
+    assert check_arguments(find_tool("acknowledge"), {"ids": "7"})["ids"] == [7]
+    assert check_arguments(SEARCH, {"query": "x", "kind": "Error"})["kind"] == "error"
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_a_number_or_list_as_text_is_meant_as_such():
             "importance is 2",
             "0 to 1",
         ),
-        (tool_named("wait_for_events"), {"timeout_seconds": 301}, "timeout_seconds is 301", "1 to 300"),
+        (find_tool("wait_for_events"), {"timeout_seconds": 301}, "timeout_seconds is 301", "1 to 300"),
     ],
 )
 def test_what_is_wrong_is_refused_with_the_next_step(tool, arguments, message, hint):
     with pytest.raises(UsageError) as refused:
-        checked(tool, arguments)
+        check_arguments(tool, arguments)
     assert message in str(refused.value)
     assert hint in refused.value.hint

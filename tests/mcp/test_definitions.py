@@ -9,7 +9,7 @@ import pytest
 from ragmem.domain.model import Category, Kind
 from ragmem.domain.records.record_types import SHAPES, EventType, RecordType
 from ragmem.mcp import definitions
-from ragmem.mcp.definitions import RESOURCES, TOOLS, tool_named, tools_of
+from ragmem.mcp.definitions import RESOURCES, TOOLS, find_tool, tools_of
 from ragmem.mcp.dispatch import _HANDLERS
 
 
@@ -78,22 +78,22 @@ PUBLISHED = {
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_knowledge_and_episodes_have_the_published_parameters(name):
     required, others, defaults = PUBLISHED[name]
-    schema = tool_named(name).parameters
+    schema = find_tool(name).parameters
     assert set(schema.get("required", ())) == required
     assert set(schema["properties"]) == required | others
     told = {key: one["default"] for key, one in schema["properties"].items() if "default" in one}
     assert told == defaults
-    assert tool_named(name).profile == "full"
+    assert find_tool(name).profile == "full"
 
 
 def test_waiting_takes_up_to_five_minutes_and_one_by_default():
-    timeout = tool_named("wait_for_events").parameters["properties"]["timeout_seconds"]
+    timeout = find_tool("wait_for_events").parameters["properties"]["timeout_seconds"]
     assert (timeout["minimum"], timeout["maximum"], timeout["default"]) == (1, 300, 60)
-    assert tool_named("wait_for_events").waits
+    assert find_tool("wait_for_events").waits
 
 
 def test_a_session_insight_takes_every_field_of_the_record():
-    offered = set(tool_named("add_session_insight").parameters["properties"])
+    offered = set(find_tool("add_session_insight").parameters["properties"])
     fields = {field.name for field in SHAPES[RecordType.SESSION_INSIGHT].fields}
     assert offered == fields | {"project", "spec"}
 

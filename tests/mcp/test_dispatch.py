@@ -51,7 +51,7 @@ def calls(draw):
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory):
     with opened(tmp_path_factory.mktemp("odd")) as memory:
-        memory.add_gotcha("Tide tables ignore summer time.")
+        memory.records.add_gotcha("Tide tables ignore summer time.")
         yield memory
 
 

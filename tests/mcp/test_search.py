@@ -194,7 +194,7 @@ def test_opening_counts_as_recalled_once_a_session_and_searching_does_not(filled
     key = filled["tides"].id
 
     def recalls():
-        memory.absorb_recalls()
+        memory.recalls.absorb()
         return memory.catalog.memories.get([key])[key].recalls
 
     call("search", query="tide tables")

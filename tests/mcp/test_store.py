@@ -4,7 +4,7 @@ import pytest
 from tool_homes import REAL, opened
 
 from ragmem.api.memory import Ragmem
-from ragmem.daemon.fulltext_only import ByWords
+from ragmem.daemon.fulltext_only import FulltextMemory
 from ragmem.domain.model import Kind, State
 from ragmem.mcp.dispatch import call as calling
 
@@ -93,7 +93,7 @@ def test_a_single_entry_of_knowledge_is_found_also_by_a_word_of_all(call):
 def real(tmp_path_factory):
     """A memory with the bundled model and the real engine that holds one entry of knowledge alone."""
     with opened(tmp_path_factory.mktemp("real"), REAL) as memory:
-        memory.add_knowledge("gotcha", "PATCH, not PUT", "PUT empties the fields that are not sent.")
+        memory.records.add_knowledge("gotcha", "PATCH, not PUT", "PUT empties the fields that are not sent.")
         yield memory
 
 
@@ -105,7 +105,7 @@ def test_a_single_entry_is_found_by_its_words_and_by_what_they_mean(real, query)
 
 @pytest.mark.parametrize("query", ["PUT", "PUT empties fields"])
 def test_a_single_entry_is_found_without_any_model(real, query):
-    with ByWords(real.settings, home=real.home, cwd=real.cwd) as memory:
+    with FulltextMemory(real.settings, home=real.home, cwd=real.cwd) as memory:
         found = calling(memory, "search_knowledge", {"query": query})
     assert [one["title"] for one in found.data["results"]] == ["PATCH, not PUT"]
 
@@ -125,7 +125,7 @@ def test_a_category_is_filtered_before_the_limit(call):
 
 
 def test_knowledge_of_every_type_of_record_is_searched(call, memory):
-    memory.add_gotcha("Tide tables ignore summer time.", solution="Convert to UTC.")
+    memory.records.add_gotcha("Tide tables ignore summer time.", solution="Convert to UTC.")
     [found] = call("search_knowledge", query="tide tables summer time").data["results"]
     assert found["category"] == "gotcha"
     assert "Convert to UTC." in found["content"]
@@ -149,7 +149,7 @@ def test_a_search_of_knowledge_is_one_use_of_each_entry_it_found(call, memory):
     stored = call("store_knowledge", category="gotcha", title="Tide tables", content=text)
 
     def uses():
-        memory.absorb_recalls()
+        memory.recalls.absorb()
         return memory.memory(stored.data["knowledge_id"]).recalls
 
     assert uses() == 0
@@ -218,7 +218,7 @@ def test_importance_decides_between_equal_episodes_and_protects_the_greatest(cal
 
 def test_a_session_insight_is_a_record_of_the_session(call, memory):
     call("add_session_insight", summary="Cached the tides.", what_failed=["lru_cache"], spec="001")
-    [item] = memory.get_session_history(spec="001")
+    [item] = memory.records.get_session_history(spec="001")
     assert item.fields == {"summary": "Cached the tides.", "session": "s-1", "what_failed": ("lru_cache",)}
 
 

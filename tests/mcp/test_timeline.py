@@ -28,7 +28,7 @@ def coded(tmp_path_factory):
         (memory.cwd / "tides.py").write_text(SOURCE)
         (memory.cwd / "tests").mkdir()
         (memory.cwd / "tests" / "test_tides.py").write_text(TEST)
-        memory.ingest_code(memory.cwd)
+        memory.code.ingest(memory.cwd)
         assert not calling(memory, "remember", {"text": NOTE, "title": "UTC at once"}).is_error
         yield memory
 

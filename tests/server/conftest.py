@@ -21,7 +21,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.server.app import create_app
 from ragmem.server.http.log import Log
 from ragmem.server.security.origin import Names
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 TOKEN = "t" * 43
 
@@ -52,7 +52,7 @@ def fill(home: Path, memory: Ragmem) -> None:
     (notes / ".ragmem.toml").touch()  # marks the folder as a project
     for name, text in NOTES.items():
         (notes / name).write_text(text)
-    handed = memory.hand_in([notes], HandIn())
+    handed = memory.ingestion.draft([notes], DraftOptions())
     memory.ingest(handed.drafts, projects=handed.projects)
 
 

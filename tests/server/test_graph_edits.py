@@ -54,7 +54,7 @@ def make_graph_anew(client):
     memory.store.delete(sorted(memory.store.memory_ids()))
     with memory.catalog.database.write() as connection:
         connection.execute("UPDATE memories SET state = 'pending'")
-    assert not memory.index_waiting()
+    assert not memory.inbox.index_pending()
 
 
 def test_an_edited_description_and_type_hold_also_when_the_graph_is_made_anew(client):
@@ -158,7 +158,7 @@ def test_an_entity_is_deleted_with_its_relations_and_comes_back_with_them(client
     gone = ok(client.send("DELETE", "/graph/entity/delete", json={"entity_name": "Orchard"}))
     assert not exists(client, "Orchard")
     assert exists(client, "Trellis")
-    client.memory.undo_gc(gone["message"].rpartition("--undo ")[2].partition("`")[0])
+    client.memory.gc.undo(gone["message"].rpartition("--undo ")[2].partition("`")[0])
     assert exists(client, "Orchard")
     assert ok(client.get("/graphs", label="Orchard", max_depth=1))["edges"]
 
@@ -242,7 +242,7 @@ def test_what_a_person_states_goes_along_when_two_projects_are_joined(client):
     edited = {"entity_name": "Tumbatu", "project": "pier", "updated_data": {"description": "The old crane."}}
     ok(client.post("/graph/entity/edit", **edited))
     memory = client.memory
-    join(memory.changing_projects(), "pier", "dock")
+    join(memory.projects.changes(), "pier", "dock")
     assert node(client, "Tumbatu")["description"] == "The old crane."
     edited |= {"project": "dock", "updated_data": {"description": "The new crane."}}
     ok(client.post("/graph/entity/edit", **edited))

@@ -96,7 +96,7 @@ def test_a_file_of_somebody_else_or_changed_by_somebody_is_left_alone(installing
 
 
 def wish(*options, python="/opt/my tools/100%/py$thon", home='/home/o"ne\\two'):
-    return autostart.Wish(python, options, {"RAGMEM_HOME": home}, Path("/var/log/x"))
+    return autostart.ServiceOptions(python, options, {"RAGMEM_HOME": home}, Path("/var/log/x"))
 
 
 def unit(tmp_path, **changes):

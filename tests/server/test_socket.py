@@ -12,7 +12,7 @@ from warm_homes import wait_until
 
 from ragmem import client
 from ragmem.api.memory import Ragmem
-from ragmem.daemon.embedded import Guest
+from ragmem.daemon.embedded import EmbeddedServer
 
 from .conftest import environment, fill
 
@@ -114,7 +114,7 @@ def test_it_gives_the_place_up_when_it_ends_or_other_settings_ask(home, start, m
 
 def test_where_there_is_to_be_no_warm_process_serve_is_none_either(home, monkeypatch):
     def holds_the_place(memory):
-        guest = Guest(memory, warn=pytest.fail)
+        guest = EmbeddedServer(memory, warn=pytest.fail)
         guest.begin()
         try:
             return any(thread.name == "socket" for thread in threading.enumerate()) and wait_until(
@@ -140,7 +140,7 @@ def test_where_serve_cannot_listen_it_leaves_the_place_to_others(home):
     log = home / "ragmem" / "state" / "warm.log"
     try:
         with Ragmem.open(home=home, cwd=home) as memory:
-            guest = Guest(memory, warn=pytest.fail)
+            guest = EmbeddedServer(memory, warn=pytest.fail)
             guest.begin()
             assert wait_until(lambda: log.exists() and "serve does not answer hooks" in log.read_text())
             held = client.is_running(data_of(home))

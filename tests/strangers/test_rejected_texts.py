@@ -23,7 +23,7 @@ from ragmem.errors import BackendError, RejectionError, StorageError
 from ragmem.inbox import put
 from ragmem.inbox.buffer import Request, accept
 from ragmem.services.ingestion import ingest as ingesting
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.processes.refusals import Refusal, each
 from ragmem.services.seeding.report import SeedReport
 
@@ -137,7 +137,7 @@ def test_a_folder_is_handed_in_but_for_the_text_that_the_database_rejects(place)
     place.reject()
     rejected: list[Refusal] = []
     with place.opened() as memory:
-        drafts = memory.hand_in([place.notes], HandIn()).drafts
+        drafts = memory.ingestion.draft([place.notes], DraftOptions()).drafts
         stored = memory.ingest(drafts, refusals=rejected)
         assert {one.judged.memory.state for one in stored} == {State.INDEXED}
     assert place.words(State.INDEXED) == GOOD
@@ -148,24 +148,24 @@ def test_a_folder_is_handed_in_but_for_the_text_that_the_database_rejects(place)
 def test_without_a_list_a_rejected_text_is_an_error_once_the_others_are_stored(place):
     place.reject()
     with place.opened() as memory:
-        drafts = memory.hand_in([place.notes], HandIn()).drafts
+        drafts = memory.ingestion.draft([place.notes], DraftOptions()).drafts
         with pytest.raises(RejectionError, match=r"poisoned\.md"):
             memory.ingest(drafts)
     assert place.words(State.INDEXED) == GOOD
 
 
 def test_a_text_on_which_a_rule_fails_stops_no_other(place, monkeypatch):
-    real = ingesting.judge
+    real = ingesting.classify_draft
 
     def broken(draft, **named):
         if "poisoned" in draft.text:
             raise IndexError("out of range")
         return real(draft, **named)
 
-    monkeypatch.setattr(ingesting, "judge", broken)
+    monkeypatch.setattr(ingesting, "classify_draft", broken)
     rejected: list[Refusal] = []
     with place.opened() as memory:
-        memory.ingest(memory.hand_in([place.notes], HandIn()).drafts, refusals=rejected)
+        memory.ingest(memory.ingestion.draft([place.notes], DraftOptions()).drafts, refusals=rejected)
     assert place.words() == GOOD
     assert [one.reason for one in rejected] == ["IndexError: out of range"]
 
@@ -216,14 +216,14 @@ def test_another_release_reads_a_transcript_anew_of_which_an_exchange_was_reject
 def test_a_transcript_is_taken_in_but_for_the_exchange_on_which_a_rule_fails(place, monkeypatch):
     from ragmem.services.transcripts import transcripts
 
-    real = transcripts.judge
+    real = transcripts.classify_draft
 
     def broken(draft, **named):
         if "poisoned" in draft.text:
             raise IndexError("out of range")
         return real(draft, **named)
 
-    monkeypatch.setattr(transcripts, "judge", broken)
+    monkeypatch.setattr(transcripts, "classify_draft", broken)
     with place.opened() as memory:
         report = memory.seed(sources=["transcripts"])
         assert report.failed == 1
@@ -235,11 +235,11 @@ def test_the_inbox_is_taken_in_but_for_the_write_that_the_database_rejects(place
     place.reject()
     place.wait()
     with place.opened() as memory:
-        done = memory.take_in()
+        done = memory.inbox.drain()
         assert (len(done.ids), done.aside, done.left) == (4, 1, 0)
         [reason] = done.rejected.values()
         assert "this one is rejected" in reason
-        [(path, _)] = memory.inbox().aside
+        [(path, _)] = memory.inbox.status().aside
     assert place.words() == GOOD
     assert "poisoned" in path.read_text()
 
@@ -261,7 +261,7 @@ def embedder(monkeypatch):
 def test_a_folder_gets_its_vectors_but_for_the_text_that_the_model_rejects(place, embedder):
     rejected: list[Refusal] = []
     with place.opened() as memory:
-        drafts = memory.hand_in([place.notes], HandIn()).drafts
+        drafts = memory.ingestion.draft([place.notes], DraftOptions()).drafts
         stored = memory.ingest(drafts, refusals=rejected)
         assert len(stored) == 5
         assert [one.note for one in stored if one.note] == [one.told for one in rejected]
@@ -271,7 +271,7 @@ def test_a_folder_gets_its_vectors_but_for_the_text_that_the_model_rejects(place
     assert "OverflowError: too many tokens" in rejected[0].told
     embedder()
     with place.opened() as memory:
-        assert memory.index_waiting() == ""
+        assert memory.inbox.index_pending() == ""
     assert place.words(State.PENDING) == []
 
 
@@ -297,7 +297,7 @@ def test_a_text_is_told_to_be_stored_where_only_its_vectors_cannot_be_written(pl
 
     monkeypatch.setattr(FakeStore, "put", full)
     with place.opened() as memory:
-        stored = memory.ingest(memory.hand_in([place.notes], HandIn()).drafts)
+        stored = memory.ingest(memory.ingestion.draft([place.notes], DraftOptions()).drafts)
         assert len(stored) == 5
         assert all("no space left" in one.note for one in stored)
     assert place.words(State.PENDING) == list(WORDS)
@@ -305,7 +305,7 @@ def test_a_text_is_told_to_be_stored_where_only_its_vectors_cannot_be_written(pl
 
 def test_what_is_stored_before_the_disk_fills_up_is_told_with_the_error(place, monkeypatch):
     monkeypatch.setattr(ingesting, "BATCH", 2)
-    real, calls = ingesting.told_of, []
+    real, calls = ingesting.collect_names, []
 
     def full(catalog, items):
         calls.append(items)
@@ -313,9 +313,9 @@ def test_what_is_stored_before_the_disk_fills_up_is_told_with_the_error(place, m
             raise StorageError('cannot write "x": database or disk is full')
         return real(catalog, items)
 
-    monkeypatch.setattr(ingesting, "told_of", full)
+    monkeypatch.setattr(ingesting, "collect_names", full)
     with place.opened() as memory, pytest.raises(StorageError, match="2 of 5 texts were stored before"):
-        memory.ingest(memory.hand_in([place.notes], HandIn()).drafts)
+        memory.ingest(memory.ingestion.draft([place.notes], DraftOptions()).drafts)
     assert len(place.words()) == 2
 
 
@@ -330,7 +330,7 @@ def test_a_write_that_is_kept_but_not_synced_is_not_told_to_be_lost(place, monke
         put(place.ragmem / "data", text("glacier"), folder=place.home, at_ns=1_700_000_000_000_000_000)
     monkeypatch.undo()
     with place.opened() as memory:
-        memory.take_in()
+        memory.inbox.drain()
         assert "glacier" in " ".join(one.text for one in memory.catalog.memories.each())
 
 

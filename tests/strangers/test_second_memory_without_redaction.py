@@ -10,7 +10,7 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.services.records.records import record_shape
 from ragmem.services.retrieval.shapes import match_shape
 
@@ -144,8 +144,8 @@ def test_records_and_agents_follow_the_rules_of_their_memory(opened):
     for memory in (first, second):
         memory.agents.heartbeat("crane", current_task=f"log in with {value}")
         memory.agents.publish("own.tide", agent="crane", data={"password": password})
-        memory.add_gotcha(f"the crane logs in with {value}")
-        (found,) = memory.get_records()
+        memory.records.add_gotcha(f"the crane logs in with {value}")
+        (found,) = memory.records.get()
         assert value not in json.dumps(record_shape(found, redactor=memory.redactor))
         memory.close()
     for secret in (value, password):
@@ -183,6 +183,6 @@ def redacted_elsewhere(redactor: Redactor) -> tuple[str, bool]:
 
 def test_a_worker_process_is_given_the_rules_as_a_value():
     wishes = [Redactor(extra=("TIDE-([0-9]{6})",)), Redactor(stored=True)]
-    with SideBySide(2) as processes:
+    with WorkerPool(2) as processes:
         told = [done for _, done in processes.each(redacted_elsewhere, wishes)]
     assert told == [("TIDE-[redacted: secret] is the code", False), ("TIDE-314159 is the code", True)]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ragmem.api.memory import Ragmem
+from ragmem.readers import markdown
 from ragmem.services.code import on_disk, relinking
-from ragmem.services.ingestion import drafts, source
+from ragmem.services.ingestion import drafts
 from ragmem.services.seeding import seed
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
@@ -68,7 +69,7 @@ def test_secrets_in_code_are_stored_nowhere_and_leave_the_graph_whole(tmp_path, 
             "go/main.go": program,
         },
     )
-    report = memory.ingest_code(repository)
+    report = memory.code.ingest(repository)
     assert len(report.new) == 5
     assert not report.failed
     found = edges(memory)
@@ -93,7 +94,7 @@ def test_a_password_that_equals_a_word_of_the_graph_changes_no_name(tmp_path, me
         "a.py": f'PASSWORD = "{kind}"\nTOKEN = "{token()}"\n\n\ndef ship():\n    return 1\n',
         "b.py": "from a import ship\n\n\ndef sail():\n    return ship()\n",
     }
-    report = memory.ingest_code(written(tmp_path / "repo", files))
+    report = memory.code.ingest(written(tmp_path / "repo", files))
     assert len(report.new) == 2
     assert ("b.sail", "a.ship") in edges(memory)
 
@@ -114,13 +115,13 @@ ERRORS = [KeyError("x"), RecursionError("too deep"), ValueError("two\nlines"), R
 def test_code_that_cannot_be_parsed_leaves_the_others_stored(tmp_path, memory, monkeypatch, error):
     repository = written(tmp_path / "repo", {"bad.py": "x = 1\n", "good.py": "def f():\n    return 1\n"})
     monkeypatch.setattr(on_disk, "read_code", raising(on_disk.read_code, error))
-    report = memory.ingest_code(repository)
+    report = memory.code.ingest(repository)
     assert report.new == ["good.py"]
     assert [path for path, _ in report.failed] == ["bad.py"]
     assert type(error).__name__ in report.failed[0][1]
     assert "\n" not in report.failed[0][1]
     monkeypatch.undo()
-    assert memory.ingest_code(repository).new == ["bad.py"]
+    assert memory.code.ingest(repository).new == ["bad.py"]
 
 
 def test_code_that_cannot_be_linked_leaves_the_others_stored(tmp_path, memory, monkeypatch):
@@ -133,7 +134,7 @@ def test_code_that_cannot_be_linked_leaves_the_others_stored(tmp_path, memory, m
 
     monkeypatch.setattr(relinking, "link_python", broken)
     files = {"bad.py": "x = 1\n", "good.py": "def f():\n    return 1\n"}
-    report = memory.ingest_code(written(tmp_path / "repo", files))
+    report = memory.code.ingest(written(tmp_path / "repo", files))
     assert report.new == ["good.py"]
     assert report.failed == [("bad.py", "KeyError: 'scope'")]
 
@@ -141,7 +142,7 @@ def test_code_that_cannot_be_linked_leaves_the_others_stored(tmp_path, memory, m
 def test_memory_that_is_short_ends_the_run(tmp_path, memory, monkeypatch):
     monkeypatch.setattr(on_disk, "read_code", raising(on_disk.read_code, MemoryError()))
     with pytest.raises(MemoryError):
-        memory.ingest_code(written(tmp_path / "repo", {"bad.py": "x = 1\n"}))
+        memory.code.ingest(written(tmp_path / "repo", {"bad.py": "x = 1\n"}))
 
 
 @pytest.fixture
@@ -155,8 +156,8 @@ def notes(tmp_path):
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda one: type(one).__name__)
 def test_a_note_that_cannot_be_read_leaves_the_others_handed_in(notes, memory, monkeypatch, error):
-    monkeypatch.setitem(source.READERS, "markdown", raising(source.READERS["markdown"], error))
-    handed = memory.hand_in([notes], drafts.HandIn())
+    monkeypatch.setattr(markdown, "read", raising(markdown.read, error))
+    handed = memory.ingestion.draft([notes], drafts.DraftOptions())
     assert len(handed.drafts) == 2
     assert len(handed.problems) == 1
     assert "bad.md" in handed.problems[0]
@@ -167,14 +168,14 @@ def test_a_note_that_cannot_be_judged_leaves_the_others_seeded(notes, tmp_path, 
     root = tmp_path / "ragmem"
     (root / "config").mkdir(parents=True)
     (root / "config/sources.toml").write_text(f'[sources.wiki]\nglob = "{notes}/*.md"\n')
-    real = seed.judge
+    real = seed.classify_draft
 
     def broken(draft, **named):
         if "bad" in draft.text:
             raise IndexError("out of range")
         return real(draft, **named)
 
-    monkeypatch.setattr(seed, "judge", broken)
+    monkeypatch.setattr(seed, "classify_draft", broken)
     environ = {"RAGMEM_HOME": str(root), **FAKE}
     sources = root / "config/sources.toml"
     with Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path, sources_file=sources) as memory:

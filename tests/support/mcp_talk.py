@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 NOTES = {
     "deploy.md": "# Deploy\n\nWe decided to deploy PostgreSQL 16 with Kubernetes: the old host ran full.\n",
@@ -38,7 +38,7 @@ def fill(home):
     for name, text in NOTES.items():
         (notes / name).write_text(text)
     with Ragmem.open(environ=environment(home), home=home, cwd=home) as memory:
-        handed = memory.hand_in([notes], HandIn())
+        handed = memory.ingestion.draft([notes], DraftOptions())
         memory.ingest(handed.drafts, projects=handed.projects)
     return notes
 

@@ -4,7 +4,7 @@ import re
 
 from hypothesis import strategies as st
 
-from ragmem.domain.records.record_types import SHAPES, Form, RecordType
+from ragmem.domain.records.record_types import SHAPES, FieldType, RecordType
 from ragmem.domain.records.records import record
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
@@ -18,14 +18,14 @@ def pairs_of(names):
 
 
 VALUES = {
-    Form.TEXT: TEXT,
-    Form.TEXTS: st.lists(TEXT, max_size=4),
-    Form.FLAG: st.booleans(),
-    Form.PATH: PATH,
-    Form.PATHS: st.lists(PATH, max_size=3),
-    Form.PAIRS: pairs_of(TEXT),
-    Form.PATH_PAIRS: pairs_of(PATH),
-    Form.SHARE: st.floats(0, 1),
+    FieldType.TEXT: TEXT,
+    FieldType.TEXTS: st.lists(TEXT, max_size=4),
+    FieldType.FLAG: st.booleans(),
+    FieldType.PATH: PATH,
+    FieldType.PATHS: st.lists(PATH, max_size=3),
+    FieldType.PAIRS: pairs_of(TEXT),
+    FieldType.PATH_PAIRS: pairs_of(PATH),
+    FieldType.SHARE: st.floats(0, 1),
 }
 
 
@@ -34,8 +34,8 @@ def records(draw):
     shape = SHAPES[draw(st.sampled_from(RecordType))]
     fields = {}
     for field in shape.fields:
-        wanted = st.sampled_from(field.choices) if field.form is Form.CHOICE else VALUES[field.form]
-        if field.required and field.form not in (Form.FLAG, Form.CHOICE):
+        wanted = st.sampled_from(field.choices) if field.form is FieldType.CHOICE else VALUES[field.form]
+        if field.required and field.form not in (FieldType.FLAG, FieldType.CHOICE):
             wanted = wanted.filter(
                 lambda text: text.strip(" \t\n\r\x0b\x0c./\\") and text.strip().strip("./\\")
             )

@@ -12,7 +12,7 @@ import { say, sayProblem } from "./parts/toast";
 import { DecaySpark } from "./plots/decay";
 import { projectName } from "./projects";
 import { amend, href, readRoute } from "./route";
-import type { Happening, Life, Link, Whole } from "./shapes";
+import { furtherFields, type HistoryEvent, type Life, type Link, type MemoryDetail } from "./shapes";
 
 const LIVES: Record<Life["life"], string> = {
   buffer: "On trial",
@@ -61,7 +61,7 @@ export function MemoryPanel({
   onChanged?: (() => void) | undefined;
   onClose?: () => void;
 }): JSX.Element {
-  const { data, problem, reload } = useGet<Whole>(`/v1/memory/memories/${encodeURIComponent(id)}`);
+  const { data, problem, reload } = useGet<MemoryDetail>(`/v1/memory/memories/${encodeURIComponent(id)}`);
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {
     panel.current?.focus({ preventScroll: true });
@@ -99,7 +99,7 @@ function Actions({
   onChanged,
   onGone,
 }: {
-  memory: Whole;
+  memory: MemoryDetail;
   onChanged: () => void;
   onGone: () => void;
 }): JSX.Element {
@@ -167,7 +167,7 @@ function Actions({
   );
 }
 
-function Content({ memory, marked }: { memory: Whole; marked: RegExp | null }): JSX.Element {
+function Content({ memory, marked }: { memory: MemoryDetail; marked: RegExp | null }): JSX.Element {
   return (
     <div class="panel-content">
       <h2 class="panel-title">{memory.title || "Without a title"}</h2>
@@ -222,7 +222,7 @@ function Content({ memory, marked }: { memory: Whole; marked: RegExp | null }): 
   );
 }
 
-function Standing({ memory }: { memory: Whole }): JSX.Element {
+function Standing({ memory }: { memory: MemoryDetail }): JSX.Element {
   const { life } = memory;
   return (
     <section>
@@ -291,7 +291,7 @@ function Connections({ links }: { links: Link[] }): JSX.Element | null {
   );
 }
 
-function Details({ memory }: { memory: Whole }): JSX.Element {
+function Details({ memory }: { memory: MemoryDetail }): JSX.Element {
   const rows: [string, ComponentChildren][] = [
     ["id", <code key="id">{memory.full_id}</code>],
     ["from", <span key="uri" title={memory.uri}>{tail(memory.uri, 3)}</span>],
@@ -301,6 +301,7 @@ function Details({ memory }: { memory: Whole }): JSX.Element {
   ];
   if (memory.tags.length) rows.push(["tags", memory.tags.join(", ")]);
   if (memory.spec) rows.push(["spec", memory.spec]);
+  rows.push(...furtherFields(memory));
   for (const [name, value] of Object.entries(memory.metadata).slice(0, 12)) {
     rows.push([words(name), typeof value === "string" ? value : JSON.stringify(value)]);
   }
@@ -320,7 +321,7 @@ function Details({ memory }: { memory: Whole }): JSX.Element {
 }
 
 function History({ id }: { id: string }): JSX.Element | null {
-  const { data, problem } = useGet<{ history: Happening[] }>(`/v1/memory/memories/${id}/history`);
+  const { data, problem } = useGet<{ history: HistoryEvent[] }>(`/v1/memory/memories/${id}/history`);
   if (problem) return <ErrorLine problem={problem} />;
   if (!data?.history.length) return null;
   return (

@@ -1,9 +1,9 @@
-/** What the server answers, as far as the page reads it; `/openapi.json` has all of it. */
+/** The fields of the answers that the page reads; `/openapi.json` has all of them. */
 
 export const KINDS = ["preference", "architecture", "error", "research", "general"] as const;
 export type Kind = (typeof KINDS)[number];
 
-export interface Described {
+export interface MemorySummary {
   id: string;
   full_id: string;
   source: string;
@@ -23,12 +23,29 @@ export interface Described {
   metadata: Record<string, unknown>;
 }
 
-export interface Listed extends Described {
+/** Fields of a memory, match or archived memory that the views place themselves, or leave out. */
+const PLACED = new Set(
+  (
+    "id full_id source uri title place locator kind category tier state project spec protected event_time " +
+    "created_at updated_at excerpt text summary score heading run rule archived_at because successor"
+  ).split(" "),
+);
+
+/** The other fields that have one value: the page shows a new field of the server without a change. */
+export function furtherFields(memory: MemorySummary): [name: string, value: string][] {
+  return Object.entries(memory).flatMap(([name, value]: [string, unknown]) =>
+    PLACED.has(name) || value === null || value === "" || value === false || typeof value === "object"
+      ? []
+      : [[name.replaceAll("_", " "), String(value)]],
+  );
+}
+
+export interface MemoryItem extends MemorySummary {
   excerpt: string;
 }
 
 export interface MemoryPage {
-  memories: Listed[];
+  memories: MemoryItem[];
   total: number;
   next: string | null;
 }
@@ -72,7 +89,7 @@ export interface Superseded {
   reason: string;
 }
 
-export interface Whole extends Described {
+export interface MemoryDetail extends MemorySummary {
   text: string;
   summary: string;
   chunks: { id: string; heading: string; start: number; end: number }[];
@@ -84,13 +101,13 @@ export interface Whole extends Described {
   connections: Link[];
 }
 
-export interface Happening {
+export interface HistoryEvent {
   at: string;
   what: string;
   detail: string;
 }
 
-export interface Match extends Described {
+export interface Match extends MemorySummary {
   score: number;
   heading: string;
   text: string;
@@ -102,7 +119,7 @@ export interface Match extends Described {
   explained?: string[] | null;
 }
 
-export interface Found {
+export interface QueryAnswer {
   query: string;
   rung: string;
   route: { name?: string; guessed?: boolean; reasons?: unknown[] };
@@ -187,7 +204,7 @@ export interface CompactGraph {
   is_truncated: boolean;
 }
 
-export interface Told {
+export interface EntityMention {
   id: string;
   project: string;
   source: string;
@@ -215,7 +232,7 @@ export interface EntityWhole {
     aliases?: { name?: string }[];
     projects?: { project: string; memories?: number; degree?: number }[];
   };
-  memories: Told[];
+  memories: EntityMention[];
   neighbours: NearEntity[];
 }
 
@@ -290,7 +307,7 @@ export interface Job {
   outcome: Record<string, unknown> | null;
 }
 
-export interface Archived extends Described {
+export interface Archived extends MemorySummary {
   excerpt: string;
   run: string;
   rule: string;

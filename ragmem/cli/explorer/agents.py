@@ -3,7 +3,7 @@
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
 
@@ -20,7 +20,7 @@ class Agents(ListPane):
     EMPTY = "No agent has checked in. `ragmem agents heartbeat NAME` does."
     NEEDS_MEMORIES = False
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return all agents."""
         return Page(
             [

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 from textual.worker import WorkerFailed
 
 from ragmem.api.memory import Ragmem
-from ragmem.charts.widths import fitted
+from ragmem.charts.widths import truncate
 from ragmem.cli.common import printable
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reading import Reader
@@ -199,7 +199,7 @@ class Explorer(Shell):
         """Return the steps that led to what is shown."""
         crumbs = [screen.crumb for screen in self.screen_stack if hasattr(screen, "crumb")]
         *before, last = crumbs or [""]
-        return f" {MARK} ".join([*(fitted(one, CRUMB) for one in before[-3:]), last])
+        return f" {MARK} ".join([*(truncate(one, CRUMB) for one in before[-3:]), last])
 
     def open_row(self, row: Row) -> None:
         """Open what a line stands for, if anything."""
@@ -256,7 +256,7 @@ class Explorer(Shell):
         if not self.stored:
             return
         try:
-            self.known, self._count, self._here = await self.reader.run(_known)
+            self.known, self._count, self._here = await self.reader.run(_filter_values)
         except RagmemError as error:
             self.notify(error.told, severity="error")
             return
@@ -280,7 +280,7 @@ def _file_of(path: str) -> Path | None:
     return None
 
 
-def _known(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str, ...] | None]:
+def _filter_values(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str, ...] | None]:
     """Return what the filters complete, how many memories there are, and the project that one is in."""
     overview = memory.catalog.overview
     names = memory.catalog.projects.names()
@@ -295,4 +295,4 @@ def _known(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str, ...] |
     }
     # What is completed stands in a line that shows every character.
     values = {key: [one for one in found if one.isprintable()] for key, found in values.items()}
-    return values, sum(counts.values()), memory.default_projects()
+    return values, sum(counts.values()), memory.projects.default()

@@ -3,12 +3,12 @@
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
-from ragmem.cli.explorer.memories import beginning, named
+from ragmem.cli.explorer.memories import display_title, excerpt
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.connections.connection_list import Linked, hubs
+from ragmem.services.connections.connection_list import ConnectedMemory, hubs
 
 MOST = 500
 """Memories that are listed."""
@@ -23,13 +23,13 @@ LINKED_COLUMNS = (
 )
 
 
-def linked_row(one: Linked, redactor: Redactor) -> Row:
+def linked_row(one: ConnectedMemory, redactor: Redactor) -> Row:
     """Return the line of what a memory is connected with."""
     memory, link = one.memory, one.connection
     return Row(
         (
             f"{link.strength:.2f}",
-            named(memory, redactor=redactor),
+            display_title(memory, redactor=redactor),
             f"{link.cosine:.2f}",
             f"{link.shared:.2f}",
             memory.event_time.strftime("%Y-%m-%d"),
@@ -38,7 +38,7 @@ def linked_row(one: Linked, redactor: Redactor) -> Row:
         key=memory.short_id,
         opens=("memory", memory.id),
         path=memory.uri,
-        detail=beginning(memory, redactor=redactor),
+        detail=excerpt(memory, redactor=redactor),
     )
 
 
@@ -57,14 +57,14 @@ class Connections(ListPane):
         " `ragmem gc --dry-run` compares them, and changes nothing else."
     )
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the most connected memories."""
         found = hubs(memory.catalog, projects=self.app.reader.projects, limit=MOST)
         rows = [
             Row(
                 (
                     f"{one.connections:,}",
-                    named(one.memory, redactor=memory.redactor),
+                    display_title(one.memory, redactor=memory.redactor),
                     one.memory.kind.value,
                     one.memory.source,
                     one.memory.short_id,
@@ -72,7 +72,7 @@ class Connections(ListPane):
                 key=one.memory.short_id,
                 opens=("connections", one.memory.id),
                 path=one.memory.uri,
-                detail=beginning(one.memory, redactor=memory.redactor),
+                detail=excerpt(one.memory, redactor=memory.redactor),
             )
             for one in found
         ]

@@ -1,13 +1,13 @@
-"""Charts as coloured text: the signs differ as well, so that the colours alone tell nothing."""
+"""Charts as coloured text; signs differ as well, because colour alone must not carry meaning."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.color import Color
 from rich.text import Text
 from textual.theme import Theme
 
-from ragmem.charts.chart_lines import Paint
-from ragmem.charts.charts import Tone
+from ragmem.charts.model import Plot, Tone
+from ragmem.charts.terminal import Paint, lines
 from ragmem.cli.common import printable
 
 _COLOURS = {
@@ -20,8 +20,14 @@ _COLOURS = {
 }
 
 
-def painter(theme: Theme) -> Paint:
-    """Return what colours a text by its tone, as escapes that `text_of` reads."""
+def plot_lines(plots: Iterable[Plot], *, width: int, theme: Theme) -> Iterator[str]:
+    """Yield the lines of plots, a blank line before each, for `text_of`."""
+    for plot in plots:
+        title, *rest = lines(plot, width=width, paint=_painter(theme))
+        yield from ("", heading(title), *rest)
+
+
+def _painter(theme: Theme) -> Paint:
 
     def paint(text: str, tone: Tone) -> str:
         colour = getattr(theme, _COLOURS[tone]) or theme.primary
@@ -31,9 +37,9 @@ def painter(theme: Theme) -> Paint:
     return paint
 
 
-def text_of(lines: Iterable[str]) -> Text:
-    """Return lines that `painter` has coloured as one text; their words hold no escapes of others."""
-    return Text.from_ansi("\n".join(lines), no_wrap=True)
+def text_of(coloured: Iterable[str]) -> Text:
+    """Return lines with the escapes of this module as one text; they must have no others."""
+    return Text.from_ansi("\n".join(coloured), no_wrap=True)
 
 
 def heading(text: str) -> str:

@@ -3,11 +3,11 @@
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.graph.scope import Place
+from ragmem.services.graph.scope import ScopedEntity
 
 MOST = 300
 """Entities that are listed."""
@@ -18,16 +18,16 @@ def entity_key(project: str, name: str) -> str:
     return f"{project}\n{name}"
 
 
-def also_called(place: Place, redactor: Redactor) -> str:
+def alias_line(place: ScopedEntity, redactor: Redactor) -> str:
     """Return by which names an entity goes besides, without secrets; only where there are such."""
     return redactor.redact(f"also {', '.join(one.name for one in place.aliases)}")[0]
 
 
-def row_of(place: Place, project: str, redactor: Redactor) -> Row:
+def row_of(place: ScopedEntity, project: str, redactor: Redactor) -> Row:
     """Return the line of an entity; `project` is what its project is called."""
     entity = place.entity
     said, name = redactor.redact(entity.description)[0], redactor.redact(entity.name)[0]
-    also = f"{also_called(place, redactor=redactor)}\n" if place.aliases else ""
+    also = f"{alias_line(place, redactor=redactor)}\n" if place.aliases else ""
     return Row(
         (name, entity.type, f"{place.degree:,}", project, " ".join(said.split())),
         key=entity.name,
@@ -50,7 +50,7 @@ class Entities(ListPane):
     EMPTY = "The graph has no entity yet."
     FILTERED = True
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the entities whose names begin so."""
         names = memory.catalog.projects.names()
         found = memory.graph(self.app.reader.projects).scope.top(MOST, asked.text)

@@ -6,14 +6,14 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import TabPane
 
-from ragmem.cli.explorer.entities import also_called, entity_key
+from ragmem.cli.explorer.entities import alias_line, entity_key
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import RagmemError
-from ragmem.services.graph.evidence import Told
+from ragmem.services.graph.evidence import Quotation
 from ragmem.services.graph.views import EntityView, Neighbour
 
 MOST = 200
@@ -76,10 +76,12 @@ class EntityScreen(TabbedScreen):
         if view.memories is not None:
             facts.append(f"in {view.memories:,} memories")
         if place.aliases:
-            facts.append(also_called(place, redactor=redactor))
+            facts.append(alias_line(place, redactor=redactor))
         self.tell(redactor.redact(place.entity.name)[0], ", ".join(facts))
-        self.table("told").fill([_told(one, redactor=redactor) for one in view.told])
-        self.table("near").fill([_near(one, place.project, redactor=redactor) for one in view.neighbours])
+        self.table("told").fill([_evidence_row(one, redactor=redactor) for one in view.told])
+        self.table("near").fill(
+            [_neighbour_row(one, place.project, redactor=redactor) for one in view.neighbours]
+        )
         self.count("memories", view.memories if view.memories is not None else len(view.told))
         self.count("neighbours", place.degree)
         self.query_one("#said-lines", Plain).update(redactor.redact(place.entity.description)[0])
@@ -89,7 +91,7 @@ class EntityScreen(TabbedScreen):
         return self._entity
 
 
-def _told(one: Told, redactor: Redactor) -> Row:
+def _evidence_row(one: Quotation, redactor: Redactor) -> Row:
     short = one.memory_id[:SHORT_ID_LENGTH]
     return Row(
         (
@@ -103,7 +105,7 @@ def _told(one: Told, redactor: Redactor) -> Row:
     )
 
 
-def _near(one: Neighbour, project: str, redactor: Redactor) -> Row:
+def _neighbour_row(one: Neighbour, project: str, redactor: Redactor) -> Row:
     name = one.entity.name
     how = redactor.redact(one.relation.keywords)[0]
     return Row(

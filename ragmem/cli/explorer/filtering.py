@@ -12,7 +12,7 @@ _PART = re.compile(r'(?:(?P<key>[a-z]+):)?(?P<value>"[^"]*"?|\S+)')
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FilterQuery:
     """What a line asks for: words, and values by their keys."""
 
     text: str = ""
@@ -23,7 +23,7 @@ class Asked:
         return self.values.get(key, ())
 
 
-def parsed(line: str, keys: Iterable[str]) -> Asked:
+def parse_filter(line: str, keys: Iterable[str]) -> FilterQuery:
     """Return what a line asks for; what stands behind an unknown key is a word as any other.
 
     A key without its value yet asks for nothing. `project:"two words"` is one value.
@@ -38,10 +38,10 @@ def parsed(line: str, keys: Iterable[str]) -> Asked:
                 values[key] = (*values.get(key, ()), value)
         elif part[0].rstrip(":") not in known or not part[0].endswith(":"):
             words.append(part[0].strip('"'))
-    return Asked(" ".join(words), values)
+    return FilterQuery(" ".join(words), values)
 
 
-def chosen(asked: Asked, key: str, known: Iterable[str]) -> tuple[str, ...]:
+def filter_values(asked: FilterQuery, key: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return the values of a key, each one of the known; raises UsageError that names them."""
     names = list(known)
     for value in asked.of(key):
@@ -50,7 +50,7 @@ def chosen(asked: Asked, key: str, known: Iterable[str]) -> tuple[str, ...]:
     return asked.of(key)
 
 
-def has_words(asked: Asked, cells: Iterable[str]) -> bool:
+def has_words(asked: FilterQuery, cells: Iterable[str]) -> bool:
     """Tell whether each word stands in one of the cells, in any case."""
     text = "\n".join(cells).lower()
     return all(word in text for word in asked.text.lower().split())

@@ -4,11 +4,11 @@ from typing import Any
 
 from ragmem.api.memory import Ragmem
 from ragmem.cli.common import moment
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.services.context.injection_list import Listed
+from ragmem.services.context.injection_list import ListedInjection
 
 MOST = 1_000
 """Injections that are listed, the latest."""
@@ -29,14 +29,14 @@ class Injections(ListPane):
     HINT = "words of the session, memory or question"
     EMPTY = "No assistant was given anything yet. `ragmem connect` wires one to this memory."
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the latest injections."""
-        found = memory.injections(limit=MOST)
+        found = memory.injections.log(limit=MOST)
         told = "use: what `ragmem feedback` said" + (f"; the latest {MOST:,}" if len(found) == MOST else "")
         return Page([_row(one) for one in found], told=told)
 
 
-def _row(item: Listed) -> Row:
+def _row(item: ListedInjection) -> Row:
     one = item.injection
     use = "good" if item.feedback > 0 else "bad" if item.feedback < 0 else ""
     title = f"{item.title} ({item.state})" if item.state else item.title

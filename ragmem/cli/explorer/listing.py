@@ -12,7 +12,7 @@ from textual.containers import Container, Vertical, VerticalScroll
 from textual.widgets import Input
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked, Suggestions, has_words, parsed
+from ragmem.cli.explorer.filtering import FilterQuery, Suggestions, has_words, parse_filter
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.errors import RagmemError
@@ -69,13 +69,13 @@ class ListPane(Vertical):
         self._readings = 0
         """How often the list was read anew: a page that was asked for before belongs to it no longer."""
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:
         """Return a page, behind `after` (None: the first); called in a thread."""
         raise NotImplementedError
 
-    def asked(self) -> Asked:
+    def asked(self) -> FilterQuery:
         """Return what the line asks for."""
-        return parsed(self.line.value, self.KEYS)
+        return parse_filter(self.line.value, self.KEYS)
 
     def values(self) -> Mapping[str, Iterable[str]]:
         """Return key -> values that the filter completes."""
@@ -238,7 +238,7 @@ class ListPane(Vertical):
             self.table.more(self._kept(page.rows, asked))
             self._say_status()
 
-    def _kept(self, rows: Sequence[Row], asked: Asked) -> list[Row]:
+    def _kept(self, rows: Sequence[Row], asked: FilterQuery) -> list[Row]:
         if self.FILTERED or not asked.text:
             return list(rows)
         return [row for row in rows if has_words(asked, (*row.cells, row.key, row.path))]

@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked, chosen
+from ragmem.cli.explorer.filtering import FilterQuery, filter_values
 from ragmem.cli.explorer.listing import PAGE, ListPane, Page
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import Kind, Memory, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.ingestion.scope import known_sources
-from ragmem.storage.memories.listing import Filter, counted, listed
+from ragmem.storage.memories.listing import Filter, count_memories, list_page
 
 BEGINNING = 1_200
 """Characters of a text that stand beside its line."""
@@ -24,7 +24,7 @@ COLUMNS = (
 )
 
 
-def named(memory: Memory, redactor: Redactor) -> str:
+def display_title(memory: Memory, redactor: Redactor) -> str:
     """Return what people know a memory by, without secrets."""
     return redactor.redact(memory.title or memory.uri or memory.text[:80])[0]
 
@@ -35,7 +35,7 @@ def row_of(memory: Memory, redactor: Redactor) -> Row:
         (
             memory.event_time.strftime("%Y-%m-%d"),
             memory.kind.value,
-            named(memory, redactor=redactor),
+            display_title(memory, redactor=redactor),
             memory.source,
             memory.state.value,
             memory.short_id,
@@ -43,11 +43,11 @@ def row_of(memory: Memory, redactor: Redactor) -> Row:
         key=memory.short_id,
         opens=("memory", memory.id),
         path=memory.uri,
-        detail=beginning(memory, redactor=redactor),
+        detail=excerpt(memory, redactor=redactor),
     )
 
 
-def beginning(memory: Memory, redactor: Redactor) -> str:
+def excerpt(memory: Memory, redactor: Redactor) -> str:
     """Return where a memory comes from and how it begins, without secrets."""
     facts = (
         f"{memory.short_id}  {memory.event_time:%Y-%m-%d %H:%M}",
@@ -69,20 +69,20 @@ class Memories(ListPane):
     EMPTY = "No memory belongs here. a shows all projects."
     FILTERED = True
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:
         """Return a page of memories; raises UsageError and NotFoundError for a value that nothing has."""
         projects = self.app.reader.projects
         if asked.of("project"):
-            projects = memory.named_projects(asked.of("project"))
+            projects = memory.projects.resolve(asked.of("project"))
         wanted = Filter(
             projects=projects,
-            kinds=chosen(asked, "kind", Kind),
-            states=chosen(asked, "state", State),
-            tiers=chosen(asked, "tier", Tier),
+            kinds=filter_values(asked, "kind", Kind),
+            states=filter_values(asked, "state", State),
+            tiers=filter_values(asked, "tier", Tier),
             sources=known_sources(memory.catalog, memory.settings, asked.of("source")),
             title=asked.text,
         )
         database = memory.catalog.database
-        found, rest = listed(database, wanted, after=after, limit=PAGE)
-        total = counted(database, wanted) if after is None else None
+        found, rest = list_page(database, wanted, after=after, limit=PAGE)
+        total = count_memories(database, wanted) if after is None else None
         return Page([row_of(one, redactor=memory.redactor) for one in found], total, rest)

@@ -17,7 +17,7 @@ from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.rendering import page
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
-from ragmem.cli.explorer.whole import Whole, score_of, told, whole
+from ragmem.cli.explorer.whole import Whole, history_row, score_of, whole
 from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import RagmemError
@@ -116,7 +116,7 @@ class MemoryScreen(TabbedScreen):
                 for name in found.entities
             ]
         )
-        self.table("happenings").fill([Row(told(one, redactor=redactor)) for one in found.history])
+        self.table("happenings").fill([Row(history_row(one, redactor=redactor)) for one in found.history])
         self.count("connections", len(found.links))
         self.count("entities", len(found.entities))
         self.count("history", len(found.history))

@@ -8,7 +8,7 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.reading import ClosingError
@@ -47,11 +47,11 @@ class PlanList(ListPane):
         self._plan: Plan | None = None
         self.summary = ""
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Make the plan, once for all filters; connections that were missing are made on the way."""
         if self._plan is None:
             try:
-                self._plan = memory.plan_gc(
+                self._plan = memory.gc.plan(
                     projects=self.app.reader.projects, budget_s=BUDGET_S, progress=self.app.reader
                 )
             except ClosingError:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.services.reporting.queue_list import queue
@@ -16,7 +16,7 @@ class Queue(ListPane):
     EMPTY = "Nothing waits, and nothing was set aside."
     NEEDS_MEMORIES = False
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return what waits."""
         found = queue(memory.catalog, memory.settings)
         rows = [

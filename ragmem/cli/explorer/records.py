@@ -3,9 +3,9 @@
 from typing import Any, ClassVar
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked, chosen
+from ragmem.cli.explorer.filtering import FilterQuery, filter_values
 from ragmem.cli.explorer.listing import ListPane, Page
-from ragmem.cli.explorer.memories import beginning
+from ragmem.cli.explorer.memories import excerpt
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.records.record_types import RecordType
 
@@ -27,11 +27,11 @@ class Records(ListPane):
     HINT = "words of the record, type:gotcha"
     EMPTY = "No session recorded anything yet. `ragmem record --help` tells how."
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the newest records."""
         projects = self.app.reader.projects
-        found = memory.get_records(
-            chosen(asked, "type", RecordType),
+        found = memory.records.get(
+            filter_values(asked, "type", RecordType),
             projects=projects or (),
             everywhere=projects is None,
             limit=MOST,
@@ -42,13 +42,13 @@ class Records(ListPane):
                     (
                         one.memory.event_time.strftime("%Y-%m-%d"),
                         one.type.value,
-                        memory.redactor.redact(one.record.titled(memory.redactor))[0],
+                        memory.redactor.redact(one.record.title(memory.redactor))[0],
                         one.memory.scope.project,
                         one.memory.short_id,
                     ),
                     key=one.memory.short_id,
                     opens=("memory", one.memory.id),
-                    detail=beginning(one.memory, redactor=memory.redactor),
+                    detail=excerpt(one.memory, redactor=memory.redactor),
                 )
                 for one in found
             ]

@@ -5,16 +5,15 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
-from ragmem.cli.explorer.memories import named
+from ragmem.cli.explorer.memories import display_title
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.cli.explorer.whole import score_of
 from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.retrieval.query import Question
-from ragmem.services.retrieval.routes import ask_by_route
 from ragmem.services.retrieval.shapes import found_text
 
 LIMIT = 20
@@ -70,14 +69,13 @@ class Search(ListPane):
         else:
             self.line.focus()
 
-    def asked(self) -> Asked:
+    def asked(self) -> FilterQuery:
         """Return the question as it stands: its quotes and signs mean something to who answers."""
-        return Asked(self.line.value.strip())
+        return FilterQuery(self.line.value.strip())
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return what answers the question."""
-        routed = ask_by_route(
-            memory,
+        routed = memory.retrieval.ask_by_route(
             Question(asked.text, projects=self.app.reader.projects, limit=LIMIT),
             now=now(),
         )
@@ -101,11 +99,11 @@ def _row(match: Match, redactor: Redactor) -> Row:
     memory = match.memory
     heading = f" / {match.chunk.heading}" if match.chunk.heading else ""
     text = found_text(match, redactor).strip()
-    detail = f"{named(memory, redactor)}{heading}\n\n{text}\n\n{score_of(match, redactor)}"
+    detail = f"{display_title(memory, redactor)}{heading}\n\n{text}\n\n{score_of(match, redactor)}"
     return Row(
         (
             f"{match.score:.2f}",
-            named(memory, redactor=redactor),
+            display_title(memory, redactor=redactor),
             memory.event_time.strftime("%Y-%m-%d"),
             memory.kind.value,
             memory.source,

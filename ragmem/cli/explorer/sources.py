@@ -3,12 +3,12 @@
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row, short
 from ragmem.domain.model import Tier
 from ragmem.services.seeding.source_files import files_of
-from ragmem.storage.memories.listing import Filter, crossed
+from ragmem.storage.memories.listing import Filter, cross_count
 
 FILES = 200
 """Files of a source that are named beside it."""
@@ -31,14 +31,14 @@ class Sources(ListPane):
     EMPTY = "No source is configured. sources.toml names them: ragmem inspect config"
     NEEDS_MEMORIES = False
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return all sources."""
         catalog, specs = memory.catalog, memory.settings.sources
         stored: dict[str, dict[str, Any]] = {}
         tiers: dict[str, dict[str, int]] = {}
         if catalog.exists():
             stored = {str(row["source"]): row for row in catalog.overview.source_rows()}
-            tiers = crossed(catalog.database, "source", "tier", Filter())
+            tiers = cross_count(catalog.database, "source", "tier", Filter())
         return Page(
             [
                 _row(memory, name, stored.get(name, {}), tiers.get(name, {}))

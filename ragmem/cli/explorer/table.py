@@ -11,7 +11,7 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import DataTable
 
-from ragmem.charts.widths import fitted
+from ragmem.charts.widths import truncate
 from ragmem.cli.common import printable
 
 AHEAD = 30
@@ -128,7 +128,7 @@ class Table(DataTable[Text]):
         self.add_row(
             *(
                 Text(
-                    fitted(" ".join(printable(row.cells[number]).split()), width),
+                    truncate(" ".join(printable(row.cells[number]).split()), width),
                     justify="right" if self._spec[number].right else "left",
                     no_wrap=True,
                 )

@@ -4,10 +4,10 @@ from typing import Any
 
 from ragmem.api.memory import Ragmem
 from ragmem.cli.common import plural, size
-from ragmem.cli.explorer.filtering import Asked
+from ragmem.cli.explorer.filtering import FilterQuery
 from ragmem.cli.explorer.listing import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row, short
-from ragmem.services.reporting.transcript_list import standing
+from ragmem.services.reporting.transcript_list import transcript_states
 
 
 class Transcripts(ListPane):
@@ -23,9 +23,9 @@ class Transcripts(ListPane):
     EMPTY = "No transcript of an assistant was found. sources.toml turns the source `transcripts` on."
     NEEDS_MEMORIES = False
 
-    def page(self, memory: Ragmem, asked: Asked, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return all transcripts that are known."""
-        found = standing(memory.catalog, memory.settings, home=memory.home)
+        found = transcript_states(memory.catalog, memory.settings, home=memory.home)
         rows = [
             Row(
                 (

@@ -11,11 +11,11 @@ from ragmem.domain.model import Match, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.code.links import code_of
 from ragmem.services.code.shapes import links_shape
-from ragmem.services.connections.connection_list import Linked, linked
+from ragmem.services.connections.connection_list import ConnectedMemory, connected_memories
 from ragmem.services.lifecycle.feedback import life_shape
-from ragmem.services.reporting.memory_history import Happening, happenings
+from ragmem.services.reporting.memory_history import HistoryEvent, happenings
 from ragmem.services.retrieval.shapes import memory_shape
-from ragmem.services.retrieval.superseding import standing, superseded_shape, told_former, told_superseded
+from ragmem.services.retrieval.superseding import standing, told_former, told_superseded
 from ragmem.storage.names.mentions import Mentions
 
 LONGEST = 40_000
@@ -33,9 +33,9 @@ class Whole:
     text: str
     cut: int
     facts: Sequence[tuple[str, str]]
-    links: Sequence[Linked]
+    links: Sequence[ConnectedMemory]
     entities: Sequence[str]
-    history: Sequence[Happening]
+    history: Sequence[HistoryEvent]
 
 
 def whole(memory: Ragmem, identifier: str) -> Whole:
@@ -49,7 +49,7 @@ def whole(memory: Ragmem, identifier: str) -> Whole:
         text=text[:LONGEST],
         cut=max(0, len(text) - LONGEST),
         facts=_facts(memory, found),
-        links=linked(catalog, found.id),
+        links=connected_memories(catalog, found.id),
         entities=Mentions(catalog.database).names(found.id),
         history=happenings(catalog, found),
     )
@@ -72,11 +72,11 @@ def _facts(memory: Ragmem, found: Memory) -> list[tuple[str, str]]:
     ]
     facts = [(name, short(value) if name == "uri" else value) for name, value in facts]
     facts.append(("id in full", found.id))
-    life = life_shape(memory.standing(found.id))
+    life = life_shape(memory.lifecycle.status(found.id))
     facts += [("life", _life(life)), ("rule", f"{life['action']}, {life['rule']}: {life['reason']}")]
     superseded, replaced = standing(catalog, found)
     if superseded:
-        because = superseded_shape(superseded, redactor=memory.redactor)["reason"]
+        because = memory.redactor.redact(superseded.reason)[0]
         facts.append(("state now", f"{told_superseded(superseded)}: {because}"))
     facts += [
         ("replaces", f"{former.supersession.older[:12]}, {told_former(former, redactor=memory.redactor)}")
@@ -145,6 +145,6 @@ def bar(value: float, width: int = 20) -> str:
     return "█" * round(value * width) + "·" * (width - round(value * width)) if 0 <= value <= 1 else ""
 
 
-def told(one: Happening, redactor: Redactor) -> tuple[str, str, str]:
+def history_row(one: HistoryEvent, redactor: Redactor) -> tuple[str, str, str]:
     """Return when, what and how, without secrets."""
     return moment(one.at), one.what, redactor.redact(one.detail)[0]

@@ -6,10 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from ragmem.cli.common import (
-    JsonOption,
-    LimitOption,
     bold,
     dim,
+    one_line,
     open_memory,
     plural,
     printable,
@@ -17,8 +16,10 @@ from ragmem.cli.common import (
     say_json,
     table,
     tell,
+    tell_rest,
 )
 from ragmem.cli.inspect.impact import CodeProjectOption
+from ragmem.cli.options import JsonOption, LimitOption
 from ragmem.domain.code.qualified import inside
 from ragmem.errors import EXIT_OK
 
@@ -34,15 +35,15 @@ SAID = 90
 
 def code(
     symbol: Annotated[
-        str, typer.Argument(metavar="[SYMBOL]", help="A folder, a file or a symbol; all of it without.")
+        str, typer.Argument(metavar="[SYMBOL]", help="A folder, a file or a symbol; without it, everything.")
     ] = "",
     project: CodeProjectOption = "",
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show what is in the code: languages and most used files; a folder's files, a file's symbols."""
+    """Show the code: languages and most used files, a folder's files, or a file's symbols."""
     with open_memory() as memory:
-        shape = memory.code_map(symbol, project=project)
+        shape = memory.code.map(symbol, project=project)
     if as_json:
         say_json({"schema": 1, **shape})
         return EXIT_OK
@@ -89,7 +90,7 @@ def _say_folder(found: dict[str, Any], most: int) -> None:
             for one in found["files"][:most]
         ],
     )
-    _tell_rest(len(found["files"]) - most, "file")
+    tell_rest(len(found["files"]) - most, "file")
 
 
 def _say_file(found: dict[str, Any], most: int) -> None:
@@ -108,7 +109,7 @@ def _say_file(found: dict[str, Any], most: int) -> None:
             for one in found["symbols"][:most]
         ],
     )
-    _tell_rest(len(found["symbols"]) - most, "symbol")
+    tell_rest(len(found["symbols"]) - most, "symbol")
     if found["referred_by"]:
         say(f"\n{bold('referred to by')}")
         for path, count in list(found["referred_by"].items())[:most]:
@@ -147,7 +148,7 @@ def _say_symbol(found: dict[str, Any], most: int) -> None:
         for edge in found[name][:most]:
             at = f"{edge['kind']}  {edge['file']}:{edge['line']}"
             say(f"  {edge[end]}  {dim(at)}")
-        _tell_rest(len(found[name]) - most, "reference")
+        tell_rest(len(found[name]) - most, "reference")
 
 
 def say_code(links: Sequence[dict[str, Any]]) -> None:
@@ -165,10 +166,4 @@ def say_code(links: Sequence[dict[str, Any]]) -> None:
 
 
 def _line(text: str) -> str:
-    line = " ".join(text.partition("\n\n")[0].split())
-    return line if len(line) <= SAID else line[: SAID - 1].rstrip() + "…"
-
-
-def _tell_rest(count: int, noun: str) -> None:
-    if count > 0:
-        tell(f"{count:,} more {noun if count == 1 else noun + 's'}; -n shows them")
+    return one_line(text.partition("\n\n")[0], SAID)

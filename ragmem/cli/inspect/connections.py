@@ -4,20 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    JsonOption,
-    LimitOption,
-    bold,
-    dim,
-    moment,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    table,
-    tell,
-)
-from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects
+from ragmem.cli.common import bold, dim, moment, open_memory, plural, say, say_json, table, tell, tell_rest
+from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.options import AllOption, JsonOption, LimitOption, MemoryArgument, ProjectOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 DEFAULT_LIMIT = 20
@@ -35,16 +24,21 @@ def connections(
 ) -> int:
     """Show what a memory is connected with, strongest first; without an id the most connected memories.
 
-    Exit code 1 where there is no connection.
+    Exit code 1 if there is no connection.
     """
-    from ragmem.services.connections.connection_list import hub_shape, hubs, linked, linked_shape
+    from ragmem.services.connections.connection_list import (
+        connected_memories,
+        connected_memory_shape,
+        hub_shape,
+        hubs,
+    )
 
     if identifier and (project or every):
         raise UsageError("--project and --all go without an id", hint="a memory's connections are its own")
     most = limit or DEFAULT_LIMIT
     with open_memory() as memory:
         if not identifier:
-            projects = asked_projects(memory, project, every=every)
+            projects = select_projects(memory, project, every=every)
             found = [
                 hub_shape(one, redactor=memory.redactor)
                 for one in hubs(memory.catalog, projects=projects, limit=most)
@@ -70,7 +64,10 @@ def connections(
                 tell("no memory is connected with another: `ragmem gc --dry-run` compares them")
             return EXIT_OK if found else EXIT_NO
         whole = memory.memory(identifier)
-        links = [linked_shape(one, redactor=memory.redactor) for one in linked(memory.catalog, whole.id)]
+        links = [
+            connected_memory_shape(one, redactor=memory.redactor)
+            for one in connected_memories(memory.catalog, whole.id)
+        ]
     shown = links[:most]
     title = memory.redactor.redact(whole.title or whole.uri)[0]
     if as_json:
@@ -96,16 +93,15 @@ def connections(
             for one in shown
         ],
     )
-    if len(links) > len(shown):
-        tell(f"{plural(len(links) - len(shown), 'connection')} more; -n shows them")
+    tell_rest(len(links) - len(shown), "connection")
     return EXIT_OK
 
 
 def history(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
+    identifier: MemoryArgument,
     as_json: JsonOption = False,
 ) -> int:
-    """Tell what happened to a memory, oldest first; also of one that lies in the archive."""
+    """Show what happened to a memory, oldest first; also of an archived one."""
     from ragmem.services.reporting.memory_history import happenings, known
 
     with open_memory() as memory:

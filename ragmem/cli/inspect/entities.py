@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, LimitOption, open_memory, say_json, table, tell
-from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects, first_said
+from ragmem.cli.common import open_memory, say_json, tell
+from ragmem.cli.inspect.lines import say_entities, select_projects
+from ragmem.cli.options import AllOption, JsonOption, LimitOption, ProjectOption
 from ragmem.errors import EXIT_NO, EXIT_OK
 
 DEFAULT_LIMIT = 20
@@ -13,21 +14,21 @@ DEFAULT_LIMIT = 20
 
 def entities(
     name: Annotated[
-        str, typer.Argument(metavar="[PREFIX]", help="How the names begin, in any case; all without.")
+        str, typer.Argument(metavar="[PREFIX]", help="Beginning of the names, in any case; without it, all.")
     ] = "",
     project: ProjectOption = None,
     every: AllOption = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """List the entities whose names begin so, most connected first; `inspect entity` shows one whole.
+    """List entities by the beginning of their names, most connected first; `inspect entity` shows one.
 
-    Exit code 1 where no name begins so.
+    Exit code 1 if no name matches.
     """
     from ragmem.services.graph.shapes import top_shape
 
     with open_memory() as memory:
-        views = memory.graph(asked_projects(memory, project, every=every))
+        views = memory.graph(select_projects(memory, project, every=every))
         shape = top_shape(views.scope.top(limit or DEFAULT_LIMIT, name), redactor=memory.redactor)
         titles = memory.catalog.projects.names()
     found = shape["entities"]
@@ -37,18 +38,5 @@ def entities(
     if not found:
         tell(f'no entity begins with "{name}"' if name else "there is no entity")
         return EXIT_NO
-    several = len({one["project"] for one in found}) > 1
-    table(
-        ("entity", "type", "relations", *(["project"] if several else []), "said"),
-        [
-            (
-                one["name"],
-                one["type"],
-                one["degree"],
-                *([titles.get(one["project"], one["project"])] if several else []),
-                first_said(one),
-            )
-            for one in found
-        ],
-    )
+    say_entities(found, titles)
     return EXIT_OK

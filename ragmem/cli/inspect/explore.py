@@ -27,7 +27,7 @@ def explore(
         ThemeName, typer.Option("--theme", help="The colours; t changes them.")
     ] = ThemeName.AUTO,
 ) -> int:
-    """Open the memory as views to walk through, by keyboard or mouse; ? shows the keys.
+    """Explore the memory in the terminal by keyboard or mouse; ? shows the keys.
 
     It needs a terminal and Textual. Every view is a command as well, with --json.
     """
@@ -38,17 +38,17 @@ def explore(
         )
     if not _has_textual():
         raise BackendError("the explorer needs Textual, which is not installed", hint=INSTALL)
-    return explored(theme)
+    return run_explorer(theme)
 
 
-def explored(theme: ThemeName = ThemeName.AUTO) -> int:
+def run_explorer(theme: ThemeName = ThemeName.AUTO) -> int:
     """Run the explorer until it is left; return its exit code."""
     from ragmem.cli.explorer.opening import run
 
     return run(theme.value)
 
 
-def can_be_explored() -> bool:
+def can_explore() -> bool:
     """Tell whether a person sits here with Textual installed; tell one without how to get it."""
     if not _on_terminal() or os.environ.get("CI"):
         return False

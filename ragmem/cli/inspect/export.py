@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, LimitOption, open_memory, plural, say, say_json, table, tell
-from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects, first_said
+from ragmem.cli.common import open_memory, plural, say, say_json, tell
+from ragmem.cli.inspect.lines import say_entities, select_projects
+from ragmem.cli.options import AllOption, JsonOption, LimitOption, ProjectOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.services.graph.export import Exported
+    from ragmem.services.graph.export import ExportReport
 
 
 class ExportForm(StrEnum):
@@ -33,7 +34,7 @@ def graph(
         str, typer.Option("--around", metavar="NAME", help="Export what is around this entity.")
     ] = "",
     depth: Annotated[
-        int | None, typer.Option("--depth", min=1, max=10, help="So many steps around it; 2 unless given.")
+        int | None, typer.Option("--depth", min=1, max=10, help="Number of steps around it; 2 by default.")
     ] = None,
     out: Annotated[
         Path | None,
@@ -64,31 +65,17 @@ def graph(
     if force and out is None:
         raise UsageError("--force goes with --out", hint="name the file: --out FILE")
     with open_memory() as memory:
-        projects = asked_projects(memory, project, every=every)
+        projects = select_projects(memory, project, every=every)
         if export is not None:
             done = _export(memory, projects, export, around, depth or 2, limit, out, force=force)
-            _tell_exported(done, out)
+            _tell_size(done, out)
             return EXIT_OK
         shape = top_shape(memory.graph(projects).top(limit=limit or 20), redactor=memory.redactor)
         titles = memory.catalog.projects.names()
     if as_json:
         say_json({"schema": 1, **shape})
         return EXIT_OK
-    top = shape["entities"]
-    several = len({one["project"] for one in top}) > 1
-    table(
-        ("entity", "type", "relations", *(["project"] if several else []), "said"),
-        [
-            (
-                one["name"],
-                one["type"],
-                one["degree"],
-                *([titles.get(one["project"], one["project"])] if several else []),
-                first_said(one),
-            )
-            for one in top
-        ],
-    )
+    say_entities(shape["entities"], titles)
     return EXIT_OK
 
 
@@ -102,8 +89,8 @@ def _export(
     out: Path | None,
     *,
     force: bool,
-) -> "Exported":
-    from ragmem.charts.widths import escaped_controls
+) -> "ExportReport":
+    from ragmem.charts.widths import escape_controls
     from ragmem.services.processes.atomic_write import new_file
 
     views = memory.graph(projects)
@@ -112,7 +99,7 @@ def _export(
         done = views.export(form.value, shown, around=around, depth=depth, limit=limit)
         written = shown.getvalue()
         # JSON has escapes that say the same.
-        say((escaped_controls(written) if form is ExportForm.JSON else written).decode().rstrip("\n"))
+        say((escape_controls(written) if form is ExportForm.JSON else written).decode().rstrip("\n"))
         return done
     if out is None:
         sys.stdout.flush()
@@ -123,7 +110,7 @@ def _export(
         return views.export(form.value, file, around=around, depth=depth, limit=limit)
 
 
-def _tell_exported(done: "Exported", out: Path | None) -> None:
+def _tell_size(done: "ExportReport", out: Path | None) -> None:
     sizes = f"{plural(done.entities, 'entity', 'entities')}, {plural(done.relations, 'relation')}"
     if out is not None:
         tell(f'wrote "{out}": {sizes}')

@@ -5,29 +5,15 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    JsonOption,
-    LimitOption,
-    bold,
-    dim,
-    open_memory,
-    plural,
-    printable,
-    say,
-    say_json,
-    table,
-    tell,
-)
+from ragmem.cli.common import bold, dim, open_memory, plural, printable, say, say_json, table, tell, tell_rest
 from ragmem.cli.inspect.lines import (
-    AllOption,
-    ProjectOption,
-    asked_projects,
-    cells,
-    first_said,
-    how,
-    say_told,
-    tell_rest,
+    evidence_cells,
+    first_description,
+    relation_label,
+    say_evidence,
+    select_projects,
 )
+from ragmem.cli.options import AllOption, FromOption, JsonOption, LimitOption, ProjectOption
 from ragmem.errors import EXIT_NO, EXIT_OK
 
 MEMBERS = 10
@@ -52,7 +38,7 @@ def entity(
     from ragmem.services.graph.shapes import entity_shape
 
     with open_memory() as memory:
-        views = memory.graph(asked_projects(memory, project, every=every))
+        views = memory.graph(select_projects(memory, project, every=every))
         found = views.entity(name, limit=limit or 20)
         shape = entity_shape(
             found, views.scope.elsewhere(found[0].place.entity.name), redactor=memory.redactor
@@ -73,17 +59,26 @@ def entity(
         say(f"{bold(place['name'])}  {dim(', '.join(facts))}")
         if place["aliases"]:
             also = ", ".join(f"{one['name']} ({one['rule']})" for one in place["aliases"])
-            say(_filled(f"also {also}"))
+            say(_fill_line(f"also {also}"))
         told = [one for one in shape["memories"] if one["project"] == place["project"]]
         near = [one for one in shape["neighbours"] if one["project"] == place["project"]]
         if told:
             say()
-            say_told(told)
+            say_evidence(told)
         if near:
             say()
             table(
                 ("neighbour", "type", "weight", "how", "said"),
-                [(n["name"], n["type"], f"{n['weight']:g}", how(n["keywords"]), first_said(n)) for n in near],
+                [
+                    (
+                        n["name"],
+                        n["type"],
+                        f"{n['weight']:g}",
+                        relation_label(n["keywords"]),
+                        first_description(n),
+                    )
+                    for n in near
+                ],
             )
         if place["spellings"]:
             tell(f"other things of this name: {', '.join(place['spellings'])}")
@@ -109,7 +104,9 @@ def path(
     from ragmem.services.graph.shapes import path_shape
 
     with open_memory() as memory:
-        found = memory.graph(asked_projects(memory, project, every=every)).path(start, goal, count=limit or 3)
+        found = memory.graph(select_projects(memory, project, every=every)).path(
+            start, goal, count=limit or 3
+        )
         titles = memory.catalog.projects.names()
     shape = path_shape(start, goal, found, redactor=memory.redactor)
     if as_json:
@@ -129,7 +126,11 @@ def path(
         table(
             ("step", "how", "date", "memory", "said"),
             [
-                (f"{step['from']} - {step['to']}", how(step["keywords"]), *cells(step["memory"]))
+                (
+                    f"{step['from']} - {step['to']}",
+                    relation_label(step["keywords"]),
+                    *evidence_cells(step["memory"]),
+                )
                 for step in one["steps"]
             ],
         )
@@ -152,7 +153,7 @@ def communities(
     from ragmem.services.graph.shapes import communities_shape
 
     with open_memory() as memory:
-        views = memory.graph(asked_projects(memory, project, every=every))
+        views = memory.graph(select_projects(memory, project, every=every))
         shape = communities_shape(
             views.communities(limit=limit or 20, around=around), redactor=memory.redactor
         )
@@ -171,9 +172,9 @@ def communities(
         members = one["members"] if around else one["members"][:MEMBERS]
         rest = one["size"] - len(members)
         names = ", ".join(members) + (f", and {rest:,} more" if rest else "")
-        say(_filled(names))
+        say(_fill_line(names))
         for told in one["memories"]:
-            date, identifier, text = cells(told)
+            date, identifier, text = evidence_cells(told)
             say(f"  {date}  {dim(identifier)}  {text}")
     if not around:
         tell_rest(shape["total"] - len(shape["communities"]), "community", "communities")
@@ -184,15 +185,15 @@ def communities(
 
 def timeline(
     name: EntityArgument,
-    since: Annotated[str, typer.Option("--since", help="From here on: 2026-03-15, 7d, yesterday.")] = "",
+    since: FromOption = "",
     project: ProjectOption = None,
     every: AllOption = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show when an entity was spoken of, in the order of the events, each with the sentence.
+    """Show when an entity was mentioned, in the order of the events, with each sentence.
 
-    With more than --limit of them (50) the latest. Exit code 1 where nothing was said since then.
+    Shows the latest --limit (50) mentions. Exit code 1 if there is none since then.
     """
     from ragmem.api.memory import now
     from ragmem.services.graph.shapes import timeline_shape
@@ -200,7 +201,7 @@ def timeline(
 
     moment = parse_moment(since, now=now()) if since else None
     with open_memory() as memory:
-        views = memory.graph(asked_projects(memory, project, every=every))
+        views = memory.graph(select_projects(memory, project, every=every))
         shape = timeline_shape(
             views.timeline(name, since=moment, limit=limit or 50), redactor=memory.redactor
         )
@@ -220,12 +221,12 @@ def timeline(
     ]
     say(f"{bold(one['name'])}  {dim(', '.join(facts))}")
     say()
-    say_told(shape["events"], titles if len(one["projects"]) > 1 else None)
+    say_evidence(shape["events"], titles if len(one["projects"]) > 1 else None)
     tell_rest(shape["total"] - len(shape["events"]), "earlier memory", "earlier memories")
     return EXIT_OK
 
 
-def _filled(names: str) -> str:
+def _fill_line(names: str) -> str:
     """Return names in lines, none of them broken at a hyphen, which may be part of it."""
     return textwrap.fill(
         printable(names),

@@ -5,17 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    JsonOption,
-    LimitOption,
-    bold,
-    dim,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    tell,
-)
+from ragmem.cli.common import bold, dim, open_memory, plural, say, say_json, tell, write_picture
+from ragmem.cli.options import ForceOption, JsonOption, LimitOption, SvgOption
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -30,7 +21,7 @@ FIELDS = 500
 
 SymbolArgument = Annotated[
     str,
-    typer.Argument(metavar="SYMBOL", help="A symbol's name or a file's path; the end of it will do."),
+    typer.Argument(metavar="SYMBOL", help="A symbol's name or a file's path, or the end of either."),
 ]
 CodeProjectOption = Annotated[
     str, typer.Option("--project", "-p", help="The code of this project: name, id or path.")
@@ -40,19 +31,16 @@ CodeProjectOption = Annotated[
 def impact(
     symbol: SymbolArgument,
     depth: Annotated[
-        int, typer.Option("--depth", "-d", min=1, max=100, help="Steps from the target that are shown.")
+        int, typer.Option("--depth", "-d", min=1, max=100, help="Number of steps from the target.")
     ] = 3,
     project: CodeProjectOption = "",
     limit: LimitOption = None,
-    svg: Annotated[
-        Path | None,
-        typer.Option("--svg", metavar="FILE", help="Draw a picture into this file; - is standard output."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file if there is one.")] = False,
+    svg: SvgOption = None,
+    force: ForceOption = False,
     mermaid: Annotated[bool, typer.Option("--mermaid", help="A Mermaid flowchart.")] = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Show what calls, imports or inherits a symbol or file, the tests of it, and the memories of it."""
+    """Show what calls, imports or inherits a symbol or file, with its tests and memories."""
     if sum((as_json, mermaid, svg is not None)) > 1:
         raise UsageError("--json, --svg and --mermaid exclude each other", hint="give one of them")
     if svg is not None and str(svg) != "-":
@@ -60,7 +48,7 @@ def impact(
 
         place_for(svg, force=force)
     with open_memory() as memory:
-        found = memory.impact(
+        found = memory.code.impact(
             symbol, project=project, depth=depth, memories=limit or (FIELDS if as_json else MEMORIES)
         )
     if svg is not None or mermaid:
@@ -83,14 +71,8 @@ def _draw(found: "Impact", svg: Path | None, *, limit: int | None, force: bool) 
     drawn = picture(found, most=limit or MOST)
     if svg is None:
         say(layered_diagram.mermaid(drawn).rstrip("\n"))
-    elif str(svg) == "-":
-        say(layered_diagram.svg(drawn).rstrip("\n"))
     else:
-        from ragmem.services.processes.atomic_write import new_file
-
-        with new_file(svg, force=force) as file:
-            file.write(layered_diagram.svg(drawn).encode("utf-8"))
-        say(f"{svg}: {drawn.title}")
+        write_picture(layered_diagram.svg(drawn), svg, drawn.title, force=force)
 
 
 def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
@@ -106,20 +88,20 @@ def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
         say(f"  {target['former_path']} is now {target['name']}")
     if target["symbols"] and (doc := target["symbols"][0]["doc"]):
         say(f"  {doc.splitlines()[0]}")
-    say(f"  {_counted(shape['depths'])}")
+    say(f"  {_depth_summary(shape['depths'])}")
     most = limit or SYMBOLS
     at = 0
     for one in shape["reached"][:most]:
         if one["depth"] != at:
             at = one["depth"]
             say(f"\n{bold(f'depth {at}')}")
-        _say_reached(one)
+        _say_symbol(one)
     _say_rest(shape["reached_total"] - most, "symbol")
     if shape["tests"]:
         most = limit or TESTS
         say(f"\n{bold('tests')}")
         for one in shape["tests"][:most]:
-            _say_reached(one)
+            _say_symbol(one)
         _say_rest(shape["tests_total"] - most, "test")
     else:
         say(f"\n{bold('tests')}  none that is known")
@@ -128,15 +110,15 @@ def _say(found: "Impact", limit: int | None, redactor: Redactor) -> None:
         tell(f"{plural(found.beyond, 'symbol')} beyond depth {found.depth}; --depth shows them")
 
 
-def _counted(depths: dict[str, int]) -> str:
+def _depth_summary(depths: dict[str, int]) -> str:
     total = sum(depths.values())
     if not total:
-        return "nothing but tests depends on it, as far as is known"
+        return "no code except tests is known to depend on it"
     each = ", ".join(f"{count:,} at depth {depth}" for depth, count in depths.items())
     return f"1 symbol depends on it: {each}" if total == 1 else f"{total:,} symbols depend on it: {each}"
 
 
-def _say_reached(one: dict[str, Any]) -> None:
+def _say_symbol(one: dict[str, Any]) -> None:
     reference = one["references"][0]
     how = ", ".join(dict.fromkeys(edge["kind"] for edge in one["references"] if edge["kind"] != "tests"))
     via = f" {reference['target']}" if one["depth"] > 1 else ""

@@ -4,23 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    JsonOption,
-    LimitOption,
-    bold,
-    dim,
-    moment,
-    open_memory,
-    printable,
-    say,
-    say_json,
-    table,
-    tell,
-)
+from ragmem.cli.common import bold, dim, moment, one_line, open_memory, printable, say, say_json, table, tell
+from ragmem.cli.options import JsonLinesOption, JsonOption, LimitOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.context.injection_list import Listed
+    from ragmem.services.context.injection_list import ListedInjection
 
 DEFAULT_LIMIT = 20
 DEFAULT_WHOLE = 5
@@ -36,15 +25,21 @@ MOST_QUESTION = 56
 
 def injections(
     session: Annotated[
-        str, typer.Option("--session", metavar="ID", help="Only into this session: its id or the start.")
+        str,
+        typer.Option(
+            "--session", metavar="ID", help="Only injections into this session: its id or the start."
+        ),
     ] = "",
     memory: Annotated[
-        str, typer.Option("--memory", metavar="ID", help="Only of this memory, each at length: why it was.")
+        str,
+        typer.Option("--memory", metavar="ID", help="Only injections of this memory, each with its reason."),
     ] = "",
-    since: Annotated[str, typer.Option("--since", help="Only since: 2026-03-15, 7d, yesterday.")] = "",
+    since: Annotated[
+        str, typer.Option("--since", help="Only since this time: 2026-03-15, 7d, yesterday.")
+    ] = "",
     limit: LimitOption = None,
     as_json: JsonOption = False,
-    as_lines: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
+    as_lines: JsonLinesOption = False,
 ) -> int:
     """Show what assistants were given, when and why, latest first."""
     from ragmem.api.memory import now
@@ -54,7 +49,7 @@ def injections(
     if as_json and as_lines:
         raise UsageError("--json and --jsonl exclude each other", hint="give one of them")
     with open_memory() as opened:
-        found = opened.injections(
+        found = opened.injections.log(
             session=session,
             memory=memory,
             since=parse_moment(since, now=now()) if since else None,
@@ -80,7 +75,7 @@ def injections(
     return EXIT_OK if found else EXIT_NO
 
 
-def _row(item: "Listed") -> tuple[str | int, ...]:
+def _row(item: "ListedInjection") -> tuple[str | int, ...]:
     one = item.injection
     who = f"{one.session[:8]}/{one.agent[:8]}" if one.agent else one.session[:8]
     return (
@@ -91,21 +86,16 @@ def _row(item: "Listed") -> tuple[str | int, ...]:
         "" if one.score is None else f"{one.score:.2f}",
         one.tokens,
         f"{item.feedback:+d}" if item.feedback else "",
-        _cut(_title(item), MOST_TITLE),
-        _cut(one.question, MOST_QUESTION),
+        one_line(printable(_title(item)), MOST_TITLE),
+        one_line(printable(one.question), MOST_QUESTION),
     )
 
 
-def _title(item: "Listed") -> str:
+def _title(item: "ListedInjection") -> str:
     return f"{item.title} ({item.state})".strip() if item.state else item.title
 
 
-def _cut(text: str, most: int) -> str:
-    line = " ".join(printable(text).split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
-
-
-def _say_whole(item: "Listed") -> None:
+def _say_whole(item: "ListedInjection") -> None:
     """Tell of one injection: to whom, why, and how it was chosen."""
     one, detail = item.injection, item.injection.detail
     into = f"session {one.session}" + (f", agent {one.agent}" if one.agent else "")
@@ -135,7 +125,7 @@ def _say_whole(item: "Listed") -> None:
         )
 
 
-def _score(item: "Listed") -> str:
+def _score(item: "ListedInjection") -> str:
     one, detail = item.injection, item.injection.detail
     if one.score is None:
         return "none: it was not searched for"

@@ -1,13 +1,10 @@
-"""`ragmem inspect`: look into the memory."""
+"""`ragmem inspect`: inspect the memory."""
 
 from typing import Annotated, Any, Literal
 
 import typer
 
 from ragmem.cli.common import (
-    JsonOption,
-    LimitOption,
-    SourcesFileOption,
     bold,
     moment,
     open_memory,
@@ -21,7 +18,7 @@ from ragmem.cli.common import (
 from ragmem.cli.inspect.code import code, say_code
 from ragmem.cli.inspect.connections import connections, history
 from ragmem.cli.inspect.entities import entities
-from ragmem.cli.inspect.explore import can_be_explored, explore, explored
+from ragmem.cli.inspect.explore import can_explore, explore, run_explorer
 from ragmem.cli.inspect.export import graph
 from ragmem.cli.inspect.graph import communities, entity, path, timeline
 from ragmem.cli.inspect.impact import impact
@@ -36,7 +33,8 @@ from ragmem.cli.inspect.records import records
 from ragmem.cli.inspect.report import report
 from ragmem.cli.inspect.sources import sources
 from ragmem.cli.inspect.transcripts import transcripts
-from ragmem.config.secrets import shown
+from ragmem.cli.options import FromOption, JsonOption, LimitOption, MemoryArgument, SourcesFileOption
+from ragmem.config.secrets import mask_secrets
 from ragmem.errors import EXIT_OK
 
 EPILOG = """\b
@@ -62,28 +60,28 @@ app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Look into the memory: numbers, memories, entities, settings.",
+    help="Inspect the memory: numbers, memories, entities, settings.",
     epilog=EPILOG,
 )
 
 
 @app.callback(invoke_without_command=True)
 def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Look into the memory: numbers, memories, entities, settings.
+    """Inspect the memory: numbers, memories, entities, settings.
 
     Without a command, on a terminal, it opens the explorer where Textual is installed; else it shows the
     numbers.
     """
-    if context.invoked_subcommand is None and not as_json and can_be_explored():
-        return explored()
+    if context.invoked_subcommand is None and not as_json and can_explore():
+        return run_explorer()
     return show_unless_named(context, stats, group="inspect", as_json=as_json)
 
 
 @app.command()
 def stats(as_json: JsonOption = False) -> int:
-    """Show how much there is: memories by state, source and kind, chunks, vectors, entities, size."""
+    """Show statistics: memories by state, source and kind, chunks, vectors, entities, size."""
     with open_memory() as memory:
-        found = memory.statistics() | {"idle_gc": memory.may_tend()}
+        found = memory.reports.statistics() | {"idle_gc": memory.lifecycle.is_automatic()}
     if as_json:
         say_json({"schema": 1, **found})
         return EXIT_OK
@@ -119,7 +117,7 @@ _TOLD_APART = frozenset({"text", "summary", "chunks", "id", "code", "superseded_
 
 @app.command()
 def memory(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="A memory's id or the start of it.")],
+    identifier: MemoryArgument,
     as_json: JsonOption = False,
 ) -> int:
     """Show one memory whole: where it comes from, how it was judged, its life, code, chunks and text."""
@@ -129,7 +127,7 @@ def memory(
     from ragmem.services.lifecycle.feedback import life_shape
     from ragmem.services.retrieval.shapes import ageing_shape, memory_shape
     from ragmem.services.retrieval.superseding import (
-        former_shape,
+        former_shapes,
         standing,
         superseded_shape,
         told_former,
@@ -139,7 +137,7 @@ def memory(
     with open_memory() as opened:
         found = opened.memory(identifier)
         superseded, replaced = standing(opened.catalog, found)
-        life = life_shape(opened.standing(found.id))
+        life = life_shape(opened.lifecycle.status(found.id))
         chunks = opened.catalog.memories.chunks(found)
         code_links = links_shape(code_of(opened.catalog, found))
         ageing = ageing_shape(found, opened.settings.decay, now=now())
@@ -149,8 +147,8 @@ def memory(
             for chunk in chunks
         ],
         "code": code_links,
-        "superseded_by": superseded_shape(superseded, redactor=opened.redactor) if superseded else None,
-        "replaced": [former_shape(former, redactor=opened.redactor) for former in replaced],
+        "superseded_by": superseded_shape(superseded, redactor=opened.redactor),
+        "replaced": former_shapes(replaced, redactor=opened.redactor),
         "life": life,
         "ageing": ageing,
     }
@@ -164,7 +162,7 @@ def memory(
         say(f"{bold(name.ljust(12))} {shown!s}")
     if superseded:
         say(f"{bold('state now'.ljust(12))} {told_superseded(superseded)}")
-        because = superseded_shape(superseded, opened.redactor)["reason"]
+        because = opened.redactor.redact(superseded.reason)[0]
         say(f"{bold('because'.ljust(12))} {because}")
     for former in replaced:
         told = printable(told_former(former, opened.redactor))
@@ -209,7 +207,7 @@ def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) 
     """Show each setting with the place that set it."""
     with open_memory(sources_file=sources_file) as memory:
         rows = [
-            (key, shown(value, redactor=memory.redactor), origin)
+            (key, mask_secrets(value, redactor=memory.redactor), origin)
             for key, value, origin in memory.settings.origins()
         ]
         places = memory.settings.places
@@ -222,16 +220,16 @@ def config(as_json: JsonOption = False, sources_file: SourcesFileOption = None) 
             }
         )
         return EXIT_OK
-    table(("key", "value", "origin"), [(key, _shown(value), origin) for key, value, origin in rows])
+    table(("key", "value", "origin"), [(key, _format_value(value), origin) for key, value, origin in rows])
     return EXIT_OK
 
 
 @app.command()
 def usage(
     by: Annotated[
-        Literal["day", "model", "purpose"], typer.Option("--by", help="What a row is about.")
+        Literal["day", "model", "purpose"], typer.Option("--by", help="What a row stands for.")
     ] = "day",
-    since: Annotated[str, typer.Option("--since", help="From here on: 2026-03-15, 7d, yesterday.")] = "",
+    since: FromOption = "",
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -299,7 +297,7 @@ def runs(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     return EXIT_OK
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(str(item) for item in value)
     return str(value)

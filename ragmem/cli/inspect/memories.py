@@ -5,8 +5,17 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, LimitOption, open_memory, plural, printable, say_json, table, tell
-from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects
+from ragmem.cli.common import one_line, open_memory, printable, say_json, table, tell, tell_rest
+from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.options import (
+    AllOption,
+    JsonOption,
+    LimitOption,
+    ProjectOption,
+    SinceOption,
+    TagOption,
+    UntilOption,
+)
 from ragmem.domain.model import Category, Kind, State, Tier
 from ragmem.errors import EXIT_NO, EXIT_OK
 
@@ -26,7 +35,7 @@ class OrderName(StrEnum):
 
 def memories(
     title: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="Only where the title has this, in any case.")
+        str, typer.Argument(metavar="[TEXT]", help="Only memories whose title has this, in any case.")
     ] = "",
     kind: Annotated[
         list[Kind] | None, typer.Option("--kind", "-k", help="Only of this kind; repeatable.")
@@ -41,15 +50,9 @@ def memories(
     category: Annotated[
         list[Category] | None, typer.Option("--category", help="Only knowledge of this category; repeatable.")
     ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; repeatable.")
-    ] = None,
-    since: Annotated[
-        str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
-    ] = "",
-    until: Annotated[
-        str, typer.Option("--until", help="Only what happened before, written like --since.")
-    ] = "",
+    tag: TagOption = None,
+    since: SinceOption = "",
+    until: UntilOption = "",
     order: Annotated[OrderName, typer.Option("--order", help="What comes first.")] = OrderName.NEWEST,
     project: ProjectOption = None,
     every: AllOption = False,
@@ -58,17 +61,17 @@ def memories(
 ) -> int:
     """List memories by what they are, latest first; `query` finds them by what they say.
 
-    Exit code 1 where there is none like that.
+    Exit code 1 if none matches.
     """
     from ragmem.api.memory import now
     from ragmem.services.ingestion.scope import known_sources
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.retrieval.shapes import memory_shape
-    from ragmem.storage.memories.listing import Filter, counted, listed
+    from ragmem.storage.memories.listing import Filter, count_memories, list_page
 
     moment = now()
     with open_memory() as memory:
-        projects = asked_projects(memory, project, every=every)
+        projects = select_projects(memory, project, every=every)
         wanted = Filter(
             projects=projects,
             kinds=tuple(kind or ()),
@@ -82,8 +85,8 @@ def memories(
             title=title,
         )
         database = memory.catalog.database
-        found, _ = listed(database, wanted, order=order.value, limit=limit or DEFAULT_LIMIT)
-        total = counted(database, wanted)
+        found, _ = list_page(database, wanted, order=order.value, limit=limit or DEFAULT_LIMIT)
+        total = count_memories(database, wanted)
         names = memory.catalog.projects.names()
     if as_json:
         say_json(
@@ -111,16 +114,10 @@ def memories(
                 one.state.value,
                 one.source,
                 names.get(one.scope.project, one.scope.project),
-                _cut(printable(memory.redactor.redact(one.title or one.uri)[0])),
+                one_line(printable(memory.redactor.redact(one.title or one.uri)[0]), TITLE),
             )
             for one in found
         ],
     )
-    if total > len(found):
-        tell(f"{plural(total - len(found), 'memory', 'memories')} more; -n shows them")
+    tell_rest(total - len(found), "memory", "memories")
     return EXIT_OK
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= TITLE else line[: TITLE - 1].rstrip() + "…"

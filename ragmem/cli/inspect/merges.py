@@ -4,18 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import (
-    DryRunOption,
-    JsonOption,
-    LimitOption,
-    open_memory,
-    plural,
-    printable,
-    say,
-    say_json,
-    table,
-    tell,
-)
+from ragmem.cli.common import open_memory, plural, printable, say, say_json, table, tell
+from ragmem.cli.options import DryRunOption, JsonOption, LimitOption, ProjectOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -28,11 +18,9 @@ SAID = 90
 
 def merges(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="Only what has to do with this name, in any case.")
+        str, typer.Argument(metavar="[NAME]", help="Only merges that involve this name, in any case.")
     ] = "",
-    project: Annotated[
-        list[str] | None, typer.Option("--project", "-p", help="Only this project: name, id or path.")
-    ] = None,
+    project: ProjectOption = None,
     undo: Annotated[
         str, typer.Option("--undo", metavar="KEY", help="Give the name its own node back, for good.")
     ] = "",
@@ -57,9 +45,9 @@ def merges(
             if as_json:
                 say_json({"schema": 1, "dry_run": dry_run, "merge": merge_shape(memory.catalog, done)})
             else:
-                say(_told(done, redo=bool(redo), dry_run=dry_run))
+                say(_describe_change(done, redo=bool(redo), dry_run=dry_run))
             return EXIT_OK
-        projects = memory.named_projects(project) if project else None
+        projects = memory.projects.resolve(project) if project else None
         found = read(memory.catalog, projects=projects, name=name, undone=undone)
         shown = [merge_shape(memory.catalog, one) for one in found[: limit or 50]]
     if as_json:
@@ -93,12 +81,12 @@ def _change(memory: "Ragmem", key: str, *, redo: bool, dry_run: bool) -> "Merge"
     from ragmem.services.entities import merges as service
 
     if dry_run:
-        return service.named(memory.catalog, key, undone=redo)
+        return service.find_merge(memory.catalog, key, undone=redo)
     change = service.redo if redo else service.undo
     return change(memory.catalog, memory.store, key, now=now())
 
 
-def _told(merge: "Merge", *, redo: bool, dry_run: bool) -> str:
+def _describe_change(merge: "Merge", *, redo: bool, dry_run: bool) -> str:
     would = "would have" if dry_run else "has"
     if redo:
         may = "could" if dry_run else "may"

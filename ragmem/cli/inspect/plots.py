@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, bold, open_memory, say, say_json, styled, tell
-from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects
+from ragmem.cli.common import bold, open_memory, say, say_json, styled, tell
+from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.options import AllOption, JsonOption, ProjectOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ragmem.api.memory import Ragmem
-    from ragmem.charts.charts import Tone
-    from ragmem.charts.plots.model import Plot
+    from ragmem.charts.model import Plot, Tone
     from ragmem.services.reporting.latency import Latency
 
 EARLIEST = 12
@@ -58,7 +58,7 @@ PrivateOption = Annotated[
     bool, typer.Option("--private", help="Counts only: without titles and names of projects and entities.")
 ]
 AtOption = Annotated[
-    str, typer.Option("--at", help="Ages as of this moment, not of now: 2026-03-15, 7d, yesterday.")
+    str, typer.Option("--at", help="Count ages from this moment, not from now: 2026-03-15, 7d, yesterday.")
 ]
 
 
@@ -75,20 +75,20 @@ def plots(
     as_json: JsonOption = False,
 ) -> int:
     """Draw decay, ages, tiers, degrees, connections, states and more in the terminal."""
-    from ragmem.charts.plots.numbers import plot_shape
+    from ragmem.charts.numbers import plot_shape
 
-    moment = moment_of(at)
+    moment = reference_moment(at)
     wanted = [name.value for name in dict.fromkeys(names or ())]
     asks = latency or PlotName.LATENCY.value in wanted
     if latency and wanted and PlotName.LATENCY.value not in wanted:
         wanted.append(PlotName.LATENCY.value)
     with open_memory() as memory:
-        projects = asked_projects(memory, project, every=every)
-        found = memory.plots(
+        projects = select_projects(memory, project, every=every)
+        found = memory.reports.plots(
             wanted,
             projects=projects,
             private=private,
-            latency=measured(memory, projects) if asks else None,
+            latency=measure_latency(memory, projects) if asks else None,
             at=moment,
         )
     if as_json:
@@ -98,7 +98,7 @@ def plots(
     return EXIT_OK
 
 
-def moment_of(at: str) -> "datetime":
+def reference_moment(at: str) -> "datetime":
     """Return the moment in UTC that ages are counted from; raises UsageError for what is none."""
     from datetime import UTC
 
@@ -113,27 +113,26 @@ def moment_of(at: str) -> "datetime":
     return moment
 
 
-def measured(memory: "Ragmem", projects: "Sequence[str] | None") -> "Latency":
+def measure_latency(memory: "Ragmem", projects: "Sequence[str] | None") -> "Latency":
     """Return how long questions take here, and say beforehand that it takes a while."""
     tell(f"asking {QUESTIONS} questions")
-    return memory.latency(projects=projects, questions=QUESTIONS)
+    return memory.reports.latency(projects=projects, questions=QUESTIONS)
 
 
 def say_plots(plots: "Iterable[Plot]") -> None:
     """Write plots one below the other, a blank line between two."""
-    from ragmem.charts.chart_lines import brush_for
-    from ragmem.charts.plots.terminal import lines
+    from ragmem.charts.terminal import lines, signs_for
 
     width = shutil.get_terminal_size().columns
-    brush = brush_for(sys.stdout.encoding)
+    signs = signs_for(sys.stdout.encoding)
     for number, plot in enumerate(plots):
         if number:
             say()
-        title, *rest = lines(plot, width=width, brush=brush, paint=_painted)
+        title, *rest = lines(plot, width=width, signs=signs, paint=_paint)
         say(bold(title))
         for line in rest:
             say(line)
 
 
-def _painted(text: str, tone: "Tone") -> str:
+def _paint(text: str, tone: "Tone") -> str:
     return styled(text, str(_COLOURS[tone]))

@@ -1,18 +1,7 @@
 """`ragmem inspect queue`: what waits to be taken in, and what nobody could read."""
 
-from ragmem.cli.common import (
-    JsonOption,
-    LimitOption,
-    bold,
-    moment,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    table,
-    tell,
-)
-from ragmem.cli.inspect.lines import tell_rest
+from ragmem.cli.common import bold, moment, open_memory, plural, say, say_json, table, tell, tell_rest
+from ragmem.cli.options import JsonOption, LimitOption
 from ragmem.errors import EXIT_OK
 
 DEFAULT_LIMIT = 20

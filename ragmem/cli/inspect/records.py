@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, LimitOption, moment, open_memory, say_json, table
+from ragmem.cli.common import moment, open_memory, say_json, table
+from ragmem.cli.options import AllOption, JsonOption, LimitOption, ProjectOption, SinceOption, SpecOption
 from ragmem.domain.records.record_types import RecordType
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -15,16 +16,10 @@ def records(
     type_: Annotated[
         list[RecordType] | None, typer.Option("--type", help="Only records of this type; repeatable.")
     ] = None,
-    project: Annotated[
-        list[str] | None, typer.Option("--project", "-p", help="Only this project: name, id or path.")
-    ] = None,
-    spec: Annotated[str, typer.Option("--spec", help="Only this spec of the project.")] = "",
-    since: Annotated[
-        str, typer.Option("--since", help="Only what happened since: 2026-03-15, 7d, 3w, 6m.")
-    ] = "",
-    every: Annotated[
-        bool, typer.Option("--all", "-a", help="All projects, not only this one and yours.")
-    ] = False,
+    project: ProjectOption = None,
+    spec: SpecOption = "",
+    since: SinceOption = "",
+    every: AllOption = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -37,7 +32,7 @@ def records(
         raise UsageError("--all and --project exclude each other", hint="give one of them")
     with open_memory() as memory:
         memory.require()
-        found = memory.get_records(
+        found = memory.records.get(
             type_ or (),
             projects=project or (),
             everywhere=every,
@@ -57,7 +52,7 @@ def records(
                 item.type.value,
                 item.memory.scope.project,
                 item.memory.scope.spec,
-                memory.redactor.redact(item.record.titled(memory.redactor))[0],
+                memory.redactor.redact(item.record.title(memory.redactor))[0],
             )
             for item in found
         ],

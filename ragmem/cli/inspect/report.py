@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import JsonOption, bold, open_memory, printable, say, say_json, size, tell
-from ragmem.cli.inspect.lines import AllOption, ProjectOption, asked_projects
-from ragmem.cli.inspect.plots import AtOption, LatencyOption, PrivateOption, measured, moment_of, say_plots
+from ragmem.cli.common import bold, open_memory, printable, say, say_json, size, tell, write_picture
+from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.inspect.plots import (
+    AtOption,
+    LatencyOption,
+    PrivateOption,
+    measure_latency,
+    reference_moment,
+    say_plots,
+)
+from ragmem.cli.options import AllOption, JsonOption, ProjectOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -42,16 +50,16 @@ def report(
     if force and html is None and svg is None:
         raise UsageError("--force goes with --html or --svg", hint="name the file: --html report.html")
     _check_places(html, svg, force=force)
-    moment = moment_of(at)
+    moment = reference_moment(at)
     with open_memory() as memory:
-        projects = asked_projects(memory, project, every=every)
+        projects = select_projects(memory, project, every=every)
         known = memory.catalog.projects.names()
         names = None if projects is None else [known.get(one, one) for one in projects]
-        made = memory.report(
+        made = memory.reports.build(
             where="all projects" if names is None else ", ".join(names),
             projects=projects,
             private=private,
-            latency=measured(memory, projects) if latency else None,
+            latency=measure_latency(memory, projects) if latency else None,
             at=moment,
         )
     if as_json:
@@ -105,26 +113,23 @@ def _write_page(made: "Report", html: Path, *, force: bool, show: bool) -> None:
 
 
 def _write_pictures(made: "Report", folder: Path, *, force: bool) -> None:
-    from ragmem.charts.plots.picture import svg
-    from ragmem.services.processes.atomic_write import new_file
+    from ragmem.charts.svg import svg
 
     folder.mkdir(exist_ok=True)
     for name, plot in made.plots.items():
-        with new_file(folder / f"{name}.svg", force=force) as file:
-            file.write(svg(plot, name=name).encode("utf-8"))
-        say(f"{folder / name}.svg: {plot.title}")
+        write_picture(svg(plot, name=name), folder / f"{name}.svg", plot.title, force=force)
 
 
 def _say(made: "Report") -> None:
-    from ragmem.charts.chart_lines import NARROWEST, wrapped
-    from ragmem.charts.plots.terminal import WIDEST
+    from ragmem.charts.terminal import NARROWEST, WIDEST
+    from ragmem.charts.widths import wrap
 
     room = max(NARROWEST, min(shutil.get_terminal_size().columns, WIDEST)) - 2
     say(bold(made.title))
     say(f"as of {made.made:%Y-%m-%d %H:%M} UTC, ragmem {made.version}")
     say()
     for sentence in made.sentences:
-        for number, line in enumerate(wrapped(printable(sentence), room)):
+        for number, line in enumerate(wrap(printable(sentence), room)):
             say(f"{'  ' if number else '- '}{line}")
     say()
     say_plots(made.plots.values())

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ragmem.cli.common import JsonOption, SourcesFileOption, moment, open_memory, say_json, table
+from ragmem.cli.common import moment, open_memory, say_json, table
+from ragmem.cli.options import JsonOption, SourcesFileOption
 from ragmem.domain.model import Tier
 from ragmem.errors import EXIT_OK
 
@@ -10,7 +11,7 @@ from ragmem.errors import EXIT_OK
 def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
     """Show the configured sources with their globs, and what of them is stored."""
     from ragmem.services.seeding.source_files import files_of
-    from ragmem.storage.memories.listing import Filter, crossed
+    from ragmem.storage.memories.listing import Filter, cross_count
 
     with open_memory(sources_file=sources_file) as memory:
         catalog, specs = memory.catalog, memory.settings.sources
@@ -18,7 +19,7 @@ def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None)
         tiers: dict[str, dict[str, int]] = {}
         if catalog.exists():
             stored = {str(row["source"]): row for row in catalog.overview.source_rows()}
-            tiers = crossed(catalog.database, "source", "tier", Filter())
+            tiers = cross_count(catalog.database, "source", "tier", Filter())
         files = {name: files_of(catalog, name) for name in {*specs, *stored}}
     rows: list[dict[str, Any]] = []
     for name in (*specs, *(name for name in stored if name not in specs)):

@@ -2,17 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ragmem.cli.common import (
-    JsonOption,
-    LimitOption,
-    moment,
-    open_memory,
-    plural,
-    say_json,
-    size,
-    table,
-    tell,
-)
+from ragmem.cli.common import moment, open_memory, plural, say_json, size, table, tell
+from ragmem.cli.options import JsonOption, LimitOption
 from ragmem.errors import EXIT_NO, EXIT_OK
 
 if TYPE_CHECKING:
@@ -27,10 +18,10 @@ KEPT_DAYS = 30
 
 def transcripts(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     """Show how far the transcripts of assistants were read, the last one first, and what waits."""
-    from ragmem.services.reporting.transcript_list import standing
+    from ragmem.services.reporting.transcript_list import transcript_states
 
     with open_memory() as memory:
-        found = standing(memory.catalog, memory.settings, home=memory.home)
+        found = transcript_states(memory.catalog, memory.settings, home=memory.home)
     shown = found.read[: limit or DEFAULT_LIMIT]
     if as_json:
         say_json(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ragmem.api.memory import now
 from ragmem.cli.common import bold, open_memory, say, say_json, table, tell
 from ragmem.errors import EXIT_OK, StorageError, StoreBusyError
-from ragmem.services.models.usage import Limit, amount, day_of, told_sums
+from ragmem.services.models.usage import Limit, amount, day_of, format_sums
 from ragmem.services.processes.dates import parse_moment
 from ragmem.storage.activity.usage import Sums, Use
 
@@ -20,7 +20,7 @@ PARTS: dict[By, Callable[[Use], tuple[str, ...]]] = {
     "model": lambda use: (use.backend, use.model),
     "purpose": lambda use: (use.purpose,),
 }
-"""What a row is about."""
+"""What a row stands for."""
 
 HEADERS: dict[By, tuple[str, ...]] = {"day": ("day",), "model": ("backend", "model"), "purpose": ("purpose",)}
 
@@ -102,7 +102,7 @@ def _say_today(today: Sums, limits: tuple[Limit, ...], *, blank: bool) -> None:
     if blank:
         say()
     if not limits:
-        say(f"{bold('today')}  {told_sums(today)}; no cap is set, see [spend] in config.toml")
+        say(f"{bold('today')}  {format_sums(today)}; no cap is set, see [spend] in config.toml")
     for limit in limits:
         used, left = amount(limit, limit.used), amount(limit, limit.left)
         rest = "reached: background work waits for tomorrow" if limit.reached else f"{left} left"

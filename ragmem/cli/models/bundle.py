@@ -6,24 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import (
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    size,
-    table,
-    tell,
-)
+from ragmem.cli.common import open_memory, plural, say, say_json, size, table, tell
+from ragmem.cli.options import DryRunOption, ForceOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ragmem.services.models.bundle import Plan
     from ragmem.services.models.bundle_archive import Manifest
-    from ragmem.services.models.bundle_wheels import Wanted
+    from ragmem.services.models.bundle_wheels import WheelTarget
 
 EPILOG = """\b
 Examples:
@@ -70,15 +60,15 @@ def bundle(
     verify: Annotated[
         bool, typer.Option("--verify", help="Write nothing; check every file of a bundle.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file if there is one.")] = False,
+    force: ForceOption = False,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Pack wheels, models and configuration for a machine without a network."""
     from ragmem.services.models.bundle import build, plan
-    from ragmem.services.models.bundle_archive import by_part, compressed
-    from ragmem.services.models.bundle_wheels import Wanted
+    from ragmem.services.models.bundle_archive import by_part, is_compressed
+    from ragmem.services.models.bundle_wheels import WheelTarget
     from ragmem.services.processes.atomic_write import place_for
 
     asked = [with_models, extras, no_wheels, wheels, platform, python_version, force, dry_run]
@@ -92,9 +82,9 @@ def bundle(
     if not no_wheels:
         names = tuple(name for part in extras.split(",") if (name := part.strip()))
         folder = wheels.resolve() if wheels else None
-        wanted = Wanted(names, folder, tuple(platform or ()), python_version)
+        wanted = WheelTarget(names, folder, tuple(platform or ()), python_version)
         _check_network(wanted)
-    compressed(file)
+    is_compressed(file)
     with open_memory(quiet=quiet) as memory:
         decided = plan(
             memory.settings,
@@ -126,7 +116,7 @@ def bundle(
     return EXIT_OK
 
 
-def _check_network(wanted: "Wanted") -> None:
+def _check_network(wanted: "WheelTarget") -> None:
     from ragmem.config import offline
 
     if offline.active() and wanted.folder is None:

@@ -28,17 +28,17 @@ def choice_of(
     """Return what is to be configured for a model that was named; raises UsageError."""
     from ragmem import backends
     from ragmem.backends.minilm import NAMES
-    from ragmem.services.models.found import found
-    from ragmem.services.models.use import Wish, choose
+    from ragmem.services.models.found import find_models
+    from ragmem.services.models.use import ModelRequest, choose
 
     if url:
         check_address(url, example="http://localhost:8000/v1")
     return choose(
-        Wish(model, language=language, url=url, dimensions=dimensions, key_variable=key_variable),
+        ModelRequest(model, language=language, url=url, dimensions=dimensions, key_variable=key_variable),
         memory.settings,
         backends=backends.names_with_models(),
         bundled=NAMES,
-        models=found(memory.settings.places.data, os.environ, home=memory.home),
+        models=find_models(memory.settings.places.data, os.environ, home=memory.home),
         cwd=memory.cwd,
     )
 

@@ -4,29 +4,16 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ragmem.cli.common import (
-    JsonOption,
-    bold,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    show_unless_named,
-    size,
-    table,
-    tell,
-)
+from ragmem.cli.common import bold, command_group, open_memory, plural, say, say_json, size, table, tell
 from ragmem.cli.models import bundle, pull, resume, trial
 from ragmem.cli.models import use as models_use
+from ragmem.cli.options import JsonOption
 from ragmem.errors import EXIT_OK
-from ragmem.ports import HoldsTwoModels
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
     from ragmem.config import Settings
-    from ragmem.services.models.reembed import ModelStanding
+    from ragmem.services.models.reembed import ModelChangeStatus
 
 EPILOG = """\b
 Examples:
@@ -44,36 +31,29 @@ Exit codes:
 
 BUNDLED_PARAMETERS = 22_713_216
 
-app = typer.Typer(
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Show the models, choose, fetch and try them.",
+app = command_group(
+    "models",
+    about="Show the models, choose, fetch and try them.",
     epilog=EPILOG,
+    default="list",
 )
-
-
-@app.callback(invoke_without_command=True)
-def models(context: typer.Context, as_json: JsonOption = False) -> int:
-    """Show the models, choose, fetch and try them."""
-    return show_unless_named(context, list_models, group="models", as_json=as_json)
 
 
 @app.command("list")
 def list_models(as_json: JsonOption = False) -> int:
     """Show the models on this machine, the configured ones, and how far a change is."""
-    from ragmem.services.models.found import found
+    from ragmem.services.models.found import find_models
 
     with open_memory(quiet=as_json) as memory:
         settings = memory.settings
         here = [
-            _bundled(),
-            *map(asdict, found(settings.places.data, os.environ, home=memory.home)),
+            _bundled_model(),
+            *map(asdict, find_models(settings.places.data, os.environ, home=memory.home)),
         ]
-        standing = _standing(memory)
+        standing = _model_state(memory)
         rest = _rest(memory, standing)
     for model in here:
-        model["configured"] = _configured(settings, model)
+        model["configured"] = _configuration_tables(settings, model)
     document = {
         "schema": 1,
         "embedder": {"backend": settings.models.backend, "model": settings.models.model},
@@ -101,7 +81,7 @@ app.command("bundle", epilog=bundle.EPILOG)(bundle.bundle)
 app.command("test", epilog=trial.EPILOG)(trial.try_models)
 
 
-def _bundled() -> dict[str, Any]:
+def _bundled_model() -> dict[str, Any]:
     from ragmem.backends.minilm.embedder import FOLDER
 
     return {
@@ -117,14 +97,14 @@ def _bundled() -> dict[str, Any]:
     }
 
 
-def _standing(memory: "Ragmem") -> "ModelStanding | None":
+def _model_state(memory: "Ragmem") -> "ModelChangeStatus | None":
     if not memory.catalog.exists():
         return None
     memory.require()
-    return memory.model_standing()
+    return memory.vectors.status()
 
 
-def _configured(settings: "Settings", model: dict[str, Any]) -> str:
+def _configuration_tables(settings: "Settings", model: dict[str, Any]) -> str:
     """Return the tables of the configuration that name a model of this machine."""
     bundled = model["place"] == "bundled"
     names = {model["name"], str(model["folder"])}
@@ -140,20 +120,20 @@ def _configured(settings: "Settings", model: dict[str, Any]) -> str:
     )
 
 
-def _rest(memory: "Ragmem", standing: "ModelStanding | None") -> str:
+def _rest(memory: "Ragmem", standing: "ModelChangeStatus | None") -> str:
     """Return the command that goes on with a change that nobody is at."""
     if standing is None or not standing.changing or standing.running:
         return ""
-    return "ragmem models resume" if isinstance(memory.store, HoldsTwoModels) else "ragmem seed --rebuild"
+    return "ragmem models resume" if memory.store.two_models else "ragmem seed --rebuild"
 
 
-def _say_chosen(settings: "Settings", standing: "ModelStanding | None", *, rest: str) -> None:
-    from ragmem.services.models.use import named
+def _say_chosen(settings: "Settings", standing: "ModelChangeStatus | None", *, rest: str) -> None:
+    from ragmem.services.models.use import model_label
 
     def line(name: str, text: str) -> None:
         say(f"{bold(name.ljust(15))} {text}")
 
-    embedder = named(settings.models)
+    embedder = model_label(settings.models)
     if standing is None or not standing.active:
         line("embedder", f"{embedder}; there are no vectors yet")
     elif not standing.changing:
@@ -162,7 +142,7 @@ def _say_chosen(settings: "Settings", standing: "ModelStanding | None", *, rest:
         line("embedder", f"{embedder}; {standing.done:,} of {plural(standing.total, 'vector')} made")
         line("until then", f"{standing.active} answers questions")
         line("work", f"rests; `{rest}`" if rest else "goes on in the background")
-    line("language model", named(settings.language_model))
+    line("language model", model_label(settings.language_model))
     if standing is not None and standing.problem:
         tell(f"warning: {standing.problem}")
 

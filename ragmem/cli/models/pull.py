@@ -1,31 +1,18 @@
 """`ragmem models pull` and `remove`: fetch a model from a hub, or take it away again."""
 
 import os
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.cli.common import (
-    Bar,
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    YesOption,
-    confirm,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    size,
-    tell,
-)
+from ragmem.cli.common import Bar, open_memory, plural, require_consent, say, say_json, size, tell
 from ragmem.cli.models.choosing import check_address
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption, YesOption
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.models.pull import Fetching
+    from ragmem.services.models.pull import PullPlan
 
 PULL_EPILOG = """\b
 Examples:
@@ -97,7 +84,7 @@ def pull(
     return EXIT_OK
 
 
-def _tell_plan(fetching: "Fetching", endpoint: str) -> None:
+def _tell_plan(fetching: "PullPlan", endpoint: str) -> None:
     model = fetching.model
     licence = f"licence {model.licence}" if model.licence else "licence not said"
     tell(
@@ -106,17 +93,17 @@ def _tell_plan(fetching: "Fetching", endpoint: str) -> None:
     )
 
 
-def _tell_next(fetching: "Fetching") -> None:
-    from ragmem.services.models.found import found_at
+def _tell_next(fetching: "PullPlan") -> None:
+    from ragmem.services.models.found import find_model_in
 
-    found = found_at(fetching.folder, fetching.model.name)
+    found = find_model_in(fetching.folder, fetching.model.name)
     if found is not None and found.problem:
         tell(f"warning: it cannot be used as it is: {found.problem}")
     option = " --language" if found is not None and found.use == "language model" else ""
     tell(f"hint: ragmem models use{option} mlx:{fetching.model.name}")
 
 
-def _document(fetching: "Fetching", endpoint: str, *, dry_run: bool) -> dict[str, Any]:
+def _document(fetching: "PullPlan", endpoint: str, *, dry_run: bool) -> dict[str, Any]:
     model = fetching.model
     return {
         "schema": 1,
@@ -147,10 +134,16 @@ def remove(
         check_name(model)
         data = memory.settings.places.data
         folders = removable(data, model)
-        _refuse_used(memory, model)
+        _refuse_model_in_use(memory, model)
         count = sum(map(bytes_of, folders))
         if not dry_run:
-            _confirm(model, count, yes=yes)
+            if not yes:
+                require_consent(
+                    f"remove {model} ({size(count)})?",
+                    nobody=f'nobody is here to ask whether "{model}" may go',
+                    hint="`ragmem models list` shows what is there",
+                    refused="nothing was removed",
+                )
             remove(folders)
     document = {"schema": 1, "dry_run": dry_run, "model": model, "bytes": count}
     if as_json:
@@ -160,7 +153,7 @@ def remove(
     return EXIT_OK
 
 
-def _refuse_used(memory: Ragmem, model: str) -> None:
+def _refuse_model_in_use(memory: Ragmem, model: str) -> None:
     """Raise UsageError for a model that is configured, or whose vectors answer questions."""
     from ragmem.config.hub import folder_of
     from ragmem.services.models.active_models import settings_of
@@ -176,14 +169,3 @@ def _refuse_used(memory: Ragmem, model: str) -> None:
         used.append(settings_of(active.recipe).model)
     if names.intersection(used):
         raise UsageError(f'"{model}" is in use', hint="choose another first: ragmem models use minilm")
-
-
-def _confirm(model: str, count: int, *, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f'nobody is here to ask whether "{model}" may go', hint="`ragmem models list` shows what is there"
-        )
-    if not confirm(f"remove {model} ({size(count)})?"):
-        raise UsageError("nothing was removed", hint="`ragmem models list` shows what there is")

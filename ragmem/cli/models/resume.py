@@ -10,21 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.cli.common import (
-    Bar,
-    JsonOption,
-    QuietOption,
-    moment,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    tell,
-)
+from ragmem.cli.common import Bar, moment, open_memory, plural, say, say_json, tell
+from ragmem.cli.options import JsonOption, QuietOption
 from ragmem.errors import EXIT_BACKEND, EXIT_OK
 
 if TYPE_CHECKING:
-    from ragmem.services.models.reembed import Reembedded
+    from ragmem.services.models.reembed import ReembedReport
     from ragmem.services.processes.progress import Progress
 
 EPILOG = """\b
@@ -52,7 +43,7 @@ def resume(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Go on with making the vectors of the configured model.
+    """Continue making the vectors of the configured model.
 
     Does nothing where they are complete. May be interrupted at any time, and run again.
     """
@@ -71,11 +62,11 @@ def resume(
     return EXIT_OK if done.finished else EXIT_BACKEND
 
 
-def reembed(memory: Ragmem, *, quiet: bool, background: bool = False) -> "Reembedded":
+def reembed(memory: Ragmem, *, quiet: bool, background: bool = False) -> "ReembedReport":
     """Make the vectors that the configured model lacks, and show how far it is."""
     with ExitStack() as stack:
         progress: Progress = Lines() if background else stack.enter_context(Bar(quiet=quiet))
-        return memory.reembed(progress=progress)
+        return memory.vectors.reembed(progress=progress)
 
 
 def say_made(document: dict[str, Any]) -> None:

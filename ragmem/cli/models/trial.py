@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragmem.backends.composed import ComposedModels
-from ragmem.cli.common import JsonOption, QuietOption, open_memory, say, say_json, table, tell
+from ragmem.cli.common import open_memory, say, say_json, table, tell
 from ragmem.cli.models.choosing import LanguageOption, choice_of
+from ragmem.cli.options import JsonOption, QuietOption
 from ragmem.errors import RagmemError
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def try_embedder(memory: "Ragmem", settings: "Settings") -> "Trial":
     try:
         return models_trial.try_embedder(settings.models.backend, opened.embedder)
     except RagmemError as error:
-        name = use.named(settings.models)
+        name = use.model_label(settings.models)
         return models_trial.silent("embedder", settings.models.backend, name, error)
     finally:
         opened.close()
@@ -117,7 +118,7 @@ def try_language_model(memory: "Ragmem", settings: "Settings") -> "Trial":
             )
         return models_trial.try_language_model(chosen.backend, model, meter)
     except RagmemError as error:
-        return models_trial.silent("language model", chosen.backend, use.named(chosen), error)
+        return models_trial.silent("language model", chosen.backend, use.model_label(chosen), error)
     finally:
         opened.close()
 

@@ -8,20 +8,11 @@ import typer
 
 from ragmem.api.memory import Ragmem
 from ragmem.backends.composed import ComposedModels
-from ragmem.cli.common import (
-    DryRunOption,
-    JsonOption,
-    QuietOption,
-    open_memory,
-    plural,
-    say,
-    say_json,
-    tell,
-)
+from ragmem.cli.common import open_memory, plural, say, say_json, tell
 from ragmem.cli.models.choosing import LanguageOption, choice_of
 from ragmem.cli.models.resume import reembed, say_made
+from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_BACKEND, EXIT_OK, BackendError, UsageError
-from ragmem.ports import HoldsTwoModels
 
 if TYPE_CHECKING:
     from ragmem.services.models.use import Choice
@@ -165,7 +156,7 @@ def _say_choice(document: dict[str, Any], *, quiet: bool) -> None:
 def _make_vectors(*, wait: bool, quiet: bool) -> dict[str, Any]:
     """See to the vectors of the model that is configured now; return what becomes of them."""
     from ragmem.services.models import background
-    from ragmem.services.models.reembed import at_work
+    from ragmem.services.models.reembed import reembedding_pid
     from ragmem.storage.activity.model_record import NEXT
 
     with open_memory(quiet=True) as memory:
@@ -173,17 +164,17 @@ def _make_vectors(*, wait: bool, quiet: bool) -> dict[str, Any]:
             return {"vectors": "none"}
         memory.require()
         home = memory.catalog.database.home
-        standing = memory.model_standing()
+        standing = memory.vectors.status()
         coming = memory.models.records.read(NEXT)
-        if at_work(home):
+        if reembedding_pid(home):
             if standing.changing and coming is not None and coming.model == standing.wanted:
                 return {"vectors": "background", "total": standing.total, "done": standing.done}
             # It makes another model's, or has not got so far as to say whose.
             background.stop(home, patience=PATIENCE_S)
-            standing = memory.model_standing()
+            standing = memory.vectors.status()
         if not standing.active:
             return {"vectors": "none"}
-        one_model_only = not isinstance(memory.store, HoldsTwoModels)
+        one_model_only = memory.store.two_models is None
         if standing.changing and (one_model_only or not wait):
             log = memory.settings.places.state / background.LOG_NAME
             facts = {"total": standing.total, "done": standing.done}

@@ -1,4 +1,4 @@
-"""The words that speak for or against keeping a text, sort by sort, with the weight of each."""
+"""The words that count for or against keeping a text, by type, with the weight of each."""
 
 import re
 from collections.abc import Mapping
@@ -6,33 +6,33 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Sort(StrEnum):
-    """What a piece of evidence is; its value is how an explanation names it."""
+class EvidenceType(StrEnum):
+    """The type of a piece of evidence; its value is its name in an explanation."""
 
     DECISION = "decision"
     CAUSE = "cause"
     FIX = "fix"
     FINDING = "finding"
     DENIAL = "denial"
-    """What is not so, not done, or went wrong."""
+    """A negation or a failure."""
     CONSTRAINT = "constraint"
     RULE = "rule"
     SETTING = "setting"
-    """How something is set up, where it lies, what it is made of."""
+    """Configuration, location or composition."""
     NAMES = "names"
-    """Identifiers, paths, options, files: what the text is specific about."""
+    """Identifiers, paths, options and files that the text names."""
     TELLING_HEADING = "telling heading"
     PROTECTED = "decision or standing instruction"
 
     FOREIGN = "another language"
-    """Words that this table does not hold: nothing is lost for want of them."""
+    """Words of other languages are not in this table, so they must not count against a text."""
 
     PASSING = "of the moment"
-    """Plans and status: worth something, for a while."""
+    """Plans and status, which are useful for a short time."""
 
     CHATTER = "chatter"
     EXHORTATION = "exhortation"
-    """General advice, which names nothing."""
+    """General advice that names nothing."""
     PROMPT = "prompt"
     BLANKS = "blanks to fill in"
     NOTICE = "notice of a program"
@@ -48,15 +48,15 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """The words of one sort: each different one weighs `weight`, at most `most` of them."""
+    """The words of one type: each distinct one adds `weight`, and at most `most` of them count."""
 
     weight: float
     most: int
     words: str
 
 
-WORDS: Mapping[Sort, Cues] = {
-    Sort.DECISION: Cues(
+WORDS: Mapping[EvidenceType, Cues] = {
+    EvidenceType.DECISION: Cues(
         0.5,
         4,
         """
@@ -67,7 +67,7 @@ WORDS: Mapping[Sort, Cues] = {
         deprecated, superseded, philosophy, principle, principles, invariant, invariants
         """,
     ),
-    Sort.CAUSE: Cues(
+    EvidenceType.CAUSE: Cues(
         1,
         3,
         """
@@ -78,7 +78,7 @@ WORDS: Mapping[Sort, Cues] = {
         relies on, triggers, triggered by, so it, so the
         """,
     ),
-    Sort.FIX: Cues(
+    EvidenceType.FIX: Cues(
         0.5,
         3,
         """
@@ -87,7 +87,7 @@ WORDS: Mapping[Sort, Cues] = {
         mitigated, recovery, restored, bypass, bypassed
         """,
     ),
-    Sort.FINDING: Cues(
+    EvidenceType.FINDING: Cues(
         1,
         3,
         """
@@ -99,7 +99,7 @@ WORDS: Mapping[Sort, Cues] = {
         overwritten
         """,
     ),
-    Sort.DENIAL: Cues(
+    EvidenceType.DENIAL: Cues(
         0.5,
         3,
         """
@@ -108,7 +108,7 @@ WORDS: Mapping[Sort, Cues] = {
         missing, wrong, broken
         """,
     ),
-    Sort.CONSTRAINT: Cues(
+    EvidenceType.CONSTRAINT: Cues(
         0.5,
         4,
         """
@@ -117,7 +117,7 @@ WORDS: Mapping[Sort, Cues] = {
         restricted, even if, even when, only when, only if, before, after
         """,
     ),
-    Sort.RULE: Cues(
+    EvidenceType.RULE: Cues(
         0.5,
         3,
         """
@@ -126,7 +126,7 @@ WORDS: Mapping[Sort, Cues] = {
         standard, idioms
         """,
     ),
-    Sort.SETTING: Cues(
+    EvidenceType.SETTING: Cues(
         0.5,
         4,
         """
@@ -138,7 +138,7 @@ WORDS: Mapping[Sort, Cues] = {
         field, fields, module, modules, database, layer, framework, dependency, dependencies, directory
         """,
     ),
-    Sort.PASSING: Cues(
+    EvidenceType.PASSING: Cues(
         0.5,
         1,
         """
@@ -146,7 +146,7 @@ WORDS: Mapping[Sort, Cues] = {
         yet, implementation plan, will be, to be done, milestone
         """,
     ),
-    Sort.CHATTER: Cues(
+    EvidenceType.CHATTER: Cues(
         -1,
         2,
         """
@@ -154,7 +154,7 @@ WORDS: Mapping[Sort, Cues] = {
         sounds good, nice, indeed, interestingly, okay, congratulations, lgtm, cool
         """,
     ),
-    Sort.EXHORTATION: Cues(
+    EvidenceType.EXHORTATION: Cues(
         -0.5,
         3,
         """
@@ -165,7 +165,7 @@ WORDS: Mapping[Sort, Cues] = {
         high-quality, well-documented, user-friendly, leverage
         """,
     ),
-    Sort.PROMPT: Cues(
+    EvidenceType.PROMPT: Cues(
         -0.5,
         2,
         """
@@ -176,39 +176,39 @@ WORDS: Mapping[Sort, Cues] = {
         """,
     ),
 }
-"""The words of each sort. They are looked for as whole words, in any case, and each counts once."""
+"""The words of each type, matched as whole words in any case; each counts once."""
 
 NAMED = Cues(0.5, 4, "")
-"""What each different name weighs; the words are whatever NAME finds."""
+"""The weight of each distinct name; the pattern NAME finds them."""
 
-SHAPES: Mapping[Sort, float] = {
-    Sort.PROTECTED: 3,
-    Sort.FOREIGN: 2,
-    Sort.TELLING_HEADING: 1,
-    Sort.LITTLE: -2,
-    Sort.VAGUE: -1,
-    Sort.NOTICE: -2,
-    Sort.BLANKS: -1,
-    Sort.ERRAND: -2,
-    Sort.ORDER: -3,
-    Sort.PROGRESS: -1,
-    Sort.REQUEST: -0.5,
-    Sort.OUTPUT: -2,
-    Sort.CODE: -1.5,
+SHAPES: Mapping[EvidenceType, float] = {
+    EvidenceType.PROTECTED: 3,
+    EvidenceType.FOREIGN: 2,
+    EvidenceType.TELLING_HEADING: 1,
+    EvidenceType.LITTLE: -2,
+    EvidenceType.VAGUE: -1,
+    EvidenceType.NOTICE: -2,
+    EvidenceType.BLANKS: -1,
+    EvidenceType.ERRAND: -2,
+    EvidenceType.ORDER: -3,
+    EvidenceType.PROGRESS: -1,
+    EvidenceType.REQUEST: -0.5,
+    EvidenceType.OUTPUT: -2,
+    EvidenceType.CODE: -1.5,
 }
-"""What the shape of a text weighs; of orders, progress, requests, output and code their share counts."""
+"""The weight of the shape of a text; orders, progress, requests, output and code count by their share."""
 
 PROGRESS = re.compile(
     r"\b(?:let me|let us|let's|i'll|i will|i'm going to|i am going to|going to|now i need|i need to|"
     r"while we wait|moving on|i'm now)\b"
 )
-"""What says that somebody is at work, in lower case."""
+"""Phrases that report work in progress, in lower case."""
 
 REQUEST = re.compile(
     r"\b(?:can you|could you|would you|please|help me|i need to understand|i want you|lets|attached|give me|"
     r"tell me|show me|do you|act as|ask the user|you are (?:a|an|the|tasked)|your (?:role|job|task))\b|\?\s*$"
 )
-"""What asks for something, in lower case."""
+"""Phrases that make a request, in lower case."""
 
 COMMON = frozenset(
     """
@@ -216,7 +216,7 @@ COMMON = frozenset(
     has have can will only all
     """.split()
 )
-"""Small words without which hardly any English sentence does."""
+"""Common English words; hardly any English sentence lacks them."""
 
 FOREIGN_WORDS = frozenset(
     """
@@ -233,7 +233,7 @@ FOREIGN_WORDS = frozenset(
     nie się że na oraz
     """.split()
 )
-"""Small words of other languages with Latin letters that English does not have."""
+"""Common words of other languages with Latin letters."""
 
 VERBS = frozenset(
     """
@@ -246,51 +246,51 @@ VERBS = frozenset(
     submit suggest summarize summarise test think track try understand update use validate verify write
     """.split()
 )
-"""What an order begins with."""
+"""Verbs that begin an order."""
 
 ERRANDS = VERBS - frozenset(
     "add keep run set use apply follow install make note open ensure maintain consider".split()
 )
-"""What an order begins with that is done once it is carried out."""
+"""Verbs that begin an order that is finished once it is carried out."""
 
 OUTPUT_LINE = re.compile(
     r"\d+(?:→|\t|\s*│)|[0-9a-f]{7,10} |Exit code|⏺|[│└├^]|\(eval\)|(?:fatal|error|warning|Error):|\*\* \(|"
     r"\$ |> (?=[a-z])|at \S{1,200}\(|File created successfully|ls: |"
     r"[\[\]{}][\s,\[\]{}]*$|[\[{]\s*[\"\d{\[]|\"[^\"\n]{0,80}\"\s*[:,]"
 )
-"""What a line begins with that a program printed."""
+"""Beginnings of lines that a program printed."""
 
 QUOTED_SENTENCE = re.compile(r"[\[{]?\s*\"[^\"]{30}")
-"""What a list of sentences begins with that is written as data: it is read as sentences."""
+"""The beginning of a list of sentences written as data, which is read as sentences."""
 
 CODE_LINE = re.compile(
     r"(?:import|from|def|class|const|let|var|return|public|async|await|export|function)\b"
     r"[^.!?\n]{0,80}[=;(){}\[\]\"']"
     r"|(?:(?:if|for|while) \(|print\(|\}|\)|//|#!|</?[a-zA-Z])|\w{1,60}\([^()]{0,80}\)\s*$"
 )
-"""What a line of code begins with."""
+"""Beginnings of lines of code."""
 
 NOTICE = re.compile(r"<[a-z][\w-]{0,40}>")
-"""What a text begins with that a program put into a conversation."""
+"""Beginnings of texts that a program inserted into a conversation."""
 
 BLANK = re.compile(
     r"\$ARGUMENTS\b|\{\{(?! ?(?:secrets|github|env|inputs|matrix)\.)[^}\n]{1,60}\}\}"
     r"|(?<![\w`\[])\[(?!redacted:)[A-Za-z][^\],\n]{1,60}\](?![(\[:])|\{[a-z][a-z _-]{2,60}\}"
 )
-HEADINGS: Mapping[Sort, re.Pattern[str]] = {
-    Sort.TELLING_HEADING: re.compile(
+HEADINGS: Mapping[EvidenceType, re.Pattern[str]] = {
+    EvidenceType.TELLING_HEADING: re.compile(
         r"\b(?:decisions?|cause|gotchas?|learnings?|outcome|conventions?|preferences?|rules?|architecture|"
         r"design|config\w*|environment|constraints?|trade-?offs|safety|stack|known|issues?|fix|troubleshooting|"
         r"why|never|always|do not|schema|structure|flow|layout|findings?|idioms|patterns?|context|guidance|"
         r"guidelines|testing|build|deploy\w*|integration|interop|storage)\b"
     ),
-    Sort.PASSING: re.compile(
+    EvidenceType.PASSING: re.compile(
         r"\b(?:phase|step|tasks?|todo|next|plan|goals?|open[_ ]items|overview|summary|requirements|"
         r"acceptance criteria|scope|vision|status|progress|timeline|milestones?|scenario|personas?|option|"
         r"example|template|usage|actions?|objective)\b"
     ),
 }
-"""What headings say above facts, and above plans and status, in lower case."""
+"""Headings above facts, and headings above plans and status, in lower case."""
 
 NAME = re.compile(
     r"(?<![\w/.~<-])[\w.~-]{0,60}(?:/[\w.-]{1,80}){1,20}"
@@ -304,4 +304,4 @@ NUMBER = re.compile(r"(?<![\w.])[v~≤≥<>]?=?\d[\d,.]{0,20}(?:%|\+|[a-zA-Z]{1,
 PROPER = re.compile(
     r"(?<=[a-z,] )[A-Z][\w-]{0,40}[a-z]|\b(?!NOT\b|MUST\b|NEVER\b|ALWAYS\b|ONLY\b|DO\b)[A-Z]{2,6}\b"
 )
-"""A name with a capital letter inside a sentence, or an acronym."""
+"""A capitalized name inside a sentence, or an acronym."""

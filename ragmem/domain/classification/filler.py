@@ -1,18 +1,18 @@
-"""Sentences that only accompany work: thanks, intentions, requests, progress, reports of what was done."""
+"""Detect sentences that only narrate work: thanks, intentions, requests, progress and reports."""
 
 import re
 from enum import StrEnum
 
 
 class Voice(StrEnum):
-    """What a sentence does."""
+    """The purpose of a sentence."""
 
     STATES = "states"
-    """It says something about the world, or what is to be done in it."""
+    """It states a fact or an instruction."""
     REPORTS = "reports"
-    """It says only what was just done: that much the work itself shows."""
+    """It reports what was just done, which the work itself shows."""
     CHATTER = "chatter"
-    """It accompanies the work: an acknowledgement, an intention, a request, an offer, a state of waiting."""
+    """It narrates the work: an acknowledgement, an intention, a request, an offer or a wait."""
 
 
 _FLAGS = re.IGNORECASE
@@ -35,7 +35,7 @@ _TURNS = re.compile(
     _FLAGS,
 )
 _CHATTER = re.compile(
-    # What I am about to do.
+    # Intentions.
     r"let(?:'s|\u2019s|\s+me|\s+us)\b(?! know)|let me\b"
     r"|i(?:'ll|\u2019ll|\s+will|\s+shall|\s+need\s+to|\s+have\s+to|\s+want\s+to|\s+should|\s+can\s+see|"
     r"\s+see\b"
@@ -45,7 +45,7 @@ _CHATTER = re.compile(
     r"|i(?:'d|\u2019d|\s+would)\s+(?:be\s+happy|like|suggest)"
     r"|(?:going|about|ready|time)\s+to\b"
     r"|(?:step|task|phase)\s+\d+\b[^.]{0,60}$"
-    # Asking and offering.
+    # Questions and offers.
     r"|(?:can|could|would|will|shall|should|do|does|did|may|is|are|was|were|what|which|where|when|why|"
     r"who|how)\b"
     r"[^.]*\?\W*$"
@@ -138,12 +138,11 @@ _REASONED = re.compile(
 )
 
 
-def voice(sentence: str, *, listed: bool = False) -> Voice:
-    """Return what a sentence does, by how it opens.
+def classify_voice(sentence: str, *, listed: bool = False) -> Voice:
+    """Classify a sentence by how it opens.
 
-    Words of thanks, and those that only take the turn ("now", "so"), are passed over first: what follows
-    decides. A report that tells why is a statement. An item of a list (`listed`) may open with a verb in -ing
-    and be a rule.
+    Thanks and turns of speech ("now", "so") are skipped first; the words after them decide. A report with a
+    reason is a statement. A list item (`listed`) may open with a verb in -ing and still be a rule.
     """
     at = _LEAD.match(sentence)
     start = at.end() if at else 0
@@ -160,7 +159,7 @@ def voice(sentence: str, *, listed: bool = False) -> Voice:
         turned = turn is not None
         start = found.end()
     rest = sentence[start:]
-    if _accompanies(rest, opened=opened, turned=turned, listed=listed):
+    if _is_narration(rest, opened=opened, turned=turned, listed=listed):
         return Voice.CHATTER
     chatter = _EVENT.match(rest) or _STATUS.match(rest)
     if not (chatter or _REPORTS.match(rest) or _is_tally(rest)) or _REASONED.search(rest):
@@ -169,7 +168,7 @@ def voice(sentence: str, *, listed: bool = False) -> Voice:
 
 
 def _is_tally(rest: str) -> bool:
-    """Tell whether a sentence only counts: three or more scraps between commas, most with a figure."""
+    """Tell whether a sentence only counts: three or more fragments between commas, most with a number."""
     scraps = rest.split(",")
     if len(scraps) < SCRAPS or max(len(scrap.split()) for scrap in scraps) > SCRAP_WORDS:
         return False
@@ -177,8 +176,8 @@ def _is_tally(rest: str) -> bool:
     return 2 * counted > len(scraps) and not _FINITE.search(rest)
 
 
-def _accompanies(rest: str, *, opened: bool, turned: bool, listed: bool) -> bool:
-    """Tell whether what follows the opening words is only said along with the work."""
+def _is_narration(rest: str, *, opened: bool, turned: bool, listed: bool) -> bool:
+    """Tell whether the words after the opening only narrate the work."""
     if rest.rstrip("*_ )\"'").endswith("?") or _CHATTER.match(rest) or _PROMPTS.match(rest):
         return True
     words = len(rest.split())
@@ -196,10 +195,10 @@ SCRAPS = 3
 SCRAP_WORDS = 6
 
 MOST_WORDS = 16
-"""A sentence with more words that opens with a verb in -ing tells more than what is being done."""
+"""A longer sentence that opens with a verb in -ing is more than a progress report."""
 
 MOST_OPENERS = 4
-"""Words of thanks and turns of speech that are passed over at the beginning of a sentence."""
+"""Thanks and turns of speech that are skipped at the beginning of a sentence."""
 
 FEWEST_WORDS = 4
-"""Fewer words after a word of thanks say nothing."""
+"""A sentence with fewer words after a word of thanks is empty."""

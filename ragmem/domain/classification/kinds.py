@@ -1,4 +1,4 @@
-"""What a text is about: its kind, which selects the half-life, with the category of its knowledge."""
+"""Classify the subject of a text: its kind, which selects the half-life, and its category of knowledge."""
 
 import re
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ from ragmem.domain.model import Category, Kind
 __all__ = ["detect_category", "detect_kind", "is_protected"]
 
 MAX_CHARS = 20_000
-"""Characters that are read: what a text is about shows in its beginning, and a judgement stays cheap."""
+"""Characters that are read: the beginning shows the subject, and classification stays cheap."""
 
 KIND_FLOOR = 1.5
-"""Evidence below this leaves the kind general: one weak cue is chance."""
+"""Evidence below this leaves the kind general; one weak cue is chance."""
 
 _FLAGS = re.MULTILINE
-"""Texts are read in lower case: a search that ignores case takes half as long again."""
+"""Patterns match lower-case text, which halves the time of a case-insensitive search."""
 
 _HEAD = r"^(?:#{1,6}[ \t]|\*\*)[^\n]{0,60}\b"
 
 
 def _cues(*cues: tuple[float, str]) -> tuple[tuple[float, re.Pattern[str]], ...]:
-    """Return weighted patterns; each counts by how many different strings it finds, at most MAX_COUNT."""
+    """Return weighted patterns; each counts its distinct matches, at most MAX_COUNT."""
     return tuple((weight, re.compile(pattern, _FLAGS)) for weight, pattern in cues)
 
 
@@ -158,7 +158,7 @@ _SOURCE_PRIORS: Mapping[str, Mapping[Kind, float]] = {
     "skills": {Kind.PREFERENCE: 0.5},
     "commands": {Kind.PREFERENCE: 0.5},
 }
-"""What a source usually holds; it tips the balance where the text itself hardly speaks."""
+"""The usual kind of a source; it decides where the text has little evidence."""
 
 _ERROR = re.compile(
     r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|"
@@ -228,17 +228,17 @@ _CATEGORY_CUES = {Category.GOTCHA: _GOTCHA, Category.PATTERN: _PATTERN, Category
 _CATEGORY_FLOOR = 2.5
 
 LONG_CHARS = 3000
-"""Each further so many characters ask for more evidence: in a long text any cue occurs by chance."""
+"""Each further block of this length needs more evidence: in a long text any cue occurs by chance."""
 
 
 def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
-    """Return what a text is about by cues in its words, headings and source; general without evidence.
+    """Classify the kind of a text by its words, headings and source; general without evidence.
 
     preference: how someone wants work done; architecture: structure, design and configuration of the system;
     error: symptom, cause, fix; research: external facts and literature; general: all else. Reads the first
     20,000 characters. The same input gives the same kind.
     """
-    read = _read(text, title)
+    read = _text_for_cues(text, title)
     prior = _SOURCE_PRIORS.get(source, {})
     scores = {kind: prior.get(kind, 0.0) + _score(read, cues) for kind, cues in _KIND_CUES.items()}
     best = max(_KIND_CUES, key=lambda kind: scores[kind])
@@ -246,36 +246,36 @@ def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
 
 
 def detect_category(text: str, *, title: str = "") -> Category:
-    """Return what sort of knowledge a text is: an error with its fix before all, else what most speaks for.
+    """Classify the category of a text: an error with its fix first, else the category with most evidence.
 
     error_solution: an error with its fix; gotcha: a trap, or a cause without a fix; pattern: a way of
     building that works here; best_practice: a rule of good work.
     """
-    read = _read(text, title)
+    read = _text_for_cues(text, title)
     length = 1 + len(read) // LONG_CHARS
     if all(_occurs(read, cue, length) for cue in (_FINDING, _FIX, _ERROR)):
         return Category.ERROR_SOLUTION
     floor = _CATEGORY_FLOOR + length - 1
     scores = {category: _score(read, cues) for category, cues in _CATEGORY_CUES.items()}
     if is_protected(text, title=title):
-        # Someone's standing instruction is mostly a rule of good work.
+        # A user's standing instruction is mostly a rule of good work.
         scores[Category.BEST_PRACTICE] += 1
     best = max(scores, key=lambda category: scores[category])
     return best if scores[best] >= floor else Category.NONE
 
 
 def _occurs(text: str, pattern: re.Pattern[str], times: int) -> bool:
-    """Tell whether a pattern is found at least so many times."""
+    """Tell whether a pattern matches at least `times` times."""
     return sum(1 for _ in islice(pattern.finditer(text), times)) == times
 
 
-def _read(text: str, title: str) -> str:
-    """Return the part of a text that is judged, in lower case, under its title as a heading."""
+def _text_for_cues(text: str, title: str) -> str:
+    """Return the part of a text that is classified, in lower case, with the title as its heading."""
     return (f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]).lower()
 
 
 def _score(text: str, cues: tuple[tuple[float, re.Pattern[str]], ...]) -> float:
-    """Return the sum of weight times different strings found, at most three, over the cues."""
+    """Return the sum over the cues of weight times distinct matches (three at most)."""
     score = 0.0
     for weight, pattern in cues:
         found = set()

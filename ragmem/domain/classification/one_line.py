@@ -1,41 +1,41 @@
-"""One line that tells what a memory says: its own description, else its title and its best sentence."""
+"""Summarize a memory in one line: its description, or its title and its best sentence."""
 
 import re
 from collections.abc import Iterator
 
-from ragmem.domain.classification.filler import Voice, voice
-from ragmem.domain.classification.protection import protecting
-from ragmem.domain.classification.substance import says, worth_of
-from ragmem.domain.injection.framing import guarded
+from ragmem.domain.classification.filler import Voice, classify_voice
+from ragmem.domain.classification.protection import protection_reasons
+from ragmem.domain.classification.substance import evidence_types, worth_of
+from ragmem.domain.injection.framing import escape_tags
 from ragmem.domain.model import Memory
 from ragmem.domain.model.lifecycle import EntryType, entry_type
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.text.blocks import Form, units
+from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.exchanges import clip
 from ragmem.domain.text.words import words_of
 
 MAX_CHARS = 200
 MIN_CHARS = 25
 LONGEST = MAX_CHARS
-"""Characters of a sentence; a longer one would have to be cut."""
+"""Longest sentence in characters; a longer one would have to be cut."""
 
 LOOKED_AT = 80
-"""Sentences from the beginning of a memory of which one is chosen."""
+"""Number of sentences from the beginning that are candidates."""
 
 LEAST = 1.4
-"""Worth of a sentence, by `substance.worth_of`, from which it stands by itself."""
+"""Score by `substance.worth_of` from which a sentence can stand alone."""
 
 ENOUGH = 3.0
-"""What a sentence counts at most by itself, so that its place counts as well."""
+"""Largest score of a sentence by itself, so that its position matters too."""
 
 RULED = 1.0
-"""What it counts that a sentence holds a decision or a rule, where the memory is protected for one."""
+"""Bonus for a decision or a rule, if the memory is protected for one."""
 
 NEAR_TITLE = 0.6
-"""What each word of the title counts that a sentence has, up to two."""
+"""Bonus for each word shared with the title, up to two."""
 
 FIRST = 0.4
-"""What the first sentence counts more than the last that is looked at."""
+"""Bonus of the first sentence over the last candidate."""
 
 _PLACES = tuple(
     (re.compile(rf"\b(?:{words})\b", re.IGNORECASE), worth)
@@ -49,7 +49,7 @@ _PLACES = tuple(
         (r"solutions?|fix|problem|gotchas?|why|rationale|reason|how to apply|preferences?|summary", 1.0),
     )
 )
-"""What it counts below which heading a sentence stands."""
+"""Bonus of the heading above a sentence."""
 
 _PASSING = re.compile(
     r"(?:\b(?:before|until|till|prior to|up to) (?:the|this|that|then|now|our|its|it|we|they)\b"
@@ -60,7 +60,7 @@ _PASSING = re.compile(
     r"open (?:work|question|issue|item|task|point)s?|temporar\w+|today|tomorrow|this week)\b|\[ \])",
     re.IGNORECASE,
 )
-"""Says what was so before, or what is so for the moment: no line for a file that stays."""
+"""Phrases about the past or the moment, which do not fit a lasting file."""
 
 _PASSING_PLACE = re.compile(
     r"\b(?:next|to-?dos?|remaining|open|follow[- ]?ups?|pending|blocked|blockers?|unfinished|"
@@ -69,11 +69,11 @@ _PASSING_PLACE = re.compile(
     r"plan|plans|planned|in progress)\b",
     re.IGNORECASE,
 )
-"""A heading below which such things stand."""
+"""A heading above such sentences."""
 
 _MARKS = re.compile(r"^\s*(?:(?:\d{1,4}[.)]|[-*+>#]+|\[[ xX]\])\s+)+")
 HEAD = 1_000
-"""Characters in which a text says that it does not hold any more."""
+"""Number of characters in which a text may say that it is obsolete."""
 
 _NO_LONGER = re.compile(
     r"^\W{0,6}status\W{1,6}(?:superseded|deprecated|rejected|obsolete|abandoned|withdrawn|cancelled|canceled)\b",
@@ -96,7 +96,7 @@ _TASK = re.compile(
     r"requires?)\b",
     re.IGNORECASE,
 )
-"""A step of a plan, which says nothing once it is done; with a rule it does."""
+"""A step of a plan is useless once it is done, except with a rule."""
 _LABELS = re.compile(r"(?:^|[\s(])[A-Z][\w/ ]{1,24}:\s")
 _ENDS = re.compile(r"[.!)`\"'\w%]$")
 _FILE_NAME = re.compile(r"[\w./-]+\.\w{1,5}$")
@@ -105,10 +105,10 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def line_of(memory: Memory, redactor: Redactor) -> tuple[str, float]:
-    """Return what a memory says in one line of 200 characters at most, and what it is worth.
+    """Return a line of at most 200 characters that summarizes a memory, and its score.
 
-    Nothing, and 0, where no sentence of it stands by itself, or its status says that it holds no more. The
-    line has no secret, and nothing in it that Markdown or a frame of ours would read as more than text.
+    Returns an empty line and 0 if no sentence can stand alone or if the status says that the memory is
+    obsolete. The line contains no secret, and nothing that Markdown or our own frame would interpret.
     """
     if _NO_LONGER.search(memory.text[:HEAD]) or _NO_LONGER.match(
         f"status: {memory.metadata.get('status', '')}"
@@ -117,12 +117,12 @@ def line_of(memory: Memory, redactor: Redactor) -> tuple[str, float]:
     described = plain(memory.metadata.get("description", ""), redactor=redactor)
     title = _title(memory, redactor=redactor)
     if _is_clean(described) and worth_of(described) >= LEAST:
-        return _told(title, described, redactor=redactor), worth_of(described)
-    best, worth = _best(memory, title, redactor=redactor)
-    return (_told(title, best, redactor=redactor), worth) if best else ("", 0.0)
+        return _with_sentence(title, described, redactor=redactor), worth_of(described)
+    best, worth = _best_sentence(memory, title, redactor=redactor)
+    return (_with_sentence(title, best, redactor=redactor), worth) if best else ("", 0.0)
 
 
-def _best(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
+def _best_sentence(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
     wanted = set(words_of(title))
     ruled = memory.protected or entry_type(memory) in {EntryType.DECISION, EntryType.THOUGHT}
     best, most = "", 0.0
@@ -130,11 +130,11 @@ def _best(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
         if number == LOOKED_AT:
             break
         worth = worth_of(sentence, listed=listed)
-        rules = ruled and bool(protecting(sentence))
+        rules = ruled and bool(protection_reasons(sentence))
         decided = ruled and place > RULED
         if not worth or (worth < LEAST and not (rules or decided)):
             continue
-        if not decided and _TASK.match(sentence) and "rule" not in says(sentence):
+        if not decided and _TASK.match(sentence) and "rule" not in evidence_types(sentence):
             continue
         worth = min(worth, ENOUGH) + RULED * rules + place
         worth += NEAR_TITLE * min(2, len(wanted.intersection(words_of(sentence))))
@@ -145,32 +145,32 @@ def _best(memory: Memory, title: str, redactor: Redactor) -> tuple[str, float]:
 
 
 def _sentences(text: str, redactor: Redactor) -> Iterator[tuple[str, bool, float]]:
-    """Yield the sentences that can stand by themselves, whether each is an item, and its place's worth."""
+    """Yield the sentences that can stand alone, whether each is a list item, and its position bonus."""
     place, passing = 0.0, 0
     for block, start, end in units(text):
-        if block.form is Form.HEADING:
+        if block.form is BlockType.HEADING:
             if not passing or block.level <= passing:
                 passing = block.level if _PASSING_PLACE.search(block.title) else 0
             place = next((worth for pattern, worth in _PLACES if pattern.search(block.title)), 0.0)
             continue
         if (
             passing
-            or block.form not in {Form.PARAGRAPH, Form.ITEM}
+            or block.form not in {BlockType.PARAGRAPH, BlockType.ITEM}
             or not MIN_CHARS <= end - start <= LONGEST
         ):
             continue
-        if voice(text[start:end], listed=block.form is Form.ITEM) is not Voice.STATES:
+        if classify_voice(text[start:end], listed=block.form is BlockType.ITEM) is not Voice.STATES:
             continue
         sentence = _SPEAKER.sub("", plain(text[start:end], redactor=redactor))
         if not _is_clean(sentence) or _PASSING.search(text[start:end]):
             continue
-        if block.form is Form.PARAGRAPH and not sentence.rstrip(")\"'`*").endswith((".", "!")):
+        if block.form is BlockType.PARAGRAPH and not sentence.rstrip(")\"'`*").endswith((".", "!")):
             continue
-        yield sentence, block.form is Form.ITEM, place
+        yield sentence, block.form is BlockType.ITEM, place
 
 
 def _is_clean(sentence: str) -> bool:
-    """Tell whether a sentence stands by itself, is whole, and says what lasts."""
+    """Tell whether a sentence is complete, stands alone and states something lasting."""
     if not MIN_CHARS <= len(sentence) <= LONGEST or "?" in sentence or sentence.endswith((":", ";", ",")):
         return False
     if _POINTS_BACK.match(sentence) or sentence.startswith("[") or _PASSING.search(sentence):
@@ -179,7 +179,7 @@ def _is_clean(sentence: str) -> bool:
 
 
 def _is_prose(sentence: str) -> bool:
-    """Tell whether a sentence is words: no row of data, code or path."""
+    """Tell whether a sentence is prose, not a row of data, code or a path."""
     words = sentence.split()
     if len(words) < 5 or len(_WORD.findall(sentence)) < 0.6 * len(words):
         return False
@@ -191,18 +191,18 @@ def _title(memory: Memory, redactor: Redactor) -> str:
     return "" if _FILE_NAME.fullmatch(title) or len(title) < 4 else title
 
 
-def _told(title: str, sentence: str, redactor: Redactor) -> str:
-    """Return a sentence below the title, unless it says what the title does."""
+def _with_sentence(title: str, sentence: str, redactor: Redactor) -> str:
+    """Append a sentence to the title, unless it repeats the title."""
     named = set(words_of(title))
     said = set(words_of(sentence))
     alone = not title or len(named & said) >= 0.6 * len(named) or len(title) > MAX_CHARS // 3
     if not alone and len(title) + len(sentence) + 2 > MAX_CHARS and len(sentence) > MAX_CHARS // 2:
         alone = True
-    return _cut(sentence if alone else f"{title.rstrip('.:')}: {sentence}", redactor=redactor)
+    return _truncate(sentence if alone else f"{title.rstrip('.:')}: {sentence}", redactor=redactor)
 
 
-def _cut(line: str, redactor: Redactor) -> str:
-    """Return a line cut where a sentence or a clause of it ends, else between words."""
+def _truncate(line: str, redactor: Redactor) -> str:
+    """Cut a line after a sentence or a clause, else between words."""
     if len(line) <= MAX_CHARS:
         return line
     for stops in (". ", "; ", " \u2014 "):
@@ -213,7 +213,7 @@ def _cut(line: str, redactor: Redactor) -> str:
 
 
 def plain(text: str, redactor: Redactor) -> str:
-    """Return a text as one line of words, without secrets and what Markdown would read as more."""
+    """Return a text as one plain line, without secrets and Markdown."""
     line = " ".join(redactor.redact(text)[0].split())
     line = _MARKS.sub("", line)
     line = _LINK.sub(r"\1", line)
@@ -222,4 +222,4 @@ def plain(text: str, redactor: Redactor) -> str:
     line = _TAG.sub("", line).replace("<!--", "").replace("-->", "")
     if line.count("`") % 2:
         line = line.replace("`", "")
-    return guarded(" ".join(line.split())).strip(" -\u2013\u2014|#>")
+    return escape_tags(" ".join(line.split())).strip(" -\u2013\u2014|#>")

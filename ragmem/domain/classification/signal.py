@@ -1,54 +1,43 @@
-"""What a text is worth, by evidence or by the published markers; the summary of what is worth a part."""
+"""Classify the tier of a text by evidence or by the published markers, and summarize texts."""
 
 import re
 from dataclasses import dataclass
 from typing import Literal
 
 from ragmem.domain.classification.evidence import Evidence, weigh
-from ragmem.domain.classification.evidence_cues import Sort
+from ragmem.domain.classification.evidence_cues import EvidenceType
 from ragmem.domain.model import Tier
-from ragmem.domain.text.blocks import Form, units
+from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.turns import turns
 
 Rule = Literal["graded", "classic"]
-"""How a text is judged: by all that speaks for it and against it, or by counting the published markers."""
+"""The rule of classification: weigh the evidence, or count the published markers."""
 
 KEPT_ABOVE = 0.5
-"""A text is kept when what speaks for it weighs more by this than what speaks against it."""
+"""A text is kept if the evidence for it outweighs the evidence against it by this much."""
 
 WHOLE_FROM = 3.0
-"""From this weight on a text is worth keeping whole."""
+"""From this weight on the whole text is kept."""
 
 FADES_BY = 1.0
-"""So much less are plans and status worth in the long run: they are soon out of date."""
+"""Plans and status lose this much weight in the long run, because they soon expire."""
 
-MARKERS = (
-    "decided",
-    "chose",
-    "because",
-    "error",
-    "fix",
-    "resolved",
-    "found that",
-    "architecture",
-    "deploy",
-    "config",
-    "pattern",
-    "constraint",
-    "migration",
-    "root cause",
-    "workaround",
+MARKERS = tuple(
+    (
+        "decided,chose,because,error,fix,resolved,found that,architecture,deploy,config,pattern,constraint,"
+        "migration,root cause,workaround"
+    ).split(",")
 )
-"""The published markers; each counts once, wherever it stands in the text, in any case."""
+"""The published markers; each counts once, anywhere in the text, in any case."""
 
 MIN_CHARS = 50
 """A text shorter than this, without the white space around it, is discarded (published rule)."""
 
 MIN_INGEST_MARKERS = 3
-"""So many distinct markers make a text worth keeping whole (published rule)."""
+"""Number of distinct markers from which the whole text is kept (published rule)."""
 
 MAX_GREETING_CHARS = 200
-"""A longer text says something even when it is polite."""
+"""A longer text has content even if it is polite."""
 
 _OPENERS = """
 hi hello hey hiya greetings morning evening thanks thank thx ty cheers welcome ok okay great perfect awesome
@@ -68,15 +57,15 @@ _ITEM_NUMBER = re.compile(r"\d{1,4}[.)]\s")
 _NUMBERS = ("no marker", "one marker", "two markers", "three or more markers")
 
 MAX_SENTENCE_CHARS = 600
-"""A longer sentence (a log line, minified data) enters a summary with its beginning only."""
+"""Only the beginning of a longer sentence (a log line, minified data) enters a summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A text's tier with the words that spoke for it, and one line for people.
+    """The tier of a text, the words that decided it, and one line that explains it.
 
-    By the classic rule the words are the markers in the order of MARKERS. The graded rule gives `evidence` as
-    well, what speaks against the text included; the line lists all of it with its weights.
+    By the classic rule the words are the markers in the order of MARKERS. By the graded rule `evidence` also
+    lists what counts against the text, and the line lists all evidence with its weights.
     """
 
     tier: Tier
@@ -86,8 +75,8 @@ class Signal:
 
 
 def classify(text: str, *, rule: Rule = "graded", protected: bool = False) -> Signal:
-    """Return the tier of a text by a rule; a protected text is never discarded, whatever the rule says."""
-    signal = classic(text) if rule == "classic" else graded(text)
+    """Return the tier of a text by a rule; a protected text is never discarded."""
+    signal = classify_by_markers(text) if rule == "classic" else classify_by_evidence(text)
     if not protected or signal.tier is not Tier.DISCARD:
         return signal
     return Signal(
@@ -95,8 +84,8 @@ def classify(text: str, *, rule: Rule = "graded", protected: bool = False) -> Si
     )
 
 
-def graded(text: str) -> Signal:
-    """Return the tier of a text by what speaks for it and against it, word by word.
+def classify_by_evidence(text: str) -> Signal:
+    """Classify a text by the evidence for it and against it, word by word.
 
     Discard: a greeting, or hardly more for it than against it. Ingest: much more, in the long run as well.
     Summarize: what lies between, and what is only of the moment. A text that protects itself, by a decision
@@ -106,25 +95,25 @@ def graded(text: str) -> Signal:
         return Signal(Tier.DISCARD, (), "a greeting")
     evidence = weigh(text)
     worth = round(sum(item.weight for item in evidence), 1)
-    passing = any(item.sort is Sort.PASSING for item in evidence)
+    passing = any(item.sort is EvidenceType.PASSING for item in evidence)
     lasting = round(worth - FADES_BY, 1) if passing else worth
     tier = Tier.INGEST if lasting >= WHOLE_FROM else Tier.SUMMARIZE
-    if worth <= KEPT_ABOVE and not any(item.sort is Sort.PROTECTED for item in evidence):
+    if worth <= KEPT_ABOVE and not any(item.sort is EvidenceType.PROTECTED for item in evidence):
         tier = Tier.DISCARD
     said = f"worth {worth:g}, later {lasting:g}" if passing else f"worth {worth:g}"
-    reason = "; ".join((said, *(_told(item) for item in evidence)))
+    reason = "; ".join((said, *(_evidence_text(item) for item in evidence)))
     words = (word for item in evidence if item.weight > 0 for word in item.words)
     return Signal(tier, tuple(dict.fromkeys(words)), reason, evidence)
 
 
-def _told(item: Evidence) -> str:
-    """Return a piece of evidence as people read it."""
+def _evidence_text(item: Evidence) -> str:
+    """Format a piece of evidence for people."""
     words = f" ({', '.join(item.words)})" if item.words else ""
     return f"{item.sort} {item.weight:+g}{words}"
 
 
-def classic(text: str) -> Signal:
-    """Return the tier of a text by the published rule.
+def classify_by_markers(text: str) -> Signal:
+    """Classify a text by the published rule.
 
     Discard: under 50 characters, no marker, or a greeting. Summarize: one or two distinct markers.
     Ingest: three or more. A marker counts wherever it is a part of the text ("prefix" holds "fix").
@@ -157,7 +146,7 @@ def is_greeting(text: str) -> bool:
 
 
 def summarize(text: str, *, max_sentences: int = 8) -> str:
-    """Return the sentences that carry the signal, verbatim and in order, under the headings they stand under.
+    """Return the sentences that carry the signal, verbatim and in order, under their headings.
 
     A sentence carries signal by its markers first, then by what it names (identifiers, paths, numbers); a
     list item, a table row and a line of code count as sentences. The first heading, the title, comes first. A
@@ -179,7 +168,7 @@ def _summary(text: str, max_sentences: int) -> str:
     heading = ""
     found: list[tuple[float, int, str, str]] = []
     for block, start, end in units(text):
-        if block.form is Form.HEADING:
+        if block.form is BlockType.HEADING:
             heading = text[start:end]
             title = title or heading
             continue
@@ -200,7 +189,7 @@ def _summary(text: str, max_sentences: int) -> str:
 
 
 def _signal_of(sentence: str) -> float:
-    """Return how much signal a sentence carries: its distinct markers, and a little for naming something."""
+    """Return the signal of a sentence: its distinct markers, and a bonus for a specific name."""
     lowered = sentence.lower()
     # The number of a list item names nothing.
     named = _SPECIFIC.search(sentence, found.end() if (found := _ITEM_NUMBER.match(sentence)) else 0)

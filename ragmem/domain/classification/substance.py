@@ -1,17 +1,17 @@
-"""Whether a memory says something specific that one can act on; what is isolated and does not, is archived.
+"""Score whether a memory states something specific; isolated memories without substance are archived.
 
-A text is read sentence by sentence. A sentence that only accompanies work counts for nothing, a report of
-what was done for a part; any other for what it names, how it measures, and what it gives as a cause, a
-consequence or a rule.
+A text is read sentence by sentence. A sentence that only narrates work counts nothing, and a report counts in
+part. Any other sentence counts by its names, its values, and the causes, consequences and rules that it
+states.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragmem.domain.classification.filler import Voice, voice
+from ragmem.domain.classification.filler import Voice, classify_voice
 from ragmem.domain.model.lifecycle import Entry, EntryType
-from ragmem.domain.text.blocks import Form, units
+from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.identifiers import identifiers
 from ragmem.domain.text.known_names import KNOWN_NAMES
 from ragmem.domain.text.token_types import COMMANDS
@@ -23,24 +23,23 @@ MAX_CHARS = 20_000
 """Characters that are read."""
 
 MAX_SENTENCE_CHARS = 600
-"""A longer sentence (a log line, minified data) is judged by its beginning."""
+"""Only the beginning of a longer sentence (a log line, minified data) is scored."""
 
 FLOOR = 1.0
 """The score from which a text has substance."""
 
 ENOUGH = 1.5 * FLOOR
-"""A score at which no more of a text is read: it has substance, whatever follows."""
+"""The score at which reading stops: the text has substance, whatever follows."""
 
 SHARES = {Voice.STATES: 1.0, Voice.REPORTS: 0.4, Voice.CHATTER: 0.0}
-"""What a sentence counts of what a statement would."""
+"""Weight of a sentence by its purpose, relative to a statement."""
 
 EXAMPLE_SHARE = 0.5
-"""What a line of an example counts of what a statement would."""
+"""Weight of a line of an example, relative to a statement."""
 
 STATEMENT = 1.0
 PASSING = 0.6
-"""What it counts that a text states anything, in a sentence of at least so many words: for good, or as things
-stand just now."""
+"""Score of a lasting statement, and of one about the present moment, with STATEMENT_WORDS words or more."""
 
 STATEMENT_WORDS = 6
 
@@ -96,7 +95,7 @@ _JUST_NOW_WORDS = frozenset(
     "i me my you your today tomorrow yesterday tonight now just currently here this had has have complete"
     " successful successfull successfully was were".split()
 )
-"""Without one of these nothing tells of just now; most sentences have none, and that is told at once."""
+"""Words without which no sentence is about the present moment: a fast check before the pattern."""
 _LABELLED = re.compile(r"\W*\w+:\s")
 _LETTERS = re.compile(r"[a-z]+")
 _CAPITALS = re.compile(r"[A-Z][A-Za-z]*[A-Z]")
@@ -123,24 +122,24 @@ SAID = tuple(
         ("rule", 0.6, _RULE.replace("\n", "").split("|")),
     )
 )
-"""What words and phrases are evidence of, and what that counts, once in a sentence; phrases by first word."""
+"""Words and phrases that are evidence, with the score of each type per sentence; phrases by first word."""
 
 FORMS = (("value", 0.5, _VALUE), ("quotation", 0.4, _QUOTED))
-"""The same of what has a form."""
+"""Patterns that are evidence, scored in the same way."""
 
 NAMED = 0.7
-"""What the first identifier, path or command of a sentence counts; each further one half of it."""
+"""Score of the first identifier, path or command of a sentence; each further one adds half."""
 
 MOST_NAMED = 3
 KNOWN = 0.4
-"""What the well-known name of a tool or a compound of technical words counts, once in a sentence."""
+"""Score of a well-known tool or of a technical compound, once in a sentence."""
 
 _TYPED = frozenset({EntryType.INSIGHT, EntryType.ERROR})
 
 
 @dataclass(frozen=True, slots=True)
 class Substance:
-    """Whether a text has substance, its score, and in the order of their weight what made it, for people."""
+    """Whether a text has substance, its score, and its reasons by weight."""
 
     passes: bool
     score: float
@@ -148,12 +147,12 @@ class Substance:
 
 
 def substance(entry: Entry) -> Substance:
-    """Return whether a memory has substance; what was recorded as an insight or error needs less of it."""
-    return recorded(entry, substance_of(entry.text))
+    """Return the substance of a memory; a recorded insight or error needs less."""
+    return with_type(entry, substance_of(entry.text))
 
 
-def recorded(entry: Entry, told: Substance) -> Substance:
-    """Return the substance of a memory whose text has this one."""
+def with_type(entry: Entry, told: Substance) -> Substance:
+    """Return the substance of a memory, given the substance of its text."""
     if entry.type in _TYPED and not told.passes and len(entry.text.strip()) >= MIN_CHARS:
         score = told.score + FLOOR / 2
         return Substance(score >= FLOOR, score, (*told.reasons, f"recorded as {entry.type}"))
@@ -161,29 +160,29 @@ def recorded(entry: Entry, told: Substance) -> Substance:
 
 
 def substance_of(text: str) -> Substance:
-    """Return whether a text has substance. It is read in linear time, its first 20,000 characters only."""
+    """Score the substance of a text: the first 20,000 characters, in linear time."""
     stripped = text[:MAX_CHARS].strip()
     if len(stripped) < MIN_CHARS:
         return Substance(passes=False, score=0.0, reasons=(f"shorter than {MIN_CHARS} characters",))
     found: dict[str, float] = {}
     voices = dict.fromkeys(Voice, 0)
     for block, start, end in units(stripped):
-        if block.form in {Form.HEADING, Form.RULE}:
+        if block.form in {BlockType.HEADING, BlockType.RULE}:
             continue
         sentence = stripped[start : min(end, start + MAX_SENTENCE_CHARS)]
-        manner = voice(sentence, listed=block.form is Form.ITEM)
+        manner = classify_voice(sentence, listed=block.form is BlockType.ITEM)
         voices[manner] += 1
         if manner is Voice.CHATTER:
             continue
-        share = EXAMPLE_SHARE if block.form is Form.FENCE else SHARES[manner]
+        share = EXAMPLE_SHARE if block.form is BlockType.FENCE else SHARES[manner]
         for name, weight in _evidence(sentence):
             found[name] = found.get(name, 0.0) + share * weight
         if (
-            block.form is not Form.FENCE
+            block.form is not BlockType.FENCE
             and manner is Voice.STATES
             and len(sentence.split()) >= STATEMENT_WORDS
         ):
-            found["statement"] = max(found.get("statement", 0.0), _stated(sentence))
+            found["statement"] = max(found.get("statement", 0.0), _statement_weight(sentence))
         if sum(found.values()) >= ENOUGH:
             break
     score = round(sum(found.values()), 2)
@@ -194,24 +193,24 @@ def substance_of(text: str) -> Substance:
 
 
 def worth_of(sentence: str, *, listed: bool = False) -> float:
-    """Return what one sentence counts by itself, 0 where it only accompanies work; `listed`: a list item."""
+    """Return the score of one sentence, 0 if it only narrates work; `listed` marks a list item."""
     part = sentence[:MAX_SENTENCE_CHARS]
-    manner = voice(part, listed=listed)
+    manner = classify_voice(part, listed=listed)
     if manner is Voice.CHATTER:
         return 0.0
     stated = manner is Voice.STATES and len(part.split()) >= STATEMENT_WORDS
     evidence = SHARES[manner] * sum(weight for _, weight in _evidence(part))
-    return evidence + (_stated(part) if stated else 0.0)
+    return evidence + (_statement_weight(part) if stated else 0.0)
 
 
-def says(sentence: str) -> frozenset[str]:
-    """Return what sorts of evidence a sentence has: cause, consequence, rule, value, identifier, others."""
+def evidence_types(sentence: str) -> frozenset[str]:
+    """Return the types of evidence in a sentence: cause, consequence, rule, value, identifier and others."""
     return frozenset(name for name, _ in _evidence(sentence[:MAX_SENTENCE_CHARS]))
 
 
-def _stated(sentence: str) -> float:
+def _statement_weight(sentence: str) -> float:
     passing = "?" in sentence or _LABELLED.match(sentence)
-    # Some letters of other scripts count for one of ours where case does not matter.
+    # With IGNORECASE some letters of other scripts match ASCII letters.
     if not passing and not (
         sentence.isascii() and _JUST_NOW_WORDS.isdisjoint(_LETTERS.findall(sentence.lower()))
     ):

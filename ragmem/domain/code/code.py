@@ -35,7 +35,7 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition, on the lines `line` to `end_line` (from 1); `doc` is what its author says it is for."""
+    """A definition on the lines `line` to `end_line`, counted from 1; `doc` is its author's description."""
 
     qualified: str
     name: str
@@ -48,9 +48,9 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """One file by itself: `path` is relative to the repository, with slashes; `purpose` is what it is for.
+    """One parsed file: `path` is relative to the repository, with slashes; `purpose` is its description.
 
-    The first symbol is the module. `problem` says what could not be read; then the rest may be incomplete.
+    The first symbol is the module. `problem` describes a parse error; the rest may then be incomplete.
     """
 
     path: str
@@ -64,10 +64,10 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The symbol `source` refers to `target` on a line of the source's file.
+    """A reference from the symbol `source` to `target` on a line of the source's file.
 
-    Both are qualified names. `internal` tells whether the repository defines the target; else it is the name
-    that the world outside knows, `os.path.join`.
+    Both are qualified names. `internal` tells whether the repository defines the target. If not, the target
+    is its public name, such as `os.path.join`.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The edges of a whole project as they are kept: each once, from a symbol of its file, tests told apart."""
+"""Normalize the edges of a project: each once, from a symbol of its file, with tests marked."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile
 from ragmem.domain.code.qualified import SEPARATOR
 
 MAX_NAME = 500
-"""Characters of a qualified name that is kept: what is longer was generated."""
+"""Longest qualified name in characters; longer names are generated code."""
 
 _COVERS = frozenset({EdgeKind.CALLS, EdgeKind.IMPORTS})
 
@@ -15,11 +15,11 @@ _COVERS = frozenset({EdgeKind.CALLS, EdgeKind.IMPORTS})
 def edges_by_file(
     files: Sequence[ParsedFile], edges: Iterable[Edge], *, tests: Mapping[str, bool] | None = None
 ) -> Mapping[str, list[Edge]]:
-    """Return path -> edges of each file, in order.
+    """Return path -> sorted edges of each file.
 
-    A source that its file does not define, as a lambda, is what it lies in. A target counts as internal only
-    where one of the files defines it. From a test to what it calls or imports and what is no test itself
-    leads an edge of its own.
+    If a file does not define a source, such as a lambda, the enclosing symbol takes its place. A target is
+    internal only if one of the files defines it. A test gets its own edge to each symbol outside of tests
+    that it calls or imports.
     """
     part = tests is not None
     if tests is None:
@@ -30,7 +30,7 @@ def edges_by_file(
     for edge in edges:
         if edge.path not in modules:
             continue
-        source = _defined(edge.source, defined[edge.path]) or modules[edge.path]
+        source = _nearest_definition(edge.source, defined[edge.path]) or modules[edge.path]
         internal = (part or edge.internal) and edge.target in tests
         if max(len(source), len(edge.target)) > MAX_NAME:
             continue
@@ -43,8 +43,8 @@ def edges_by_file(
     return {path: sorted(kept, key=_order) for path, kept in found.items()}
 
 
-def _defined(name: str, defined: Collection[str]) -> str:
-    """Return a name, or the nearest of those that it lies in, that is defined; else an empty one."""
+def _nearest_definition(name: str, defined: Collection[str]) -> str:
+    """Return a name or its nearest enclosing name that is defined; "" if there is none."""
     while name and name not in defined:
         marks = list(SEPARATOR.finditer(name))
         name = name[: marks[-1].start()] if marks else ""

@@ -1,4 +1,4 @@
-"""What a change of some symbols reaches: all that refers to them, directly or through others.
+"""Find everything that depends on some symbols, directly or through others.
 
 The score of a dependent is the sum over its paths to a target of 2^-(length - 1), 1 at most: a direct
 reference gives 1, each of two ways round over one other symbol 0.5. Several references of one symbol to
@@ -19,9 +19,9 @@ Refers = Mapping[str, Mapping[str, list[Edge]]]
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """A symbol that a change reaches: its least distance to a target, its score (0..1], its next steps there.
+    """A symbol that a change affects: its least distance to a target, its score (0..1] and its next steps.
 
-    `references` are those to symbols that are one step nearer, in the order of the lines.
+    `references` lead to symbols that are one step nearer to a target, in the order of the lines.
     """
 
     qualified: str
@@ -31,9 +31,9 @@ class Dependent:
 
 
 def dependents(edges: Iterable[Edge], targets: Collection[str]) -> list[Dependent]:
-    """Return all that leads to the targets, which are not among them: nearest first, then by score and name.
+    """Return the dependents of the targets, without the targets: nearest first, then by score and name.
 
-    Edges that lead elsewhere do no harm. Takes time in proportion to the edges.
+    Edges that lead elsewhere have no effect. The time is linear in the number of edges.
     """
     refers = _refers(edges, targets)
     depths = _depths(refers, targets)
@@ -70,7 +70,7 @@ def _refers(edges: Iterable[Edge], targets: Collection[str]) -> Refers:
 
 
 def _depths(refers: Refers, targets: Collection[str]) -> dict[str, int]:
-    """Return the distance of all that leads to a target, theirs (0) included."""
+    """Return the distance of every symbol that leads to a target; a target has 0."""
     referring: dict[str, list[str]] = defaultdict(list)
     for source, reached in refers.items():
         for target in reached:
@@ -92,7 +92,7 @@ def _scores(refers: Refers, depths: Mapping[str, int]) -> dict[str, float]:
     scores: dict[str, float] = {}
     for circle in _circles(refers, depths):
         within = set(circle)
-        # What it refers to outside of the circle has its score already, and nearer ones get theirs first.
+        # The scores outside of the circle are known; those within are computed from near to far.
         for source in sorted(circle, key=depths.__getitem__):
             scores[source] = sum(
                 1.0 if depths[to] == 0 else scores[to] / 2
@@ -103,7 +103,7 @@ def _scores(refers: Refers, depths: Mapping[str, int]) -> dict[str, float]:
 
 
 def _circles(refers: Refers, depths: Mapping[str, int]) -> Iterator[Sequence[str]]:
-    """Yield the strongly connected components, each after those that it refers to (Kosaraju, Sharir 1981)."""
+    """Yield the strongly connected components, each after the components that it refers to (Kosaraju)."""
     forth = {
         source: [to for to in refers[source] if depths.get(to)] for source, depth in depths.items() if depth
     }
@@ -114,20 +114,20 @@ def _circles(refers: Refers, depths: Mapping[str, int]) -> Iterator[Sequence[str
     left: list[str] = []
     seen: set[str] = set()
     for source in back:
-        left += _walked(back, source, seen)
+        left += _postorder(back, source, seen)
     seen = set()
     for source in reversed(left):
         if source not in seen:
-            yield _walked(forth, source, seen)
+            yield _postorder(forth, source, seen)
 
 
-def _walked(graph: Mapping[str, Sequence[str]], start: str, seen: set[str]) -> list[str]:
-    """Return what is reached and was not seen before, each symbol after all that was reached from it."""
+def _postorder(graph: Mapping[str, Sequence[str]], start: str, seen: set[str]) -> list[str]:
+    """Return the symbols that are reachable and new, each after all symbols reachable from it."""
     if start in seen:
         return []
     seen.add(start)
     left: list[str] = []
-    # Not by recursion: a chain of calls may be longer than Python's stack.
+    # Iterative, because a chain of calls may be longer than Python's recursion limit.
     trail = [(start, iter(graph[start]))]
     while trail:
         source, waiting = trail[-1]

@@ -1,14 +1,14 @@
-"""What an import means: a file or namespace of the repository, or something outside."""
+"""Resolve imports to a file or namespace of the repository, or to an external name."""
 
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ragmem.domain.code.code import ParsedFile
-from ragmem.domain.code.scopes import Found, Names
+from ragmem.domain.code.scopes import Names, Resolution
 
-Resolve = Callable[[ParsedFile, str, str], Found | None]
-"""File, module as written, the inline module around -> what it means; None is something that is no code."""
+Resolve = Callable[[ParsedFile, str, str], Resolution | None]
+"""Resolver: (file, module as written, enclosing inline module) -> resolution; None if it is no code."""
 
 _JAVASCRIPT_ENDINGS = (".d.ts", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _ASSETS = (".css", ".scss", ".sass", ".less", ".json", ".svg", ".png", ".jpg", ".html", ".md", ".vue", ".txt")
@@ -18,7 +18,7 @@ _RUBY_FOLDERS = ("lib", "app", "spec", "test")
 
 
 def manifests(files: Sequence[ParsedFile]) -> dict[str, Mapping[str, Any]]:
-    """Return folder -> what its manifests say, those of the longest folder first."""
+    """Return folder -> content of its manifests, the longest folder first."""
     found: dict[str, dict[str, Any]] = {}
     for file in files:
         if manifest := file.facts.get("manifest"):
@@ -30,14 +30,14 @@ def _within(folder: str, path: str) -> bool:
     return not folder or path.startswith(f"{folder}/")
 
 
-def _joined(folder: str, path: str) -> str:
-    """Return a path as seen from a folder; empty for one that leads out of the repository."""
+def _join(folder: str, path: str) -> str:
+    """Return a path relative to a folder; "" if it leads out of the repository."""
     whole = posixpath.normpath(posixpath.join(folder, path))
     return "" if whole.startswith("..") else whole
 
 
 class _JavaScript:
-    """The modules of JavaScript and TypeScript, and what manifests say of their names."""
+    """The modules of JavaScript and TypeScript, with the names that manifests give them."""
 
     def __init__(self, files: Sequence[ParsedFile]) -> None:
         self.manifests = manifests(files)
@@ -48,39 +48,43 @@ class _JavaScript:
             if manifest.get("package")
         }
 
-    def resolve(self, file: ParsedFile, module: str, _around: str) -> Found | None:
+    def resolve(self, file: ParsedFile, module: str, _around: str) -> Resolution | None:
         if not module:
-            return Found(file.module)
+            return Resolution(file.module)
         if module.startswith("."):
-            return self._at(_joined(posixpath.dirname(file.path), module))
+            return self._file_at(_join(posixpath.dirname(file.path), module))
         if module.endswith(_ASSETS):
             return None
-        return self._mapped(file.path, module) or self._packaged(module) or Found(module, internal=False)
+        return (
+            self._alias_targets(file.path, module)
+            or self._package_targets(module)
+            or Resolution(module, internal=False)
+        )
 
-    def _at(self, path: str) -> Found | None:
+    def _file_at(self, path: str) -> Resolution | None:
         stem = path
         for ending in _JAVASCRIPT_ENDINGS:
             stem = stem.removesuffix(ending)
         tried = (path, stem, posixpath.join(path, "index"))
-        return next((Found(one) for one in tried if one in self.modules), None)
+        return next((Resolution(one) for one in tried if one in self.modules), None)
 
-    def _mapped(self, path: str, module: str) -> Found | None:
+    def _alias_targets(self, path: str, module: str) -> Resolution | None:
         for folder, manifest in self.manifests.items():
             if not _within(folder, path):
                 continue
-            base = _joined(folder, str(manifest.get("base", ".")))
+            base = _join(folder, str(manifest.get("base", ".")))
             tried = [
-                _joined(base, target)
+                _join(base, target)
                 for pattern, targets in manifest.get("paths", {}).items()
-                for target in _substituted(module, pattern, targets)
+                for target in _substitute(module, pattern, targets)
             ]
             if manifest.get("base"):
-                tried.append(_joined(base, module))
-            if found := next(filter(None, map(self._at, tried)), None):
+                tried.append(_join(base, module))
+            if found := next(filter(None, map(self._file_at, tried)), None):
                 return found
         return None
 
-    def _packaged(self, module: str) -> Found | None:
+    def _package_targets(self, module: str) -> Resolution | None:
         parts = module.split("/")
         named = "/".join(parts[: 2 if module.startswith("@") else 1])
         if named not in self.packages:
@@ -88,11 +92,11 @@ class _JavaScript:
         folder, entry = self.packages[named]
         rest = module[len(named) + 1 :]
         tried = (rest, f"src/{rest}") if rest else (entry, *_ENTRIES)
-        return next((found for one in tried if one and (found := self._at(_joined(folder, one)))), None)
+        return next((found for one in tried if one and (found := self._file_at(_join(folder, one)))), None)
 
 
-def _substituted(module: str, pattern: str, targets: Sequence[str]) -> list[str]:
-    """Return the paths that a module stands for, where it fits a pattern with at most one star."""
+def _substitute(module: str, pattern: str, targets: Sequence[str]) -> list[str]:
+    """Return the paths for a module that matches a pattern with at most one star."""
     head, star, tail = pattern.partition("*")
     if not star:
         return list(targets) if module == pattern else []
@@ -118,13 +122,15 @@ def go(files: Sequence[ParsedFile], names: Names) -> Resolve:
         key=lambda item: -len(item[0]),
     )
 
-    def resolve(_file: ParsedFile, module: str, _within: str) -> Found | None:
+    def resolve(_file: ParsedFile, module: str, _within: str) -> Resolution | None:
         for root, folder in roots:
             if module == root or module.startswith(f"{root}/"):
-                package = _joined(folder, module[len(root) + 1 :] or ".")
+                package = _join(folder, module[len(root) + 1 :] or ".")
                 package = _root_package(files, folder) if package == "." else package
-                return Found(package) if package in names.namespaces else Found(module, internal=False)
-        return Found(module, internal=False)
+                return (
+                    Resolution(package) if package in names.namespaces else Resolution(module, internal=False)
+                )
+        return Resolution(module, internal=False)
 
     return resolve
 
@@ -136,11 +142,11 @@ def _root_package(files: Sequence[ParsedFile], folder: str) -> str:
 
 
 def packages(_files: Sequence[ParsedFile], names: Names) -> Resolve:
-    """Resolve the packages and namespaces of Java and C#, and classes of which members are taken."""
+    """Resolve the packages and namespaces of Java and C#, and their static members."""
 
-    def resolve(_file: ParsedFile, module: str, _within: str) -> Found | None:
+    def resolve(_file: ParsedFile, module: str, _within: str) -> Resolution | None:
         known = module in names.namespaces or names.is_class(module)
-        return Found(module, internal=known)
+        return Resolution(module, internal=known)
 
     return resolve
 
@@ -157,11 +163,11 @@ def rust(files: Sequence[ParsedFile], names: Names) -> Resolve:
     def known(name: str) -> bool:
         return name in modules or name in names.namespaces or name in names.kinds
 
-    def resolve(file: ParsedFile, module: str, within: str) -> Found | None:
+    def resolve(file: ParsedFile, module: str, within: str) -> Resolution | None:
         parts = module.split("::")
         here = within or file.module
         crate = file.module.partition("::")[0]
-        # The module of a crate's root file is the crate.
+        # The root file of a crate is the module of the crate.
         inside = crate if here == file.module and file.path.endswith(("/main.rs", "/lib.rs")) else here
         if parts[0] == "crate":
             tried = ["::".join([crate, *parts[1:]]), "::".join([crate, "main", *parts[1:]])]
@@ -176,21 +182,21 @@ def rust(files: Sequence[ParsedFile], names: Names) -> Resolve:
             tried = ["::".join([inside, *parts]), "::".join([crates.get(parts[0], ""), *parts[1:]])]
         found = next((one for one in tried if known(one)), None)
         if found:
-            return Found(found)
+            return Resolution(found)
         if parts[0] in {"crate", "self", "super"}:
             return _through_exports(names, tried[0])
-        return Found(module, internal=False)
+        return Resolution(module, internal=False)
 
     return resolve
 
 
-def _through_exports(names: Names, name: str) -> Found | None:
+def _through_exports(names: Names, name: str) -> Resolution | None:
     owner, _, last = name.rpartition("::")
     return names.member(owner, last) if owner else None
 
 
 def ruby(files: Sequence[ParsedFile], _names: Names) -> Resolve:
-    """Resolve what is required: by its path from the file, or below a folder of the load path."""
+    """Resolve `require`: relative to the file, or below a folder of the load path."""
     paths = {file.path for file in files}
     tails: dict[str, list[str]] = {}
     for path in sorted(paths):
@@ -199,19 +205,19 @@ def ruby(files: Sequence[ParsedFile], _names: Names) -> Resolve:
             if part in _RUBY_FOLDERS:
                 tails.setdefault("/".join(parts[at + 1 :]), []).append(path)
 
-    def resolve(file: ParsedFile, module: str, _within: str) -> Found | None:
+    def resolve(file: ParsedFile, module: str, _within: str) -> Resolution | None:
         wanted = module if module.endswith(".rb") else f"{module}.rb"
         if module.startswith("."):
-            found = _joined(posixpath.dirname(file.path), wanted)
-            return Found(found) if found in paths else None
+            found = _join(posixpath.dirname(file.path), wanted)
+            return Resolution(found) if found in paths else None
         candidates = [wanted] if wanted in paths else tails.get(wanted, [])
-        return Found(candidates[0]) if len(candidates) == 1 else Found(module, internal=False)
+        return Resolution(candidates[0]) if len(candidates) == 1 else Resolution(module, internal=False)
 
     return resolve
 
 
 def c(files: Sequence[ParsedFile], names: Names) -> Resolve:
-    """Resolve headers: beside the file, below a folder for headers, or by the only path that ends so."""
+    """Resolve headers: beside the file, below an include folder, or by a unique path suffix."""
     paths = {file.path for file in files}
     tails: dict[str, list[str]] = {}
     for path in sorted(paths):
@@ -219,15 +225,15 @@ def c(files: Sequence[ParsedFile], names: Names) -> Resolve:
         for at in range(len(parts)):
             tails.setdefault("/".join(parts[at:]), []).append(path)
 
-    def resolve(file: ParsedFile, module: str, _within: str) -> Found | None:
+    def resolve(file: ParsedFile, module: str, _within: str) -> Resolution | None:
         if module.startswith("::"):
             name = module[2:]
-            return Found(name, internal=name in names.namespaces or name in names.kinds)
+            return Resolution(name, internal=name in names.namespaces or name in names.kinds)
         local = module.startswith("./")
         wanted = module.removeprefix("./") if local else module
-        beside = _joined(posixpath.dirname(file.path), wanted)
+        beside = _join(posixpath.dirname(file.path), wanted)
         if local and beside in paths:
-            return Found(beside)
+            return Resolution(beside)
         found = tails.get(posixpath.normpath(wanted).lstrip("./"), [])
         if not local:
             found = [path for path in found if path == wanted or _in_include_folder(path, wanted)]
@@ -235,8 +241,8 @@ def c(files: Sequence[ParsedFile], names: Names) -> Resolve:
             nearest = max(_common(path, file.path) for path in found)
             found = [path for path in found if _common(path, file.path) == nearest]
         if len(found) == 1:
-            return Found(found[0])
-        return None if local else Found(module, internal=False)
+            return Resolution(found[0])
+        return None if local else Resolution(module, internal=False)
 
     return resolve
 

@@ -1,15 +1,15 @@
-"""The references of a repository's files, resolved to what they mean; every language but Python.
+"""Resolve the references between the files of a repository, in every language but Python.
 
-Precision comes before recall: a call is linked where its name, the object's stated type, or an import says
-what it means, or where only one method in reach has a name that is not common. What an import takes from
-outside of the repository stays a reference to the outside; the rest is left out.
+Precision comes before recall. A call is linked if its name, the declared type of its object or an import
+identifies the target, or if exactly one reachable method has this uncommon name. A member of an external
+import stays an external reference. All other references are dropped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
 from ragmem.domain.code import imports
 from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile, SymbolKind
-from ragmem.domain.code.scopes import Found, Habits, Names, Taken, by_language
+from ragmem.domain.code.scopes import ImportedName, LanguageRules, Names, Resolution, by_language
 
 _FAMILIES = {
     "javascript": "javascript",
@@ -23,13 +23,13 @@ _FAMILIES = {
     "ruby": "ruby",
 }
 _HABITS = {
-    "javascript": Habits(),
-    "go": Habits(),
-    "rust": Habits(separator="::"),
-    "java": Habits(implicit_self=True, absolute=True),
-    "csharp": Habits(implicit_self=True, nested=True, absolute=True),
-    "c": Habits(separator="::", implicit_self=True, nested=True, absolute=True),
-    "ruby": Habits(separator="::", implicit_self=True, nested=True, absolute=True),
+    "javascript": LanguageRules(),
+    "go": LanguageRules(),
+    "rust": LanguageRules(separator="::"),
+    "java": LanguageRules(implicit_self=True, absolute=True),
+    "csharp": LanguageRules(implicit_self=True, nested=True, absolute=True),
+    "c": LanguageRules(separator="::", implicit_self=True, nested=True, absolute=True),
+    "ruby": LanguageRules(separator="::", implicit_self=True, nested=True, absolute=True),
 }
 _RESOLVERS: dict[str, Callable[[Sequence[ParsedFile], Names], imports.Resolve]] = {
     "javascript": imports.javascript,
@@ -51,23 +51,23 @@ _COMMON = frozenset(
     value values wait warn write
     """.lower().split()
 )
-"""Names of methods that say nothing of whose they are."""
+"""Method names that are too common to identify a class."""
 _TELLING = 6
-"""Characters of a name, below which it says nothing either."""
+"""Shortest method name in characters that identifies a class."""
 
 
 def link(files: Sequence[ParsedFile]) -> list[Edge]:
-    """Return the edges of all these files, which are a whole repository, in the order of paths and lines."""
+    """Return the edges of all files of a repository, in the order of paths and lines."""
     edges: list[Edge] = []
     for family, members in by_language(files, _FAMILIES).items():
-        edges.extend(_Linking(family, members).edges())
+        edges.extend(_Linker(family, members).edges())
     return sorted(
         dict.fromkeys(edges), key=lambda edge: (edge.path, edge.line, edge.source, edge.kind, edge.target)
     )
 
 
-class _Linking:
-    """The files of one family of languages."""
+class _Linker:
+    """Links the files of one family of languages."""
 
     def __init__(self, family: str, files: Sequence[ParsedFile]) -> None:
         self.files = files
@@ -106,37 +106,37 @@ class _Linking:
                 elif found.internal:
                     names.everything.append(found.name)
             elif local:
-                taken = Taken(found, member, file.path)
+                taken = ImportedName(found, member, file.path)
                 if exported:
                     self.names.exports.setdefault(holder, {}).setdefault(local, taken)
                 if not exported or self.family == "rust":
                     names.local.setdefault(local, taken)
 
     def _imports(self, file: ParsedFile, used: Sequence[Edge]) -> Iterator[Edge]:
-        """Yield what a file imports: the names that it takes, else the files of the module or namespace."""
-        wholes: dict[tuple[Found, int], bool] = {}
+        """Yield the imports of a file: the imported names, or the files of the module or namespace."""
+        wholes: dict[tuple[Resolution, int], bool] = {}
         for module, member, _, line, _, within in file.facts.get("imports", ()):
             found = self.resolve(file, module, within) if module else None
             if found is None or (module.startswith("::") and not found.internal):
-                continue  # C++ takes a name over, of which no file is known
+                continue  # C++: a `using` declaration without a known file
             named = bool(member) and member != "*"
-            target = self.names.taken(Taken(found, member, file.path)) if named else None
+            target = self.names.resolve_import(ImportedName(found, member, file.path)) if named else None
             if target and found.internal and target.name in self.names.kinds:
                 yield self._edge(file, file.module, target, EdgeKind.IMPORTS, line)
                 wholes[found, line] = True
             elif named and not found.internal and self.family in {"java", "rust", "csharp"}:
-                outside = Found(f"{found.name}{self.names.habits.separator}{member}", internal=False)
+                outside = Resolution(f"{found.name}{self.names.habits.separator}{member}", internal=False)
                 yield self._edge(file, file.module, outside, EdgeKind.IMPORTS, line)
                 wholes[found, line] = True
             else:
                 wholes.setdefault((found, line), False)
         for (found, line), is_told in wholes.items():
             if not is_told:
-                for target in self._files_meant(file, found, used):
+                for target in self._namespace_files(file, found, used):
                     yield self._edge(file, file.module, target, EdgeKind.IMPORTS, line)
 
-    def _files_meant(self, file: ParsedFile, found: Found, used: Sequence[Edge]) -> list[Found]:
-        """Return the files of a namespace whose definitions a file uses; a module is meant itself."""
+    def _namespace_files(self, file: ParsedFile, found: Resolution, used: Sequence[Edge]) -> list[Resolution]:
+        """Return the files of a namespace whose definitions a file uses; a module resolves to itself."""
         if not found.internal or found.name in self.names.kinds:
             return [] if found.name == file.module else [found]
         paths = {
@@ -146,7 +146,7 @@ class _Linking:
         }
         if not paths and self.family == "go":
             paths = set(self.files_in.get(found.name, ())[:1])
-        return [Found(self.names.module_of[path]) for path in sorted(paths - {file.path})]
+        return [Resolution(self.names.module_of[path]) for path in sorted(paths - {file.path})]
 
     def _namespace_of(self, symbol: str) -> str:
         while symbol in self.names.owner_of:
@@ -161,7 +161,7 @@ class _Linking:
             if found is None or found.name == source:
                 continue
             if found.internal:
-                found = self._meant(found)
+                found = self._default_export(found)
                 if not self.names.is_class(found.name):
                     continue
                 self.names.bases.setdefault(source, []).append(found)
@@ -170,22 +170,24 @@ class _Linking:
     def _calls(self, file: ParsedFile) -> Iterator[Edge]:
         near: frozenset[str] | None = None
         for symbol, receiver, name, line, declared, owner in file.facts.get("calls", ()):
-            found, is_known = self._called(file.path, symbol, (receiver, name), declared, owner)
+            found, is_known = self._callee(file.path, symbol, (receiver, name), declared, owner)
             if found is None and not is_known and receiver:
-                near = near if near is not None else self._near(file)
+                near = near if near is not None else self._candidate_paths(file)
                 found = self._only_method(name, near)
-                found = None if found and found.name == symbol else found  # it hands on to what it wraps
+                found = (
+                    None if found and found.name == symbol else found
+                )  # The function passes its argument on to the wrapped one.
             if found is None:
                 continue
-            found = self._meant(found)
+            found = self._default_export(found)
             if found.internal and found.name not in self.names.kinds:
                 continue
             yield self._edge(file, symbol, found, EdgeKind.CALLS, line)
 
-    def _called(
+    def _callee(
         self, path: str, symbol: str, call: tuple[str, str], declared: str, owner: str
-    ) -> tuple[Found | None, bool]:
-        """Return what is called, and whether it is known on what."""
+    ) -> tuple[Resolution | None, bool]:
+        """Return the callee, and whether its receiver is known."""
         names = self.names
         receiver, name = call
         if self.family == "ruby" and call == ("", "new"):
@@ -195,7 +197,7 @@ class _Linking:
         first, *rest = receiver.split(".")
         if receiver == "?" or declared == "?":
             return None, False
-        on: Found | None
+        on: Resolution | None
         by_name = False
         if first == "@super":
             bases = names.bases.get(owner, ())
@@ -203,42 +205,42 @@ class _Linking:
             return next((one for one in found if one), None), True
         if first == "@self":
             real = names.real(path, owner) if owner else ""
-            on = names.walk(Found(real), rest) if real else None
+            on = names.walk(Resolution(real), rest) if real else None
         elif receiver.startswith("="):
             on = names.type(path, symbol, owner, receiver[1:])
         elif declared:
             on = names.walk(names.type(path, symbol, owner, declared), rest)
         else:
-            on = self._kept(path, owner, first)
+            on = self._field_class(path, owner, first)
             by_name = on is None
-            on = self._named(path, symbol, receiver) if on is None else names.walk(on, rest)
+            on = self._receiver(path, symbol, receiver) if on is None else names.walk(on, rest)
         if on is None:
-            return None, self._is_elsewhere(path, owner, receiver, declared)
+            return None, self._is_external(path, owner, receiver, declared)
         if on.internal:
-            on = self._meant(on)
+            on = self._default_export(on)
             found_there = names.member(on.name, name)
             is_made = self.family == "ruby" and name == "new" and names.is_class(on.name)
             return (on if found_there is None and is_made else found_there), True
         outside = f"{on.name}{names.habits.separator}{name}"
-        return (Found(outside, internal=False) if by_name else None), True
+        return (Resolution(outside, internal=False) if by_name else None), True
 
-    def _is_elsewhere(self, path: str, owner: str, receiver: str, declared: str) -> bool:
-        """Tell whether a receiver's class is stated, though none of the repository."""
+    def _is_external(self, path: str, owner: str, receiver: str, declared: str) -> bool:
+        """Tell whether the declared class of a receiver is external."""
         first, _, rest = receiver.partition(".")
         if declared:
             return not declared.endswith("()") and not rest
         if first == "@self":
             first = rest.partition(".")[0]
         real = self.names.real(path, owner) if owner else ""
-        return first.lstrip("=")[:1].isupper() or bool(real and first and self.names.holder(real, first))
+        return first.lstrip("=")[:1].isupper() or bool(real and first and self.names.owner(real, first))
 
-    def _kept(self, path: str, owner: str, name: str) -> Found | None:
-        """Return the class of what an object keeps by a name, where `this` need not be written."""
+    def _field_class(self, path: str, owner: str, name: str) -> Resolution | None:
+        """Return the class of a field, in languages where `this` may be omitted."""
         real = self.names.real(path, owner) if owner and self.names.habits.implicit_self else ""
         return self.names.field(real, name) if real else None
 
-    def _named(self, path: str, symbol: str, receiver: str) -> Found | None:
-        """Return what a receiver is: a class, a module, or something outside."""
+    def _receiver(self, path: str, symbol: str, receiver: str) -> Resolution | None:
+        """Return the target of a receiver: a class, a module or something external."""
         names = self.names
         first, *rest = receiver.split(".")
         if self.family == "rust" and first in {"crate", "super", "self"}:
@@ -246,17 +248,17 @@ class _Linking:
         found = names.path(path, symbol, receiver)
         if found or not rest:
             return found
-        # A class or module first, then fields of it.
+        # A class or module first, then its fields
         return names.walk(names.lookup(path, symbol, first), rest)
 
-    def _meant(self, found: Found) -> Found:
-        """Return what a module exports where the module itself is called or inherited from."""
+    def _default_export(self, found: Resolution) -> Resolution:
+        """Return the default export of a module that is called or inherited from."""
         if found.internal and self.names.kinds.get(found.name) is SymbolKind.MODULE:
             return self.names.member(found.name, "default") or found
         return found
 
-    def _near(self, file: ParsedFile) -> frozenset[str]:
-        """Return the paths of a file, of its package, and of what it imports."""
+    def _candidate_paths(self, file: ParsedFile) -> frozenset[str]:
+        """Return the paths of a file, of its package and of its imports."""
         paths = {file.path}
         namespace = self.names.files[file.path].namespace
         paths.update(self.files_in.get(namespace, ()))
@@ -264,18 +266,21 @@ class _Linking:
             found = self.resolve(file, module, within) if module else None
             if found is None or not found.internal:
                 continue
-            target = self.names.taken(Taken(found, "" if member == "*" else member, file.path)) or found
+            target = (
+                self.names.resolve_import(ImportedName(found, "" if member == "*" else member, file.path))
+                or found
+            )
             if target.name in self.names.path_of:
                 paths.add(self.names.path_of[target.name])
             else:
                 paths.update(self.files_in.get(target.name, ()))
         return frozenset(paths)
 
-    def _only_method(self, name: str, near: frozenset[str]) -> Found | None:
+    def _only_method(self, name: str, near: frozenset[str]) -> Resolution | None:
         candidates = self.names.methods.get(name, ())
         if len(candidates) != 1 or name.lower() in _COMMON or len(name) < _TELLING:
             return None
-        return Found(candidates[0]) if self.names.path_of[candidates[0]] in near else None
+        return Resolution(candidates[0]) if self.names.path_of[candidates[0]] in near else None
 
-    def _edge(self, file: ParsedFile, source: str, target: Found, kind: EdgeKind, line: int) -> Edge:
+    def _edge(self, file: ParsedFile, source: str, target: Resolution, kind: EdgeKind, line: int) -> Edge:
         return Edge(file.path, source, target.name, kind, line, internal=target.internal)

@@ -1,7 +1,7 @@
-"""Where a text mentions code: names and paths as they are written.
+"""Find mentions of code in a text: names and paths as they are written.
 
-A name by itself is one only where it is marked as code (`run`, run(), plan.run) or has a form that no word
-has (parse_config, parseConfig): texts are full of words that are also names of functions.
+A bare name counts only if it is marked as code (`run`, run(), plan.run) or if no word has its form
+(parse_config, parseConfig): texts are full of words that are also names of functions.
 """
 
 import re
@@ -15,14 +15,14 @@ MAX_LINE = 10_000
 """Characters of a line; a longer one is data."""
 
 SHORTEST = 2
-"""Letters of a name that a text can mention: `x` or `i` names nothing."""
+"""Shortest name in letters that can be a mention; `x` and `i` are too short."""
 
-# Possessive: a part of a name is no name. `plan(s)` is a plural; a test follows `test_a.py::`.
+# Possessive, because a part of a name is no name. `plan(s)` is a plural; a test follows `test_a.py::`.
 _NAME = re.compile(
     r"(?:(?<![\w$.:#/\\@-])|(?<=\w::))"
     r"(?P<name>[^\W\d][\w$]*+(?:(?:\.|::|\#|->)[^\W\d][\w$]*+)*+)(?P<call>\((?!s\)))?+(?![/\\])"
 )
-# A file has an ending; what stands before it is a folder, or the name of a scheme and no file.
+# A file has an extension; before it may stand a folder, but not the scheme of an address.
 _PATH = re.compile(
     r"(?<![\w.~/\\@+-])(?P<path>(?:~[/\\]|[A-Za-z]:[/\\]|[/\\])?(?:[\w.@+-]++[/\\])*"
     r"[\w@+-][\w.@+-]*\.[A-Za-z][\w+]{0,7})(?![\w/\\]|\.\w)"
@@ -30,7 +30,7 @@ _PATH = re.compile(
 _IN_BACKTICKS = re.compile(r"`([^`]+)`")
 _ONE_NAME = re.compile(r"[^\W\d][\w$]*")
 _MARKS = "`.:#>"
-"""What stands right before a name that is marked as code."""
+"""Marks before a name that is marked as code."""
 
 _SEPARATOR = re.compile(r"::|#|->")
 _HUMP = re.compile(r"[^\W_A-Z][A-Z]|[A-Z]{2}[^\W\dA-Z_]")
@@ -38,9 +38,9 @@ _HUMP = re.compile(r"[^\W_A-Z][A-Z]|[A-Z]{2}[^\W\dA-Z_]")
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name, its parts divided by dots, or a path with slashes, on a line of a text, from 1.
+    """A dotted name or a path with slashes, on a line of a text, counted from 1.
 
-    `is_word`: only backticks mark it, which also stand around words of other sorts.
+    `is_word`: only backticks mark it, and those also mark ordinary words.
     """
 
     text: str
@@ -50,20 +50,20 @@ class Mention:
 
     @property
     def last(self) -> str:
-        """The name without what it lies in."""
+        """The last part of the name."""
         return self.text.rpartition("/" if self.is_path else ".")[2]
 
 
 def mentions(text: str) -> Iterator[Mention]:
-    """Yield what a text mentions, line by line; each line is read by itself."""
+    """Yield the mentions in a text, line by line."""
     for number, line in enumerate(text.split("\n"), start=1):
         yield from in_line(line, number)
 
 
-def lines_naming(text: str, name: str) -> set[int]:
-    """Return the lines on which a text may mention a name, from 1: all on which `in_line` finds it, and more.
+def candidate_lines(text: str, name: str) -> set[int]:
+    """Return the lines, from 1, that may mention a name: a superset of what `in_line` finds.
 
-    Much quicker than reading a text of which most lines do not have the name, or only as a word.
+    This is much faster than reading a text in which few lines have the name.
     """
     found: set[int] = set()
     always = "." in name or is_distinctive(name)
@@ -82,7 +82,7 @@ def _is_letter(before: str, behind: str) -> bool:
 
 
 def in_line(line: str, number: int) -> Iterator[Mention]:
-    """Yield what a line mentions. What may be a path or a dotted name comes as both."""
+    """Yield the mentions in a line; one that may be a path or a dotted name is yielded as both."""
     if len(line) > MAX_LINE:
         return
     if "." in line:
@@ -94,7 +94,7 @@ def in_line(line: str, number: int) -> Iterator[Mention]:
     for found in _NAME.finditer(line):
         name = found["name"]
         if name.isalpha() and name.islower() and not found["call"] and name not in marked:
-            continue  # most words, quickly
+            continue  # Fast path: most words
         quoted = name in marked and line[found.start() - 1 : found.start()] == "`"
         name = _SEPARATOR.sub(".", name)
         if len(name.rpartition(".")[2]) < SHORTEST:
@@ -107,7 +107,7 @@ def in_line(line: str, number: int) -> Iterator[Mention]:
 
 @lru_cache(maxsize=8192)
 def is_distinctive(name: str) -> bool:
-    """Tell whether a name's form shows that it is code: `parse_config`, `parseConfig`, `HTTPServer`.
+    """Tell whether the form of a name shows that it is code: `parse_config`, `parseConfig`, `HTTPServer`.
 
     `GitHub` has the form too, and is a word.
     """

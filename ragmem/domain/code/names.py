@@ -1,4 +1,4 @@
-"""Which file or symbol of a project a mention means; none, rather than one of several."""
+"""Resolve a mention to a file or symbol of a project; an ambiguous one to nothing."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,17 +9,17 @@ from ragmem.domain.code.qualified import ends_with
 
 _ITSELF = ("self.", "this.", "cls.")
 SURE_PARTS = 3
-"""Parts of a dotted name that no other project has by chance."""
+"""Number of parts from which a dotted name is unique across projects."""
 
 NEAR = 10
-"""Lines above and below a mention in which the text tells which of several symbols is meant."""
+"""Number of lines above and below a mention that can disambiguate it."""
 
 SURE_FOLDERS = 2
-"""Folders of a relative path that no other project has by chance: each has a `src/index.ts`."""
+"""Number of folders from which a relative path is unique; every project has a `src/index.ts`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSymbol:
     """A symbol that a project defines."""
 
     qualified: str
@@ -31,27 +31,28 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a project calls its code: symbols by their own names, files by theirs, and former paths.
+    """The names of a project's code: symbols by name, files by path, and former paths.
 
-    `former` leads to the path of now; `roots` are the folders in which the project lies, as they are written.
+    `former` maps a former path to the current one; `roots` are the folders of the project as they are
+    written.
     """
 
-    symbols: Mapping[str, Sequence[Known]]
+    symbols: Mapping[str, Sequence[KnownSymbol]]
     files: Mapping[str, Sequence[str]]
     former: Mapping[str, str] = field(default_factory=dict)
     roots: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
-    """The files (by path) and symbols (by qualified name) that mentions mean, and on which lines."""
+class MentionTargets:
+    """The files (by path) and symbols (by qualified name) of the mentions, and their lines."""
 
     files: Mapping[str, Sequence[int]]
     symbols: Mapping[str, Sequence[int]]
 
 
-def meant(mentions: Iterable[Mention], names: Names, *, own: bool) -> Meant:
-    """Return what the mentions in one text mean.
+def resolve_mentions(mentions: Iterable[Mention], names: Names, *, own: bool) -> MentionTargets:
+    """Resolve the mentions in one text.
 
     `own`: the text belongs to the project. One that belongs to the user may speak of another project, so
     only what hardly another has counts: a path with two folders or under a root, a name that is not a word.
@@ -60,7 +61,7 @@ def meant(mentions: Iterable[Mention], names: Names, *, own: bool) -> Meant:
     """
     files: dict[str, dict[int, None]] = defaultdict(dict)
     symbols: dict[str, dict[int, None]] = defaultdict(dict)
-    open_ones: list[tuple[int, list[Known]]] = []
+    open_ones: list[tuple[int, list[KnownSymbol]]] = []
     near: dict[str, set[int]] = defaultdict(set)
     for mention in mentions:
         if mention.is_path:
@@ -81,7 +82,7 @@ def meant(mentions: Iterable[Mention], names: Names, *, own: bool) -> Meant:
         here = {one.qualified: one for one in candidates if _is_near(line, near.get(one.path, ()))}
         if len(here) == 1:
             _add(next(iter(here.values())), line, files, symbols)
-    return Meant(
+    return MentionTargets(
         {path: sorted(lines) for path, lines in files.items()},
         {qualified: sorted(lines) for qualified, lines in symbols.items()},
     )
@@ -92,26 +93,26 @@ def _is_near(line: int, lines: Iterable[int]) -> bool:
 
 
 def _add(
-    known: Known, line: int, files: dict[str, dict[int, None]], symbols: dict[str, dict[int, None]]
+    known: KnownSymbol, line: int, files: dict[str, dict[int, None]], symbols: dict[str, dict[int, None]]
 ) -> None:
     symbols[known.qualified][line] = None
     if known.is_module:
         files[known.path][line] = None
 
 
-def needs_context(mention: Mention, candidates: Sequence[Known]) -> bool:
-    """Tell whether the lines around decide what is meant: one of several, or a method by a mere word."""
+def needs_context(mention: Mention, candidates: Sequence[KnownSymbol]) -> bool:
+    """Tell whether nearby lines must disambiguate the mention."""
     several = len({one.qualified for one in candidates}) > 1
     return several or (mention.is_word and any(one.is_method for one in candidates))
 
 
-def candidates_of(mention: Mention, names: Names, *, own: bool) -> list[Known]:
-    """Return the symbols that a name may mean; those of tests only where there are no others."""
+def candidates_of(mention: Mention, names: Names, *, own: bool) -> list[KnownSymbol]:
+    """Return the symbols that a name may refer to; symbols of tests only if there are no others."""
     found = _candidates(mention.text, names, own=own)
     return [one for one in found if not (mention.is_word and one.is_test)]
 
 
-def _candidates(name: str, names: Names, *, own: bool) -> list[Known]:
+def _candidates(name: str, names: Names, *, own: bool) -> list[KnownSymbol]:
     for itself in _ITSELF:
         name = name.removeprefix(itself)
     parts = name.split(".")
@@ -119,24 +120,24 @@ def _candidates(name: str, names: Names, *, own: bool) -> list[Known]:
     if len(parts) > 1:
         found = [one for one in known if ends_with(one.qualified, parts)]
         if found and (own or len(parts) >= SURE_PARTS or any(map(is_distinctive, parts))):
-            return _preferred(found)
-        # Called on something that is not named: `config.parse_config()`.
-        return _preferred(known) if is_distinctive(parts[-1]) else []
+            return _without_tests(found)
+        # The receiver is unknown: `config.parse_config()`.
+        return _without_tests(known) if is_distinctive(parts[-1]) else []
     if is_distinctive(name):
-        return _preferred(known)
-    # A module by a word, be it marked, is rather something else of this name.
-    return _preferred(one for one in known if not one.is_module) if own else []
+        return _without_tests(known)
+    # A module with the name of a common word is rather something else.
+    return _without_tests(one for one in known if not one.is_module) if own else []
 
 
-def _preferred(known: Iterable[Known]) -> list[Known]:
-    """Return those that are no tests, else all; of these no modules, unless there is nothing else."""
+def _without_tests(known: Iterable[KnownSymbol]) -> list[KnownSymbol]:
+    """Return the symbols outside of tests, else all; modules only if there is nothing else."""
     found = list(known)
     found = [one for one in found if not one.is_test] or found
     return [one for one in found if not one.is_module] or found
 
 
 def file_of(path: str, names: Names, *, own: bool) -> str:
-    """Return the file that a path means, by its end, a former path or an absolute one; "" for none."""
+    """Return the file of a path, by suffix, former path or absolute path; "" if none matches."""
     name = path.rpartition("/")[2]
     current = names.files.get(name, ())
     former = [old for old in names.former if old.rpartition("/")[2] == name]
@@ -162,14 +163,14 @@ def _absolute(path: str, files: Sequence[str], names: Names, *, own: bool) -> st
         inside = _inside(path, root.rstrip("/"))
         if inside:
             return names.former.get(inside, inside) if inside in files else ""
-    # A copy elsewhere, on another machine perhaps; a single name lies everywhere.
+    # It may be a copy on another machine; a bare file name occurs everywhere.
     ends = [one for one in files if own and "/" in one and path.endswith(f"/{one}")]
     found = max(ends, key=len, default="")
     return names.former.get(found, found)
 
 
 def _inside(path: str, root: str) -> str:
-    """Return what follows the root in a path, "" where it is not in it; `~` may be any folder above."""
+    """Return the path below a root, "" if it is outside; `~` may be any folder."""
     if not path.startswith("~/"):
         inside = path.removeprefix(f"{root}/")
         return inside if inside != path else ""

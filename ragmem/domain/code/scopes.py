@@ -1,4 +1,4 @@
-"""Names of a repository's code: what each scope defines, and what a name means where it is used."""
+"""Resolve names in a repository's code: the definitions of each scope, and the meaning of a name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 from ragmem.domain.code.code import ParsedFile, SymbolKind
 
 _MOST_STEPS = 40
-"""Bases, exports and types that are followed from one to the next."""
+"""Longest chain of bases, exports and types that is followed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a name means: a symbol or namespace of the repository, or the name of something outside."""
+class Resolution:
+    """The target of a name: a symbol or namespace of the repository, or an external name."""
 
     name: str
     internal: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
-    """How a family of languages looks names up.
+class LanguageRules:
+    """The scope rules of a family of languages.
 
-    `implicit_self`: members are named without `this`. `nested`: a namespace sees those around it.
-    `absolute`: a namespace can be named from its root anywhere.
+    `implicit_self`: members are used without `this`. `nested`: a namespace sees its enclosing ones.
+    `absolute`: a namespace can be named from the root everywhere.
     """
 
     separator: str = "."
@@ -32,44 +32,44 @@ class Habits:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A name that the file of `path` takes from a module; `member` is empty for the module itself."""
+class ImportedName:
+    """A name that the file `path` imports from a module; an empty `member` is the module itself."""
 
-    module: Found
+    module: Resolution
     member: str
     path: str
 
 
 @dataclass(slots=True)
 class FileNames:
-    """What a file takes from elsewhere: names, and places of which it sees all names."""
+    """The imports of a file: single names, and namespaces of which it sees all names."""
 
     namespace: str
-    local: dict[str, Taken] = field(default_factory=dict)
+    local: dict[str, ImportedName] = field(default_factory=dict)
     everything: list[str] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
-    """Namespaces that the file adds to."""
+    """Namespaces to which the file adds definitions."""
 
 
 class Names:
-    """The names of all files of one family of languages; the first definition of a name is meant."""
+    """The names of all files of one family of languages; the first definition of a name wins."""
 
-    def __init__(self, files: Sequence[ParsedFile], habits: Habits) -> None:
+    def __init__(self, files: Sequence[ParsedFile], habits: LanguageRules) -> None:
         self.habits = habits
         self.kinds: dict[str, SymbolKind] = {}
         self.path_of: dict[str, str] = {}
         self.module_of: dict[str, str] = {}
         self.members: dict[str, dict[str, str]] = {}
         self.owner_of: dict[str, str] = {}
-        self.exports: dict[str, dict[str, Taken]] = {}
+        self.exports: dict[str, dict[str, ImportedName]] = {}
         self.all_of: dict[str, list[str]] = {}
-        """Module -> modules of which it exports everything."""
-        self.bases: dict[str, list[Found]] = {}
+        """Module -> modules that it re-exports as a whole."""
+        self.bases: dict[str, list[Resolution]] = {}
         self.fields: dict[tuple[str, str], tuple[str, str]] = {}
-        """Class and field -> type as written, path of the file that says so."""
+        """(Class, field) -> type as written, and the path of the file that declares it."""
         self.returns: dict[str, tuple[str, str]] = {}
         self.methods: dict[str, list[str]] = {}
-        """Name -> methods of that name."""
+        """Name -> methods with that name."""
         self.files: dict[str, FileNames] = {}
         for file in files:
             self._add(file)
@@ -87,7 +87,7 @@ class Names:
                 if symbol.qualified not in known:
                     known.append(symbol.qualified)
         for owner, name, qualified in file.facts.get("members", ()):
-            # A constructor has its class's name, which means the class.
+            # A constructor has the name of its class and resolves to the class.
             is_made = owner.rpartition(self.habits.separator)[2] == name
             if not (is_made and self.kinds.get(qualified) is SymbolKind.METHOD):
                 self.members.setdefault(owner, {}).setdefault(name, qualified)
@@ -109,15 +109,15 @@ class Names:
         return frozenset(found)
 
     def is_class(self, name: str) -> bool:
-        """Tell whether a symbol is something that has members."""
+        """Tell whether a symbol has members."""
         return self.kinds.get(name) in {SymbolKind.CLASS, SymbolKind.INTERFACE}
 
     def join(self, owner: str, name: str) -> str:
-        """Return the name of a namespace within another."""
+        """Join a namespace and a name."""
         return f"{owner}{self.habits.separator}{name}" if owner else name
 
     def scopes(self, path: str, symbol: str) -> Iterator[str]:
-        """Yield the scopes around a symbol, its own first, then the file's and the namespaces."""
+        """Yield the scopes around a symbol: its own, then the file's, then the namespaces."""
         at = symbol
         while at in self.owner_of:
             yield at
@@ -131,8 +131,8 @@ class Names:
                     around = around.rpartition(self.habits.separator)[0]
             yield ""
 
-    def lookup(self, path: str, symbol: str, name: str) -> Found | None:
-        """Return what a bare name means within a symbol of a file."""
+    def lookup(self, path: str, symbol: str, name: str) -> Resolution | None:
+        """Resolve a bare name within a symbol of a file."""
         names = self.files[path]
         for scope in self.scopes(path, symbol):
             if self.is_class(scope):
@@ -140,42 +140,42 @@ class Names:
                 if member:
                     return member
             elif found := self.members.get(scope, {}).get(name):
-                return Found(found)
+                return Resolution(found)
             elif self.habits.nested and scope and (inner := self.join(scope, name)) in self.namespaces:
-                return Found(inner)
+                return Resolution(inner)
         if name in names.local:
-            return self.taken(names.local[name])
+            return self.resolve_import(names.local[name])
         for place in names.everything:
             if found_there := self.member(place, name):
                 return found_there
-        return Found(name) if self.habits.absolute and name in self.namespaces else None
+        return Resolution(name) if self.habits.absolute and name in self.namespaces else None
 
-    def taken(self, taken: Taken, *, steps: int = _MOST_STEPS) -> Found | None:
-        """Return what a name means that a file takes from a module."""
+    def resolve_import(self, taken: ImportedName, *, steps: int = _MOST_STEPS) -> Resolution | None:
+        """Resolve a name that a file imports from a module."""
         if not taken.member:
             return taken.module
         if not taken.module.internal:
             if taken.member == "default":
                 return taken.module
-            return Found(f"{taken.module.name}{self.habits.separator}{taken.member}", internal=False)
+            return Resolution(f"{taken.module.name}{self.habits.separator}{taken.member}", internal=False)
         if steps <= 0:
             return None
         found = self.member(taken.module.name, taken.member, steps=steps - 1)
         if found is None and taken.module.name == self.module_of[taken.path]:
             further = self.files[taken.path].local.get(taken.member)
-            return self.taken(further, steps=steps - 1) if further and further != taken else None
-        # A module that exports something without a name stands for it.
+            return self.resolve_import(further, steps=steps - 1) if further and further != taken else None
+        # A module with a default export stands for that export.
         return found or (taken.module if taken.member == "default" else None)
 
-    def member(self, owner: str, name: str, *, steps: int = _MOST_STEPS) -> Found | None:
-        """Return what a class, its bases, a namespace or what a module exports calls by a name."""
+    def member(self, owner: str, name: str, *, steps: int = _MOST_STEPS) -> Resolution | None:
+        """Resolve a member of a class, of its bases, of a namespace or of a module."""
         waiting, seen = [owner], {owner}
         while waiting and len(seen) < _MOST_STEPS:
             at = waiting.pop(0)
             if found := self.members.get(at, {}).get(name):
-                return Found(found)
+                return Resolution(found)
             if (exported := self.exports.get(at, {}).get(name)) and (
-                through := self.taken(exported, steps=steps - 1)
+                through := self.resolve_import(exported, steps=steps - 1)
             ):
                 return through
             further = [base.name for base in self.bases.get(at, ()) if base.internal]
@@ -184,10 +184,10 @@ class Names:
                     seen.add(one)
                     waiting.append(one)
         inner = self.join(owner, name)
-        return Found(inner) if inner in self.namespaces else None
+        return Resolution(inner) if inner in self.namespaces else None
 
-    def path(self, path: str, symbol: str, dotted: str) -> Found | None:
-        """Return what names joined by dots mean."""
+    def path(self, path: str, symbol: str, dotted: str) -> Resolution | None:
+        """Resolve a dotted name."""
         first, *rest = dotted.split(".")
         found = self.lookup(path, symbol, first)
         for name in rest:
@@ -196,26 +196,26 @@ class Names:
             found = (
                 self.member(found.name, name)
                 if found.internal
-                else Found(f"{found.name}{self.habits.separator}{name}", internal=False)
+                else Resolution(f"{found.name}{self.habits.separator}{name}", internal=False)
             )
         return found
 
-    def type(self, path: str, symbol: str, owner: str, stated: str, *, steps: int = 6) -> Found | None:
-        """Return the class that a type as written means; `name()` is what a call returns."""
+    def type(self, path: str, symbol: str, owner: str, stated: str, *, steps: int = 6) -> Resolution | None:
+        """Return the class of a type as written; `name()` means the return type of a call."""
         if not stated or stated == "?" or steps <= 0:
             return None
         if stated in {"Self", "self", "static", "this", "@self"}:
-            return Found(owner) if owner else None
+            return Resolution(owner) if owner else None
         if not stated.endswith("()"):
             found = self.path(path, symbol, stated)
             return found if found and (not found.internal or self.is_class(found.name)) else None
-        return self._returned(path, symbol, owner, stated.removesuffix("()"), steps)
+        return self._return_type(path, symbol, owner, stated.removesuffix("()"), steps)
 
-    def _returned(self, path: str, symbol: str, owner: str, called: str, steps: int) -> Found | None:
+    def _return_type(self, path: str, symbol: str, owner: str, called: str, steps: int) -> Resolution | None:
         called = called.removeprefix("=")
         on, _, name = called.rpartition(".")
         if on.startswith("@self"):
-            holder = self.walk(Found(owner), on.split(".")[1:]) if owner else None
+            holder = self.walk(Resolution(owner), on.split(".")[1:]) if owner else None
             function = self.member(holder.name, name) if holder and holder.internal else None
         else:
             function = self.path(path, symbol, called)
@@ -228,22 +228,22 @@ class Names:
         holder_name = around if self.is_class(around) else ""
         return self.type(where, function.name, holder_name, stated, steps=steps - 1)
 
-    def walk(self, found: Found | None, fields: Sequence[str]) -> Found | None:
-        """Return the class of a field of a field of an object."""
+    def walk(self, found: Resolution | None, fields: Sequence[str]) -> Resolution | None:
+        """Return the class of a field of a field."""
         for name in fields:
             if found is None or not found.internal:
                 return None
             found = self.field(found.name, name)
         return found
 
-    def field(self, owner: str, name: str) -> Found | None:
-        """Return the class of what a class, or one of its bases, keeps by a name."""
-        holder = self.holder(owner, name)
+    def field(self, owner: str, name: str) -> Resolution | None:
+        """Return the class of a field that a class or one of its bases declares."""
+        holder = self.owner(owner, name)
         stated, where = self.fields.get((holder, name), ("", ""))
         return self.type(where, holder, holder, stated)
 
-    def holder(self, owner: str, name: str) -> str:
-        """Return the class, of one and its bases, that states the type of a field; empty where none does."""
+    def owner(self, owner: str, name: str) -> str:
+        """Return the class, among one and its bases, that declares the type of a field; "" if none does."""
         waiting, seen = [owner], {owner}
         while waiting and len(seen) < _MOST_STEPS:
             at = waiting.pop(0)
@@ -256,7 +256,7 @@ class Names:
         return ""
 
     def adopt(self, file: ParsedFile) -> None:
-        """Give members that a file defines for a type of elsewhere to that type."""
+        """Attach members that a file defines for a type of another file to that type."""
         for owner, name, qualified in file.facts.get("members", ()):
             if owner and owner not in self.kinds and self.kinds.get(qualified) is SymbolKind.METHOD:
                 real = self.real(file.path, owner)
@@ -264,7 +264,7 @@ class Names:
                     self.members.setdefault(real, {}).setdefault(name, qualified)
 
     def real(self, path: str, owner: str) -> str:
-        """Return the class that an owner of members as a file names it is; empty where there is none."""
+        """Return the class that owns members defined elsewhere; "" if there is none."""
         if self.is_class(owner):
             return owner
         around, _, bare = owner.rpartition(self.habits.separator)
@@ -273,7 +273,7 @@ class Names:
 
 
 def by_language(files: Sequence[ParsedFile], families: Mapping[str, str]) -> dict[str, list[ParsedFile]]:
-    """Return family -> its files in the order of their paths; files of no family are left out."""
+    """Return family -> its files in the order of their paths; other files are left out."""
     found: dict[str, list[ParsedFile]] = {}
     for file in sorted(files, key=lambda one: one.path):
         if file.language in families:

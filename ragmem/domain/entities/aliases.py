@@ -1,4 +1,4 @@
-"""Where a text says that two names are one: "Model Context Protocol (MCP)", "X, also known as Y"."""
+"""Find statements that two names are one: "Model Context Protocol (MCP)", "X, also known as Y"."""
 
 import re
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 ACRONYM = "acronym"
 ALIAS = "alias"
 ASKED = "asked"
-"""A person says so, and by which of the two names the thing shall go: `long`."""
+"""The rule of a user's own statement, which also chooses the name: `long`."""
 
 MAX_STATEMENTS = 20
-"""Statements of one text; a glossary has its own chunks."""
+"""Maximum number of alias statements of one text; a glossary has its own chunks."""
 
 _WORD = r"[A-Za-z][\w.+#-]{0,30}"
 _NAME = rf"({_WORD}(?:[ ]{_WORD}){{0,5}})[`*_\"]*"
@@ -30,7 +30,7 @@ _SHORTEST_PREFIX = 4
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A statement that `short` and `long` are one thing, with the rule that believes it."""
+    """A statement that `short` and `long` are the same thing, and the rule that found it."""
 
     short: str
     long: str
@@ -38,11 +38,11 @@ class Alias:
 
 
 def aliases(text: str) -> list[Alias]:
-    """Return what a text states, each once, in order; only what abbreviates the other name, or says so."""
+    """Return the alias statements of a text, each once, in order: abbreviations and explicit ones."""
     if "(" not in text and "known" not in text and "called" not in text and "aka" not in text.lower():
         return []
     found = dict.fromkeys(_parentheses(text))
-    found |= dict.fromkeys(_known_as(text))
+    found |= dict.fromkeys(_named_aliases(text))
     return list(found)[:MAX_STATEMENTS]
 
 
@@ -56,11 +56,11 @@ def _parentheses(text: str) -> Iterator[Alias]:
             long := _expansion(acronym, inside.split(), from_end=False)
         ):
             yield Alias(acronym, long, ACRONYM)
-        elif long := _shortened(inside, outside):
+        elif long := _long_form(inside, outside):
             yield Alias(inside, long, ALIAS)
 
 
-def _known_as(text: str) -> Iterator[Alias]:
+def _named_aliases(text: str) -> Iterator[Alias]:
     for match in _KNOWN_AS.finditer(text):
         one, other = (part.strip('`*"').rstrip(".") for part in _SAYS.split(match[0], maxsplit=1))
         if one.casefold() != other.casefold():
@@ -68,14 +68,14 @@ def _known_as(text: str) -> Iterator[Alias]:
 
 
 def _acronym(word: str) -> str:
-    """Return an acronym in the singular, "" for what is none."""
+    """Return an acronym in the singular, "" if it is none."""
     plural = _PLURAL.match(word)
     bare = plural[1] if plural else word
     return bare if _ACRONYM.match(bare) and len(bare) <= 8 else ""
 
 
 def _expansion(acronym: str, words: list[str], *, from_end: bool) -> str:
-    """Return the words whose initials are the acronym, at the end or as the whole, or ""."""
+    """Return the words whose initials form the acronym, from the end or as a whole, or ""."""
     if _is_numeronym(acronym, words[-1]) and (from_end or len(words) == 1):
         return words[-1]
     letters = acronym.lower()
@@ -90,7 +90,7 @@ def _expansion(acronym: str, words: list[str], *, from_end: bool) -> str:
 
 
 def _is_numeronym(short: str, long: str) -> bool:
-    """Tell whether one is the other as k8s is Kubernetes."""
+    """Tell whether one name is a numeronym of the other, as k8s of Kubernetes."""
     return (
         len(short) > 2
         and short[1:-1].isdigit()
@@ -100,13 +100,13 @@ def _is_numeronym(short: str, long: str) -> bool:
 
 
 def _parts(word: str) -> list[str]:
-    """Return what a word gives letters to an acronym with: it, its hyphenated parts, or its humps."""
+    """Return the parts of a word whose initials may form an acronym: itself, hyphenated parts, humps."""
     pieces = [piece for piece in re.split(r"[-_.]", word) if piece]
     return [hump for piece in pieces for hump in (_HUMPS.findall(piece) if not piece.isupper() else [piece])]
 
 
 def _fits(letters: str, words: list[str]) -> bool:
-    """Tell whether the letters are the initials of the words in order; small words may give none."""
+    """Tell whether the letters are the initials of the words in order; small words may be skipped."""
     if not words:
         return not letters
     initial, rest = words[0][0].lower(), words[1:]
@@ -115,15 +115,15 @@ def _fits(letters: str, words: list[str]) -> bool:
     return words[0].lower() in _SMALL and _fits(letters, rest)
 
 
-def _shortened(inside: str, outside: str) -> str:
-    """Return the name outside where the one in parentheses shortens it: Postgres, VS Code; else ""."""
+def _long_form(inside: str, outside: str) -> str:
+    """Return the name before the parentheses if they shorten it (Postgres, VS Code), else ""."""
     short, words = inside.split(), outside.split()
     last = words[-1]
     if len(short) == 1:
-        # PostgreSQL (Postgres): the beginning of one word, written as a name.
+        # PostgreSQL (Postgres): the beginning of one word, written as a name
         begins = last.lower().startswith(inside.lower()) and len(inside) >= _SHORTEST_PREFIX
         return last if begins and inside[0].isupper() and last[0].isupper() and inside != last else ""
-    # Visual Studio Code (VS Code): some words by their initials, the others as they are.
+    # Visual Studio Code (VS Code): some words by their initials, the others unchanged
     for count in range(len(short) + 1, len(words) + 1):
         taken = words[-count:]
         same_end = short[-1].lower() == taken[-1].lower() and len(short) == 2

@@ -1,4 +1,4 @@
-"""The names in a chain of arrows, where words that stand between names are names as well."""
+"""Find the names in a chain of arrows, where words between names are names as well."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ _AFTER = re.compile(r"\s*[(|.;,)].*", re.DOTALL)
 
 
 def steps(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[Named]:
-    """Yield the steps of a chain of two or more arrows that are not within these spans yet.
+    """Yield the steps of a chain of two or more arrows outside of these spans.
 
-    A step is one to three words, each with a capital, or one word in small letters; none where fewer than
-    half of the steps are named already, for such a chain tells what happens and not what there is.
+    A step is one to three capitalized words, or one lower-case word. If fewer than half of the steps are
+    known names, the chain describes a process and has none.
     """
     arrows = [found.span() for found in _ARROW.finditer(text)]
     if len(arrows) < MIN_ARROWS:
@@ -40,7 +40,7 @@ def steps(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[Named]:
 
 
 def _step(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the span of the name that a step is, or None."""
+    """Return the span of the name in a step, or None."""
     if start == 0 and (before := _BEFORE.match(text, start, end)) is not None:
         start = before.end()
     if end == len(text) and (after := _AFTER.search(text, start, end)) is not None:

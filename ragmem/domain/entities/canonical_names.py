@@ -1,4 +1,4 @@
-"""Which node each name of some joined classes has: its own, its head's, or that of a stated alias."""
+"""Choose the node of each name in some joined classes: its own, its head's, or that of an alias."""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -8,12 +8,12 @@ from ragmem.domain.entities.aliases import ACRONYM, ALIAS, ASKED
 from ragmem.domain.entities.resolution import CODE, Name, compatible, heads, rule_of
 
 STATEMENTS = frozenset((ACRONYM, ALIAS, ASKED))
-"""Rules by which a text, or a person, says that two names are one."""
+"""Rules by which a text or a user states that two names are one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A name as the catalog has it; `apart` are the rules that shall not hold of it, `order` its number."""
+class CatalogName:
+    """A name of the catalog; `apart` are rules that must not join it, `order` is its number."""
 
     name: str
     types: frozenset[str]
@@ -25,7 +25,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class AliasForm:
-    """Some text states that names of these two forms are one."""
+    """A statement that names with these two forms are one."""
 
     short: str
     long: str
@@ -34,7 +34,7 @@ class AliasForm:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The name of a node, the spelling that leads to it, and the rule by which this name differs from it."""
+    """The name of a node, its head form, and the rule by which this name differs from it."""
 
     head: str
     canonical: str
@@ -42,13 +42,13 @@ class Node:
 
 
 def work_out(
-    known: Sequence[Known], stated: Sequence[AliasForm], mentions: Callable[[int], int]
+    known: Sequence[CatalogName], stated: Sequence[AliasForm], mentions: Callable[[int], int]
 ) -> dict[str, Node]:
-    """Return the node of each name, of all names of these forms and all that is stated of them.
+    """Return the node of each name, given all names of these forms and all alias statements about them.
 
-    An acronym that stands for two things stands for neither, and things of different families never become
-    one. Which name a node gets that several have: the one that a person asked for, else the one that it has
-    already, else the one with the most `mentions` (asked by number), else the first.
+    An acronym with two meanings joins neither, and things of different type families are never joined. If
+    several names share a node, its name is the one that a user chose, else its current one, else the one with
+    the most `mentions` (by number), else the first.
     """
     groups: dict[str, list[list[Name]]] = {}
     head_of: dict[str, str] = {}
@@ -63,8 +63,8 @@ def work_out(
             group for group in gathered.values() if any(name.family not in {CODE, "file"} for name in group)
         ]
     apart = {head_of[one.name] for one in known if not STATEMENTS.isdisjoint(one.apart)}
-    joined, rule_for = _linked(groups, head_of, apart, stated)
-    asked = _asked(groups, head_of, stated)
+    joined, rule_for = _statement_groups(groups, head_of, apart, stated)
+    asked = _preferred_heads(groups, head_of, stated)
     orders = {one.name: one.order for one in known}
     canonical_of = {one.name: one.canonical for one in known}
     node_of = {}
@@ -73,7 +73,7 @@ def work_out(
             members = sorted({head_of[name.name] for name in together}, key=lambda name: orders[name])
             node_of[head] = next(
                 (member for member in members if member in asked),
-                _chosen(members, canonical_of, orders, mentions),
+                _preferred_name(members, canonical_of, orders, mentions),
             )
     nodes = {}
     for one in known:
@@ -84,17 +84,17 @@ def work_out(
     return nodes
 
 
-def _name(one: Known) -> Name:
+def _name(one: CatalogName) -> Name:
     return Name(one.name, one.types, one.order, apart=not STATEMENTS.issuperset(one.apart))
 
 
-def _linked(
+def _statement_groups(
     groups: Mapping[str, Sequence[Sequence[Name]]],
     head_of: Mapping[str, str],
     apart: AbstractSet[str],
     stated: Sequence[AliasForm],
 ) -> tuple[dict[str, list[Name]], dict[str, str]]:
-    """Return head -> all names that statements join with it, and head -> the rule that does."""
+    """Return head -> all names that alias statements join with it, and head -> the rule of the statement."""
     longs: dict[str, set[str]] = {}
     for one in stated:
         if one.rule == ACRONYM:
@@ -115,10 +115,10 @@ def _linked(
     return joined, rules
 
 
-def _asked(
+def _preferred_heads(
     groups: Mapping[str, Sequence[Sequence[Name]]], head_of: Mapping[str, str], stated: Sequence[AliasForm]
 ) -> set[str]:
-    """Return the heads that things shall go by, but for those that shall themselves go by another one."""
+    """Return the heads that alias statements prefer, except those that are replaced themselves."""
     wanted = [one for one in stated if one.rule == ASKED]
     left = {one.short for one in wanted}
     return {
@@ -130,7 +130,7 @@ def _asked(
     }
 
 
-def _chosen(
+def _preferred_name(
     members: Sequence[str],
     canonical_of: Mapping[str, str],
     orders: Mapping[str, int],

@@ -1,15 +1,15 @@
-"""What a line of a shell names: the command that it runs, its flags and their values, and what it sets."""
+"""Find the names in a line of shell code: the command, its flags with their values, and its variables."""
 
 import re
 from collections.abc import Iterator
 
 from ragmem.domain.entities.entities import Mention, find_mentions
-from ragmem.domain.text.blocks import Form
+from ragmem.domain.text.blocks import BlockType
 from ragmem.domain.text.code_spans import PLAIN_PROGRAMS, classify_code, command_name
 from ragmem.domain.text.token_types import CODE_WEIGHT, IDENTIFIER_WEIGHT, classify_token
 
 LINE_FACTOR = 0.8
-"""A line of an example says less about a text than its prose does."""
+"""A line of an example says less about a text than its prose."""
 
 MAX_COMMAND_WORDS = 4
 
@@ -27,19 +27,19 @@ def _blank(message: re.Match[str]) -> str:
 
 
 def is_comment(line: str) -> bool:
-    """Tell whether a line of code is a comment for the shell."""
+    """Tell whether a line of code is a shell comment."""
     return line.startswith("#")
 
 
 def command_mentions(line: str) -> list[Mention]:
-    """Return what a line of a shell names, in order: the command first, where there is one.
+    """Return the names in a shell line, in order: the command first, if there is one.
 
-    A line that only prints or branches names nothing; a comment is read as prose.
+    A line that only prints or branches has none; a comment is read as prose.
     """
     if is_comment(line):
         return _shift(line)
     if _ECHO.match(line):
-        return find_mentions(line, Form.FENCE)
+        return find_mentions(line, BlockType.FENCE)
     at = 0
     mentions: list[Mention] = []
     if prompt := _PROMPT.match(line):
@@ -54,7 +54,7 @@ def command_mentions(line: str) -> list[Mention]:
     if name and line.startswith(name, at) and words[0] not in PLAIN_PROGRAMS:
         mentions.append(_command(name, at))
         at += len(name) if " " in name and mentions[-1].type == "command" else len(name.split()[0])
-    rest = find_mentions(_MESSAGE.sub(_blank, line[at:]), Form.FENCE)
+    rest = find_mentions(_MESSAGE.sub(_blank, line[at:]), BlockType.FENCE)
     mentions.extend(Mention(m.start + at, m.end + at, m.name, m.type, m.weight) for m in rest)
     named = {one.start for one in mentions}
     values = [one for one in _values(line, at) if one.start not in named]
@@ -62,7 +62,7 @@ def command_mentions(line: str) -> list[Mention]:
 
 
 def _values(line: str, at: int) -> Iterator[Mention]:
-    """Yield what flags are given, where that is more than a plain word or an example."""
+    """Yield the values of flags that are more than a plain word or an example."""
     for found in _VALUED.finditer(line, at):
         value = found.group(1)
         named = classify_code(value) if _SPECIFIC.search(value) and not _EXAMPLE.match(value) else None
@@ -73,15 +73,15 @@ def _values(line: str, at: int) -> Iterator[Mention]:
 
 
 def _shift(line: str) -> list[Mention]:
-    """Return the mentions of a comment, at their places in the line."""
+    """Return the mentions of a comment, with their positions in the line."""
     body = line.lstrip("# ")
     offset = len(line) - len(body)
-    found = find_mentions(body, Form.PARAGRAPH)
+    found = find_mentions(body, BlockType.PARAGRAPH)
     return [Mention(m.start + offset, m.end + offset, m.name, m.type, m.weight * LINE_FACTOR) for m in found]
 
 
 def _setting(assigned: re.Match[str]) -> Iterator[Mention]:
-    """Yield the variable that is set, and its value where that names something."""
+    """Yield an assigned variable, and its value if that is a name."""
     yield Mention(
         assigned.start(1), assigned.end(1), assigned.group(1), "config", IDENTIFIER_WEIGHT * LINE_FACTOR
     )
@@ -94,7 +94,7 @@ def _setting(assigned: re.Match[str]) -> Iterator[Mention]:
 
 
 def _command(name: str, at: int) -> Mention:
-    """Return the command that begins here: a script by its path, a lone program as the tool that it is."""
+    """Return the command that begins here: a script by its path, a bare program as a tool."""
     words = name.split()
     found = classify_token(words[0])
     if found is not None and found[1] == "file":

@@ -1,4 +1,4 @@
-"""Groups of entities that are linked with each other more than with the rest, found without chance.
+"""Find communities of linked entities, deterministically, by the Louvain method.
 
 The method of Louvain (Blondel and others, 2008): each entity goes to the group of its neighbours that raises
 the modularity most, then the groups are entities of a smaller network, until nothing rises. The order is
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from ragmem.domain.entities.network import Network
 
 LEAST_GAIN = 1e-9
-"""Of modularity; less is rounding, and could go round in circles."""
+"""Smallest gain of modularity; less is rounding and could cause an endless loop."""
 
 VISITS = 20
-"""Visits of one entity in a round, on average; it settles after two or three."""
+"""Average visits of one entity in a round; the groups settle after two or three."""
 
 _Links = list[dict[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """The numbers of its entities, most central first.
+    """The numbers of the entities of a community, most central first.
 
-    `cohesion` is the share, 0 to 1, of the weight of their links that stays inside; 1 for an entity alone.
+    `cohesion` is the share, 0 to 1, of the weight of their links that stays inside; 1 for a single entity.
     """
 
     members: tuple[int, ...]
@@ -34,53 +34,53 @@ class Community:
 def communities(network: Network) -> list[Community]:
     """Return the communities of a network, largest first; every entity is in exactly one of them.
 
-    Links of hubs count little: a weight is divided by what it costs to pass through both ends.
+    Links of hubs count little: a weight is divided by the node cost of both ends.
     """
-    links = _damped(network)
-    group = _parted(links, _grouped(links))
+    links = _damp(network)
+    group = _split_disconnected(links, _louvain(links))
     members: dict[int, list[int]] = {}
     for node, number in enumerate(group):
         members.setdefault(number, []).append(node)
-    found = [_described(network, links, group, nodes) for nodes in members.values()]
+    found = [_describe(network, links, group, nodes) for nodes in members.values()]
     return sorted(found, key=lambda one: (-len(one.members), one.members))
 
 
-def _damped(network: Network) -> _Links:
-    passing = [network.passing(node) for node in range(len(network.names))]
+def _damp(network: Network) -> _Links:
+    passing = [network.node_cost(node) for node in range(len(network.names))]
     return [
         {other: weight / (passing[node] * passing[other]) for other, weight in near}
         for node, near in enumerate(network.links)
     ]
 
 
-def _described(network: Network, links: _Links, group: list[int], nodes: list[int]) -> Community:
+def _describe(network: Network, links: _Links, group: list[int], nodes: list[int]) -> Community:
     inner = {
         node: math.fsum(weight for other, weight in links[node].items() if group[other] == group[node])
         for node in nodes
     }
     inside = math.fsum(inner.values())
     total = math.fsum(weight for node in nodes for weight in links[node].values())
-    # Within its own community a hub is what many know, so its own links are not damped by itself.
-    central = sorted(nodes, key=lambda node: (-round(inner[node] * network.passing(node), 9), node))
+    # Within its own community a hub is the common topic, so its own links are not damped.
+    central = sorted(nodes, key=lambda node: (-round(inner[node] * network.node_cost(node), 9), node))
     return Community(tuple(central), min(1.0, inside / total) if total else 1.0)
 
 
-def _grouped(links: _Links) -> list[int]:
+def _louvain(links: _Links) -> list[int]:
     """Return the number of each entity's group."""
     group = list(range(len(links)))
     loops = [0.0] * len(links)
     while True:
-        moved = _moved(links, loops)
+        moved = _move_nodes(links, loops)
         numbers = {old: new for new, old in enumerate(dict.fromkeys(moved))}
         moved = [numbers[number] for number in moved]
         group = [moved[number] for number in group]
         if len(numbers) == len(links):
             return group
-        links, loops = _joined(links, loops, moved, len(numbers))
+        links, loops = _aggregate(links, loops, moved, len(numbers))
 
 
-def _moved(links: _Links, loops: list[float]) -> list[int]:
-    """Return the group of each node after moving nodes one by one while modularity rises."""
+def _move_nodes(links: _Links, loops: list[float]) -> list[int]:
+    """Move nodes one by one while modularity rises; return the group of each node."""
     strength = [math.fsum(near.values()) + loop for near, loop in zip(links, loops, strict=True)]
     whole = math.fsum(strength)
     group = list(range(len(links)))
@@ -114,8 +114,8 @@ def _moved(links: _Links, loops: list[float]) -> list[int]:
     return group
 
 
-def _joined(links: _Links, loops: list[float], group: list[int], count: int) -> tuple[_Links, list[float]]:
-    """Return the network whose nodes are the groups; what stays inside of one is its loop."""
+def _aggregate(links: _Links, loops: list[float], group: list[int], count: int) -> tuple[_Links, list[float]]:
+    """Return the network of the groups; the inner links of a group become its loop."""
     wider: _Links = [{} for _ in range(count)]
     around = [0.0] * count
     for node, near in enumerate(links):
@@ -129,8 +129,8 @@ def _joined(links: _Links, loops: list[float], group: list[int], count: int) -> 
     return wider, around
 
 
-def _parted(links: _Links, group: list[int]) -> list[int]:
-    """Return the groups with each one that is not connected taken apart into what is."""
+def _split_disconnected(links: _Links, group: list[int]) -> list[int]:
+    """Split each group that is not connected into its components."""
     part = [-1] * len(links)
     for first in range(len(links)):
         if part[first] >= 0:

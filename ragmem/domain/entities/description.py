@@ -1,4 +1,4 @@
-"""What is said of a thing that many texts name: some of their sentences, the newest and the most telling."""
+"""Describe an entity that many texts name by a few of their sentences, the newest and most specific."""
 
 import re
 from collections.abc import Iterable
@@ -6,27 +6,26 @@ from functools import lru_cache
 
 MAX_SENTENCES = 7
 MAX_CHARS = 1200
-"""A description has so many sentences and characters at most, whoever many texts name the thing; its newest
-sentence stays whole, however long."""
+"""Maximum sentences and characters of a description; its newest sentence is never cut."""
 
 NEWEST = 3
-"""Sentences that stay because they are new; the others must name more than those that they displace."""
+"""Sentences that are kept because they are new; others must name more than those that they replace."""
 
 LOOKED_AT = 40
-"""Newest sentences of which one is chosen: a whole batch of memories may come at once."""
+"""The newest sentences compete for these places, because a batch of memories may arrive at once."""
 
 ALIKE = 0.75
-"""Share of common words from which of two sentences the newer is enough."""
+"""Share of common words from which the newer of two sentences makes the older one redundant."""
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"`[^`]+`|\b\w*[a-z0-9][A-Z]\w*|\b\w+(?:[_/.:-]+\w+)+|(?<=[\w,] )[A-Z]\w+")
 
 
 def summary(sentences: Iterable[str]) -> list[str]:
-    """Return the sentences that describe a thing best, oldest first; they come oldest first, too.
+    """Return the sentences that describe an entity best, oldest first; the input is oldest first, too.
 
-    None says nearly the same as another. To choose again from what was chosen changes nothing, so that a
-    description can be kept and added to.
+    No two of them are nearly the same. The function is idempotent, so that a description can be stored and
+    extended.
     """
     newest_first = list(dict.fromkeys(reversed([one for one in sentences if one])))[:LOOKED_AT]
     if len(newest_first) < 2:
@@ -60,5 +59,5 @@ def _words(sentence: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _names(sentence: str) -> int:
-    """Return how many different things a sentence seems to name."""
+    """Return the number of different names that a sentence seems to have."""
     return len({found.strip("`").casefold() for found in _NAME.findall(sentence)})

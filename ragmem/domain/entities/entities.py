@@ -1,4 +1,4 @@
-"""Where a statement names entities: by code, by words whose form proves it, and by proper names."""
+"""Find the entities in a statement: by code, by words with the form of a name, and by proper names."""
 
 import re
 from collections.abc import Iterator
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from ragmem.domain.entities.arrow_chains import steps
 from ragmem.domain.entities.proper_names import Word, is_inside, names_of
 from ragmem.domain.entities.type_cues import type_of
-from ragmem.domain.text.blocks import Form
+from ragmem.domain.text.blocks import BlockType
 from ragmem.domain.text.code_spans import classify_code
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, KNOWN_NAMES
 from ragmem.domain.text.token_types import IDENTIFIER_WEIGHT, KNOWN_WEIGHT, classify_token
 from ragmem.domain.text.word_shapes import POSSESSIVE, Shape, shape_of
 
 FENCE_FACTOR = 0.7
-"""A line of code repeats its names more than prose does."""
+"""A line of code repeats its names more than prose does, so it weighs less."""
 
 _MARKS = frozenset("_/.$:-")
 _TOKEN = re.compile(
@@ -47,7 +47,7 @@ _LANGUAGE_GO = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One place where a statement names an entity: its span in the statement, its canonical name and type."""
+    """One mention of an entity in a statement: its span, its canonical name, type and weight."""
 
     start: int
     end: int
@@ -57,16 +57,16 @@ class Mention:
 
 
 def canonical_key(name: str) -> str:
-    """Return what two spellings of one entity share: identifiers keep their case, plain names do not."""
+    """Return the common key of the spellings of an entity: only identifiers keep their case."""
     return name.casefold() if _MARKS.isdisjoint(name) else name
 
 
-def find_mentions(text: str, form: Form) -> list[Mention]:
+def find_mentions(text: str, form: BlockType) -> list[Mention]:
     """Return the mentions of a statement in order, without overlap; each name has 2 to 80 characters."""
-    mentions = _Reading(text, form).read()
+    mentions = _MentionScanner(text, form).read()
     if found := list(steps(text, [(one.start, one.end) for one in mentions])):
         mentions = sorted([*mentions, *(Mention(*step) for step in found)], key=lambda one: one.start)
-    if form is Form.FENCE:
+    if form is BlockType.FENCE:
         return [replace(one, weight=one.weight * FENCE_FACTOR) for one in mentions]
     return [
         replace(one, type=kind) if (kind := type_of(text, one.start, one.end, one.type)) != one.type else one
@@ -75,11 +75,11 @@ def find_mentions(text: str, form: Form) -> list[Mention]:
 
 
 @dataclass(slots=True)
-class _Reading:
-    """One statement while it is read, from its beginning: what it named so far, and the run it stands in."""
+class _MentionScanner:
+    """Scans one statement: the mentions so far, and the current run of capitalized words."""
 
     text: str
-    form: Form
+    form: BlockType
     mentions: list[Mention] = field(default_factory=list)
     run: list[Word] = field(default_factory=list)
     opening: bool = True
@@ -94,7 +94,7 @@ class _Reading:
                 self.opening = False
             elif code is not None or label is not None:
                 self.close()
-                found = classify_code(code) if code is not None else _linked(label, target)
+                found = classify_code(code) if code is not None else _link_target(label, target)
                 if found is not None:
                     self.mentions.append(Mention(token.start(), token.end(), *found))
                 self.opening = False
@@ -104,15 +104,15 @@ class _Reading:
         return self.mentions
 
     def close(self) -> None:
-        """Turn the run of capitalised words into mentions where it is surely a name, and empty it."""
+        """Turn the run of capitalized words into mentions if it is surely a name, and clear it."""
         if self.run:
             self.mentions.extend(Mention(*named) for named in names_of(self.text, self.run, self.form))
             self.run.clear()
 
     def plain(self, start: int, words: str) -> Iterator[Mention]:
-        """Yield the known names in a run of words in small letters, which may end the name before them."""
+        """Yield the known names in a run of lower-case words, which may extend the name before them."""
         if "'" not in words and "\u2019" not in words and KNOWN_NAMES.keys().isdisjoint(words.split()):
-            yield from self.extended(start, words)
+            yield from self.extend(start, words)
             return
         for found in re.finditer(r"\S+", words):
             word = POSSESSIVE.sub("", found.group())
@@ -121,8 +121,8 @@ class _Reading:
                 at = start + found.start()
                 yield Mention(at, at + len(word), *known, KNOWN_WEIGHT)
 
-    def extended(self, start: int, words: str) -> Iterator[Mention]:
-        """Yield the last mention anew where it makes a known phrase with the word that follows it."""
+    def extend(self, start: int, words: str) -> Iterator[Mention]:
+        """Yield the last mention again if it forms a known phrase with the next word."""
         last = self.mentions[-1] if self.mentions else None
         if last is None or last.end != start - 1:
             return
@@ -133,10 +133,10 @@ class _Reading:
             yield Mention(last.start, start + len(word), *known, KNOWN_WEIGHT)
 
     def word(self, start: int, shape: Shape) -> None:
-        """Take a word that is not plain."""
+        """Process a word that is not plain."""
         if shape.opens_bracket:
             self.close()
-        numbered = self.numbered(start, shape.text)
+        numbered = self.numbered_name(start, shape.text)
         if numbered is not None:
             self.run.clear()
             self.mentions.append(numbered)
@@ -149,7 +149,7 @@ class _Reading:
         self.opening = shape.ends_sentence or (self.opening and not shape.text)
 
     def take(self, start: int, shape: Shape) -> None:
-        """Take one word: into the run of capitalised words, or as a mention of its own, or not at all."""
+        """Process one word: append it to the run, make it a mention, or skip it."""
         at = start + shape.offset
         if shape.text == "Go" and _LANGUAGE_GO.match(self.text, at):
             self.close()
@@ -162,7 +162,7 @@ class _Reading:
             self.run.append(Word(at, shape.text, shape.alone, inside, opens, bold))
             return
         self.close()
-        if shape.capital and not (opens and self.form is not Form.HEADING):
+        if shape.capital and not (opens and self.form is not BlockType.HEADING):
             self.common_end = at + len(shape.text)
         for part in shape.parts:
             self.run.append(Word(at, part, _part(part), is_inside(self.text, start)))
@@ -172,11 +172,11 @@ class _Reading:
             self.mentions.append(Mention(at, at + len(shape.text), *shape.alone))
 
     def is_inside(self, start: int) -> bool:
-        """Tell whether a capital here means a name: not after a common word that has a capital as well."""
+        """Tell whether a capital means a name here, which it does not after a capitalized common word."""
         return start != self.common_end + 1 and is_inside(self.text, start)
 
-    def numbered(self, start: int, word: str) -> Mention | None:
-        """Return what a number names with the word before it: a ticket, a commit, a port, a release."""
+    def numbered_name(self, start: int, word: str) -> Mention | None:
+        """Return the name of a number with the word before it: a ticket, a commit, a port, a release."""
         if _COMMIT.match(word) and _BEFORE_COMMIT.search(self.text, max(0, start - _KEY_REACH), start):
             at = self.text.index(word, start)
             return Mention(at, at + len(word), word, "event", IDENTIFIER_WEIGHT)
@@ -192,7 +192,7 @@ class _Reading:
         return Mention(before.start(1), end, self.text[before.start(1) : end], kind, IDENTIFIER_WEIGHT)
 
     def release(self, start: int, word: str) -> Mention | None:
-        """Return the exact release of the known thing, or the model, that stands just before a number."""
+        """Return the exact release of the known product or model just before a number."""
         last = self.run[-1] if self.run else None
         if last is None or last.alone is None or start != last.end + 1:
             return None
@@ -211,12 +211,12 @@ class _Reading:
 
 
 def _part(part: str) -> tuple[str, str, float] | None:
-    """Return what one of the names that slashes join names; a plain word is a tool, like the others."""
+    """Return the entity of one of several names joined by slashes; a plain word is a tool."""
     return classify_token(part) or ((part, "tool", KNOWN_WEIGHT) if part.islower() else None)
 
 
-def _linked(label: str, target: str) -> tuple[str, str, float] | None:
-    """Return what a Markdown link names: the file it leads to, else its label where that is a name."""
+def _link_target(label: str, target: str) -> tuple[str, str, float] | None:
+    """Return the target of a Markdown link if it is a file, else its label if that is a name."""
     named = classify_code(label.strip("*`_ "))
     path = target.split("#", 1)[0].lstrip("./")
     if "://" not in path and (named is None or named[1] != "file"):

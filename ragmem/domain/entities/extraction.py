@@ -1,4 +1,4 @@
-"""What a chunk speaks of: its entities and relations by rule, without a language model."""
+"""Extract the entities and relations of a chunk by rule, without a language model."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from ragmem.domain.entities.relations import Link, relate
 from ragmem.domain.entities.scopes import Scope, leader
 from ragmem.domain.entities.statements import Statement, read_statements
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation
-from ragmem.domain.text.blocks import MAX_HEADING_CHARS, Form
+from ragmem.domain.text.blocks import MAX_HEADING_CHARS, BlockType
 from ragmem.domain.text.data_lines import without_keys
 from ragmem.domain.text.keywords import keywords
 from ragmem.domain.text.token_types import ENTITY_TYPES, NAME_WEIGHT
@@ -22,14 +22,14 @@ __all__ = ["ENTITY_TYPES", "extract", "keywords"]
 MIN_ENTITIES = 5
 CHARS_PER_ENTITY = 30
 MAX_ENTITIES = 40
-"""Entities of one chunk: five, and one more for each line of 30 characters; annotators find one in 60."""
+"""Limit of entities in a chunk: five, plus one for each 30 characters; annotators find one in 60."""
 
 RELATIONS_PER_ENTITY = 2
 
 MAX_DESCRIPTION_CHARS = 300
 
 MAX_MENTIONS = 24
-"""Mentions of one statement that are related to each other; a list of a hundred names relates nothing."""
+"""Mentions of one statement that are related to each other; a longer list relates nothing."""
 
 _PLAIN = re.compile(r"(?<![\w./`'\"-])[a-z]{3,}(?![\w/`'\"-]|\.\w)")
 
@@ -39,7 +39,7 @@ EARLY_BONUS = 0.5
 
 @dataclass(slots=True)
 class _Candidate:
-    """An entity in the making: all its mentions in one chunk."""
+    """A candidate entity: all its mentions in one chunk."""
 
     name: str
     type: str
@@ -70,7 +70,7 @@ def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int
     above = chunk.heading.rsplit(" > ", 1)[-1]
     if above and above not in chunk.text[: MAX_HEADING_CHARS + len(above)]:
         key = bool(statements) and statements[0].data and above.islower()
-        statements.insert(0, Statement(Form.HEADING, " ".join(above.split()), data=key))
+        statements.insert(0, Statement(BlockType.HEADING, " ".join(above.split()), data=key))
     plain = set(_PLAIN.findall(chunk.text))
     found = [(one, [named for named in _mentions(one) if not _is_plain(named, plain)]) for one in statements]
     candidates = _gather(found)
@@ -89,18 +89,20 @@ def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int
 
 
 def _is_plain(mention: Mention, plain: AbstractSet[str]) -> bool:
-    """Tell whether a mention is a word with a capital that the same text writes without one as well."""
+    """Tell whether a mention is a capitalized word that the same text also writes in lower case."""
     return mention.weight <= NAME_WEIGHT and mention.name.istitle() and mention.name.lower() in plain
 
 
 def _mentions(statement: Statement) -> list[Mention]:
-    """Return what a statement names."""
+    """Return the mentions of a statement."""
     if statement.shell:
         return command_mentions(statement.text)
     if not statement.data:
         return find_mentions(statement.text, statement.form)
     return (
-        [] if statement.form is Form.HEADING else find_mentions(without_keys(statement.text), statement.form)
+        []
+        if statement.form is BlockType.HEADING
+        else find_mentions(without_keys(statement.text), statement.form)
     )
 
 
@@ -122,7 +124,7 @@ def _gather(found: Sequence[tuple[Statement, list[Mention]]]) -> dict[str, _Cand
                 candidate.type, candidate.weight = mention.type, mention.weight
             candidate.count += 1
             candidate.names[mention.name] = candidate.names.get(mention.name, 0) + 1
-            if statement.form is Form.HEADING:
+            if statement.form is BlockType.HEADING:
                 candidate.bonus = max(candidate.bonus, HEADING_BONUS)
     for candidate in candidates.values():
         candidate.name = min(candidate.names, key=lambda name: (-candidate.names[name], name))
@@ -139,7 +141,7 @@ def _relations(
         known = [mention for mention in mentions if canonical_key(mention.name) in kept][:MAX_MENTIONS]
         above = scope.above(statement)
         scope.enter(statement, known)
-        if statement.form is Form.HEADING:
+        if statement.form is BlockType.HEADING:
             above = None
         led = leader(statement, known) is not None
         for link in relate(statement, known, above=above, led=led):

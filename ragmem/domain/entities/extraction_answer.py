@@ -1,4 +1,4 @@
-"""What a language model answered, as entities and relations that its text bears out."""
+"""Read the answer of a language model as entities and relations, checked against the text."""
 
 import re
 import unicodedata
@@ -17,48 +17,40 @@ from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAM
 FALLBACK_TYPE = "concept"
 
 MAX_ROWS = 10 * MOST
-"""So much of a longer list is looked at: a model that says the same over and over need not be heard out."""
+"""Rows of a list that are read; a model may repeat itself endlessly."""
 
 MAX_EXCERPT_CHARS = 300
-"""So much of an invalid answer is kept for whoever wonders why."""
+"""Characters of an invalid answer that are kept for debugging."""
 
 _OTHER_TYPES = {
-    "application": "tool",
-    "branch": "version",
-    "class": "symbol",
-    "company": "organization",
-    "database": "tool",
-    "directory": "file",
-    "framework": "library",
-    "function": "symbol",
-    "method": "symbol",
-    "operating system": "host",
-    "organisation": "organization",
-    "package": "library",
-    "path": "file",
-    "product": "tool",
-    "programming language": "language",
-    "server": "host",
-    "setting": "config",
-    "table": "symbol",
-    "technology": "tool",
-    "variable": "config",
+    name: kind
+    for kind, names in {
+        "config": "setting,variable",
+        "file": "directory,path",
+        "host": "operating system,server",
+        "language": "programming language",
+        "library": "framework,package",
+        "organization": "company,organisation",
+        "symbol": "class,function,method,table",
+        "tool": "application,database,product,technology",
+        "version": "branch",
+    }.items()
+    for name in names.split(",")
 }
-"""Types that models give although they are not asked for."""
+"""Types that models return although the prompt does not list them."""
 
 _AROUND = re.compile(
     r"^(?:[\s\"'`,;\u201c\u201d\u2018\u2019]|\*\*)+|(?:[\s\"'`,;:.\u201c\u201d\u2018\u2019]|\*\*)+$"
 )
-"""What stands around a name and is no part of it; a dot before it may be one."""
+"""Characters around a name that do not belong to it; a leading dot may belong to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model found in one text.
+    """The result of a language model for one text.
 
-    `problem` says in a few words why nothing of the answer can be used, `excerpt` is its beginning then; both
-    are empty for a valid answer, which may well be that the text names nothing. `invented` counts entities
-    that the text does not name.
+    `problem` says in a few words why the answer is unusable, and `excerpt` is its beginning; both are empty
+    for a valid answer, which may name nothing. `invented` counts entities that the text does not contain.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -69,16 +61,16 @@ class Answer:
 
     @property
     def valid(self) -> bool:
-        """Tell whether the answer can be used."""
+        """Tell whether the answer is usable."""
         return not self.problem
 
 
 def read_answer(answer: str, text: str) -> Answer:
-    """Return what of a model's answer its text bears out; never raises.
+    """Return the part of a model's answer that the text supports; never raises.
 
-    Of an answer that is cut, or that has prose around its JSON, what is whole is taken. An entity stays when
-    the text has its name, in any case and with any blanks between its words; it is then spelt as the text
-    spells it. A relation stays when both ends did, one for each pair.
+    Complete items of a truncated answer, or of one with prose around its JSON, are used. An entity is kept if
+    the text contains its name, in any case and with any blanks between its words; it gets the spelling of the
+    text. A relation is kept if both ends are, one for each pair.
     """
     found = read_loosely(answer)
     rows = list(islice(_rows(found), MAX_ROWS))
@@ -90,18 +82,18 @@ def read_answer(answer: str, text: str) -> Answer:
     if named:
         problem = "names nothing that the text names" if invented else "no entity has a usable name"
         return Answer(invented=invented, problem=problem, excerpt=_excerpt(answer))
-    if not _says_nothing_is_named(found):
+    if not _has_no_entities(found):
         return Answer(problem="is no JSON of the wanted form", excerpt=_excerpt(answer))
     return Answer()
 
 
 def no_answer(reason: str) -> Answer:
-    """Return what stands for the answer of a model that gives none about a text; a reason may be any text."""
-    return Answer(problem=_shortened(f"no answer: {_plain(reason)}", MAX_EXCERPT_CHARS))
+    """Return the result for a model that did not answer; `reason` may be any text."""
+    return Answer(problem=_shorten(f"no answer: {_plain(reason)}", MAX_EXCERPT_CHARS))
 
 
 def _rows(found: LooseJson) -> Iterator[dict[str, object]]:
-    """Yield what looks like an entity or a relationship, wherever in the answer it stands."""
+    """Yield everything in the answer that looks like an entity or a relation, at any depth."""
     waiting: list[object] = list(reversed(found.values))
     while waiting:
         value = waiting.pop()
@@ -114,8 +106,8 @@ def _rows(found: LooseJson) -> Iterator[dict[str, object]]:
             waiting.extend(reversed(value))
 
 
-def _says_nothing_is_named(found: LooseJson) -> bool:
-    """Tell whether the answer is whole and its list of entities empty."""
+def _has_no_entities(found: LooseJson) -> bool:
+    """Tell whether the answer is complete and its list of entities is empty."""
     return found.whole and any(
         isinstance(value, dict) and value.get("entities") == [] and not value.get("relationships")
         for value in found.values
@@ -123,14 +115,14 @@ def _says_nothing_is_named(found: LooseJson) -> bool:
 
 
 def _entities(rows: Sequence[dict[str, object]], text: str) -> tuple[dict[str, Entity], int]:
-    """Return the entities by canonical key, in the answer's order, and how many the text does not name."""
+    """Return the entities by canonical key, in the answer's order, and the number of invented ones."""
     entities: dict[str, Entity] = {}
     invented = 0
     for row in rows:
         name, kind = _bare(row.get("name")), _type(row.get("type"))
         if not _nameable(name, kind):
             continue
-        spelt = _as_in(text, name)
+        spelt = _spelling_in(text, name)
         if not spelt:
             invented += 1
             continue
@@ -138,7 +130,7 @@ def _entities(rows: Sequence[dict[str, object]], text: str) -> tuple[dict[str, E
         entity = Entity(
             known[0] if known else spelt,
             kind,
-            _shortened(_plain(row.get("description")), MAX_DESCRIPTION_CHARS) or _line_with(text, spelt),
+            _shorten(_plain(row.get("description")), MAX_DESCRIPTION_CHARS) or _line_with(text, spelt),
         )
         if len(entities) < MOST:
             entities.setdefault(canonical_key(entity.name), entity)
@@ -153,8 +145,8 @@ def _relations(rows: Sequence[dict[str, object]], entities: dict[str, Entity]) -
         pair = frozenset(ends)
         if "" in ends or len(pair) < len(ends) or pair in relations or len(relations) == MOST:
             continue
-        keywords = _shortened(_plain(row.get("keywords")), MAX_KEYWORDS_CHARS) or "related to"
-        description = _shortened(_plain(row.get("description")), MAX_DESCRIPTION_CHARS)
+        keywords = _shorten(_plain(row.get("keywords")), MAX_KEYWORDS_CHARS) or "related to"
+        description = _shorten(_plain(row.get("description")), MAX_DESCRIPTION_CHARS)
         relations[pair] = Relation(
             ends[0], ends[1], keywords, description or f"{ends[0]} {keywords} {ends[1]}"
         )
@@ -162,7 +154,7 @@ def _relations(rows: Sequence[dict[str, object]], entities: dict[str, Entity]) -
 
 
 def _end(value: object, entities: dict[str, Entity], names: dict[str, str]) -> str:
-    """Return the name of the entity that an end of a relationship means, or ""."""
+    """Return the name of the entity at an end of a relation, or ""."""
     name = _bare(value)
     known = KNOWN_NAMES.get(name.lower())
     for tried in (name, known[0] if known else ""):
@@ -174,7 +166,7 @@ def _end(value: object, entities: dict[str, Entity], names: dict[str, str]) -> s
 
 
 def _nameable(name: str, kind: str) -> bool:
-    """Tell whether anybody would look the name up; with a capital, a general word may be one (Go, Make)."""
+    """Tell whether a name is worth indexing; a capitalized common word may be one (Go, Make)."""
     return (
         MIN_NAME_CHARS <= len(name) <= MAX_NAME_CHARS
         and name not in COMMON_WORDS
@@ -182,12 +174,12 @@ def _nameable(name: str, kind: str) -> bool:
     )
 
 
-def _as_in(text: str, name: str) -> str:
-    """Return the name as the text spells it, "" where it is not there or only inside of other words."""
+def _spelling_in(text: str, name: str) -> str:
+    """Return the name in the spelling of the text; "" if it is missing or only a part of other words."""
     words = r"\s+".join(re.escape(word) for word in name.split())
     before = r"(?<![A-Za-z0-9_])" if name[0].isascii() and name[0].isalnum() else ""
     after = r"(?![A-Za-z0-9_])" if name[-1].isascii() and name[-1].isalnum() else ""
-    # In this spelling first: a text may well have `Store` and `store`.
+    # Exact spelling first: a text may contain both `Store` and `store`.
     for flags in (re.NOFLAG, re.IGNORECASE):
         found = re.search(before + words + after, text, flags)
         if found:
@@ -197,7 +189,7 @@ def _as_in(text: str, name: str) -> str:
 
 def _line_with(text: str, name: str) -> str:
     line = next((line for line in text.splitlines() if name in " ".join(line.split())), name)
-    return _shortened(_plain(line), MAX_DESCRIPTION_CHARS)
+    return _shorten(_plain(line), MAX_DESCRIPTION_CHARS)
 
 
 def _type(value: object) -> str:
@@ -207,20 +199,20 @@ def _type(value: object) -> str:
 
 
 def _plain(value: object) -> str:
-    """Return a value as one line without control characters; lists are joined, what is no text is ""."""
+    """Return a value as one line without control characters; lists are joined, other types give ""."""
     if isinstance(value, list):
         return ", ".join(part for part in map(_plain, value[:MOST]) if part) if _is_flat(value) else ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     text = str(value)
     if not text.isprintable():
-        # Controls, halves of surrogates, marks that turn the direction: nothing that a name is written with.
+        # Control characters, surrogates and direction marks, which no name contains.
         text = "".join(" " if unicodedata.category(letter)[0] in "CZ" else letter for letter in text)
     return " ".join(text.split())
 
 
 def _bare(value: object) -> str:
-    # Cut first: what is longer is no name, and looking for the end of a long run of quotes takes for ever.
+    # Cut first: a longer value is no name, and stripping a long run of quotes would take too long.
     return _AROUND.sub("", _plain(value)[: 2 * MAX_NAME_CHARS])
 
 
@@ -228,9 +220,9 @@ def _is_flat(values: list[object]) -> bool:
     return not any(isinstance(value, list | dict) for value in values)
 
 
-def _shortened(text: str, most: int) -> str:
+def _shorten(text: str, most: int) -> str:
     return text[:most].rstrip()
 
 
 def _excerpt(answer: str) -> str:
-    return _shortened(_plain(answer[: 4 * MAX_EXCERPT_CHARS]), MAX_EXCERPT_CHARS)
+    return _shorten(_plain(answer[: 4 * MAX_EXCERPT_CHARS]), MAX_EXCERPT_CHARS)

@@ -1,4 +1,4 @@
-"""What a language model is asked when it shall find entities and relations: the prompt, fixed part first."""
+"""The prompt that asks a language model for entities and relations, with the fixed part first."""
 
 import re
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from ragmem.domain.model import Chunk, digest
 from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS
 
 PROMPT_VERSION = "1"
-"""Raised when the prompt or the schema changes: each text is then asked about again, and paid for again."""
+"""Version of the prompt and schema. A new version means that every text is sent, and paid for, again."""
 
 MIN_CHARS = 60
-"""A shorter text is not worth a request: 1 chunk of 1,000 is, and rules find nothing in those either."""
+"""Shortest text that is worth a request; 1 in 1,000 chunks is shorter, and rules find nothing there."""
 
 MOST = 20
-"""Entities, and relationships, that are asked for and taken of one chunk; chunks have some 600 characters."""
+"""Maximum entities and relations per chunk of about 600 characters."""
 
 MAX_KEYWORDS_CHARS = 80
 
@@ -47,7 +47,7 @@ with JSON alone, of this form:
 {{"name": "pier.db", "type": "file", "description": "harbourd keeps tides in pier.db."}}],
 "relationships": [{{"source": "harbourd", "target": "pier.db", "keywords": "stores in",
 "description": "harbourd keeps tides in pier.db."}}]}}"""
-"""The same for every text, so that a model, or its provider, need read it only once."""
+"""The system prompt is the same for every text, so that a provider can cache it."""
 
 
 def _rows(**properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ SCHEMA: Mapping[str, Any] = {
 max_tokens; providers whose strict mode knows no lengths get the form without them. Lists have none: Gemini
 refuses forms that have too many states by it, and of a list that is cut the beginning counts."""
 
-# Ours, and the marks by which chat templates tell who speaks: a local tokenizer takes them at their word.
+# Our frame and the role marks of chat templates, which a local tokenizer would interpret.
 _MARKS = re.compile(
     r"<(?=\s*/?\s*(?:text|think|s)\s*>|\||/?(?:start|end)_of_turn>)|\[(?=/?(?:INST|SYSTEM_PROMPT)\])",
     re.IGNORECASE,
@@ -91,26 +91,26 @@ _HARMLESS = {"<": "\u2039", "[": "\u27e6"}
 
 
 def prompt(chunk: Chunk) -> str:
-    """Return the prompt of one chunk: its text with the headings above it, which cannot end the frame."""
+    """Return the prompt of one chunk: its text and headings, escaped so that they cannot end the frame."""
     framed = _MARKS.sub(lambda found: _HARMLESS[found.group()], chunk.searchable)
     return f"<text>\n{framed}\n</text>"
 
 
 def prompt_again(chunk: Chunk, problem: str) -> str:
-    """Return the prompt of a chunk of which the first answer could not be used, and why."""
+    """Return the prompt that repeats a request after an unusable answer, with the reason."""
     return f"{prompt(chunk)}\n\nThe last answer was of no use: {problem}. Answer with the JSON alone."
 
 
-def worth_asking(chunk: Chunk) -> bool:
-    """Tell whether a chunk is long enough to name things that relate."""
+def is_worth_extraction(chunk: Chunk) -> bool:
+    """Tell whether a chunk is long enough to contain related names."""
     return len(chunk.text.strip()) >= MIN_CHARS
 
 
 def text_key(chunk: Chunk) -> str:
-    """Return what stands for the text of a chunk with its headings, wherever that text occurs."""
+    """Return the key of a chunk's text and headings, the same wherever that text occurs."""
     return digest("extraction", chunk.searchable)
 
 
 def model_key(model_id: str) -> str:
-    """Return what stands for a model with this prompt."""
+    """Return the key of a model with this prompt."""
     return f"{model_id} prompt {PROMPT_VERSION}"

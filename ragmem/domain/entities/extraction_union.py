@@ -1,4 +1,4 @@
-"""One extraction out of what rules and a language model found in the same chunk."""
+"""Merge the extraction by rule with that of a language model for the same chunk."""
 
 from ragmem.domain.entities.entities import canonical_key
 from ragmem.domain.entities.extraction_answer import FALLBACK_TYPE
@@ -6,14 +6,13 @@ from ragmem.domain.model import Entity, Extraction, Relation
 
 
 def unite(ruled: Extraction, found: Extraction) -> Extraction:
-    """Return the union: an entity that both have once, and one relation for each pair.
+    """Return the union of two extractions: each entity once, and one relation for each pair.
 
-    What a word's form proves, the rules know best: of an entity that both have, the rules' spelling and type
-    stay, unless theirs is the type of last resort; its description is the model's, which chose the sentence
-    by its meaning. A relation that both have is the model's, with the greater weight of the two.
+    For an entity in both, the spelling and type of the rules win, except the fallback type; the description
+    is the model's. A relation in both is the model's, with the larger weight.
     """
     entities = {canonical_key(entity.name): entity for entity in ruled.entities}
-    # Plain names differ by case only; an identifier that the rules have under another case is another one.
+    # Plain names differ by case only; identifiers in another case are different.
     for entity in found.entities:
         key = canonical_key(entity.name)
         before = entities.get(key)

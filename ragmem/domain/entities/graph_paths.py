@@ -1,4 +1,4 @@
-"""The most telling ways from one entity to another: few steps, well supported, not over hubs."""
+"""Find the most informative paths between two entities: short, well supported, and not over hubs."""
 
 import math
 from dataclasses import dataclass
@@ -9,16 +9,15 @@ from itertools import pairwise
 from ragmem.domain.entities.network import Network
 
 LEAST_STEP, MOST_STEP = 0.5, 2.0
-"""What a step costs: 1 where one statement says it, 2 for a co-mention, down to 0.5 with much evidence."""
+"""Cost of a step: 1 for one statement, 2 for a co-mention, down to 0.5 with much evidence."""
 
 TRIES = 12
-"""Searches in a row that find nothing new before there is taken to be no more: each makes what it went over
-twice as dear."""
+"""Number of searches without a new path after which the search ends; each doubles the cost of used nodes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """The numbers of the entities from start to goal, each once, and the cost: lower tells more."""
+class GraphPath:
+    """A path: the numbers of its entities from start to goal, and its cost; lower is more informative."""
 
     nodes: tuple[int, ...]
     cost: float
@@ -26,36 +25,36 @@ class Way:
 
 @dataclass(slots=True)
 class _Surcharge:
-    """What is added for places that were used already, so that the next search goes elsewhere."""
+    """Surcharges on used nodes and steps, so that the next search takes another path."""
 
     nodes: dict[int, float]
     steps: dict[tuple[int, int], float]
 
-    def use(self, network: Network, way: Way) -> None:
-        """Make what a way goes over dearer: twice as much each time, so that any other way comes up."""
+    def use(self, network: Network, way: GraphPath) -> None:
+        """Double the surcharge of a path, so that another one becomes cheaper."""
         for node in way.nodes[1:-1]:
-            self.nodes[node] = 2 * self.nodes.get(node, 0.0) + network.passing(node)
+            self.nodes[node] = 2 * self.nodes.get(node, 0.0) + network.node_cost(node)
         for one, other in pairwise(way.nodes):
             step = _ends(one, other)
             self.steps[step] = 2 * self.steps.get(step, 0.0) + 1.0
 
 
-def ways(network: Network, start: int, goal: int, *, count: int) -> list[Way]:
-    """Return up to `count` different ways, best first; none where the two are not connected.
+def shortest_paths(network: Network, start: int, goal: int, *, count: int) -> list[GraphPath]:
+    """Return up to `count` different paths, best first; none if the entities are not connected.
 
-    The first is the cheapest that there is. The others are the cheapest that keep away from what the ones
-    before went over, so that each tells something else; they are not always the next cheapest.
+    The first one is the cheapest. The others are the cheapest that avoid the nodes and steps of the ones
+    before, so that each adds information; they are not always the next cheapest.
     """
     if start == goal or count < 1:
         return []
     surcharge = _Surcharge({}, {})
-    found: dict[tuple[int, ...], Way] = {}
+    found: dict[tuple[int, ...], GraphPath] = {}
     in_vain = 0
     while len(found) < count and in_vain < TRIES:
         nodes = _cheapest(network, start, goal, surcharge)
         if not nodes:
             break
-        way = Way(nodes, _cost(network, nodes))
+        way = GraphPath(nodes, _cost(network, nodes))
         in_vain = in_vain + 1 if nodes in found else 0
         found.setdefault(nodes, way)
         surcharge.use(network, way)
@@ -73,11 +72,11 @@ def _step(weight: float) -> float:
 
 def _cost(network: Network, nodes: tuple[int, ...]) -> float:
     steps = [_step(dict(network.links[one])[other]) for one, other in pairwise(nodes)]
-    return math.fsum([*steps, *map(network.passing, nodes[1:-1])])
+    return math.fsum([*steps, *map(network.node_cost, nodes[1:-1])])
 
 
 def _cheapest(network: Network, start: int, goal: int, surcharge: _Surcharge) -> tuple[int, ...]:
-    """Return the nodes of the cheapest way (Dijkstra's), of equal ones that of the first names; or none."""
+    """Return the cheapest path (Dijkstra), ties by name; () if there is none."""
     best = {start: 0.0}
     before: dict[int, int] = {}
     settled: set[int] = set()
@@ -88,10 +87,10 @@ def _cheapest(network: Network, start: int, goal: int, surcharge: _Surcharge) ->
         if node in settled:
             continue
         if node == goal:
-            return _traced(before, start, goal)
+            return _trace(before, start, goal)
         settled.add(node)
         if node != start:
-            cost += network.passing(node) + surcharge.nodes.get(node, 0.0)
+            cost += network.node_cost(node) + surcharge.nodes.get(node, 0.0)
         is_used = node in used
         for other, weight in network.links[node]:
             if other in settled:
@@ -106,7 +105,7 @@ def _cheapest(network: Network, start: int, goal: int, surcharge: _Surcharge) ->
     return ()
 
 
-def _traced(before: dict[int, int], start: int, goal: int) -> tuple[int, ...]:
+def _trace(before: dict[int, int], start: int, goal: int) -> tuple[int, ...]:
     nodes = [goal]
     while nodes[-1] != start:
         nodes.append(before[nodes[-1]])

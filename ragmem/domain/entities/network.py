@@ -1,4 +1,4 @@
-"""A project's graph by numbers: who is linked with whom and how heavily, without types and texts."""
+"""The graph of a project by number: weighted links without types and texts."""
 
 import math
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Network:
     """Entities in the order of their names; `links[n]` are (number, weight) of the neighbours of `names[n]`.
 
-    Undirected and without loops: every link stands on both sides.
+    The network is undirected and without loops: every link is listed at both ends.
     """
 
     names: tuple[str, ...]
@@ -17,9 +17,9 @@ class Network:
 
     @classmethod
     def of(cls, edges: Iterable[tuple[str, str, float]], names: Iterable[str] = ()) -> "Network":
-        """Return the network of (name, name, weight) and of names that may have no link.
+        """Build a network from (name, name, weight) and from names that may have no link.
 
-        Of two edges between the same entities the weights are added; the order of the edges does not matter.
+        The weights of parallel edges are added; the order of the edges does not matter.
         """
         weights: dict[tuple[str, str], float] = {}
         repeated: dict[tuple[str, str], list[float]] = {}
@@ -34,22 +34,22 @@ class Network:
                 repeated.setdefault(pair, [weights[pair]]).append(weight)
             else:
                 weights[pair] = weight
-        # fsum, since the sum of a few floats depends on their order.
+        # fsum, because a sum of floats depends on the order.
         weights |= {pair: math.fsum(parts) for pair, parts in repeated.items()}
         ordered = tuple(sorted(every))
         number = {name: n for n, name in enumerate(ordered)}
         links: list[list[tuple[int, float]]] = [[] for _ in ordered]
-        # In this order the neighbours of each node come in theirs.
+        # This order keeps the neighbours of each node sorted.
         for source, target in sorted(weights):
             one, other, weight = number[source], number[target], weights[source, target]
             links[one].append((other, weight))
             links[other].append((one, weight))
         return cls(ordered, tuple(map(tuple, links)))
 
-    def passing(self, node: int) -> float:
-        """Return what it costs to pass through an entity: 1 with two neighbours, 10 with a thousand.
+    def node_cost(self, node: int) -> float:
+        """Return the cost of a path through an entity: 1 with two neighbours, 10 with a thousand.
 
-        The logarithm of the degree, as in the index of Adamic and Adar: that two things know `Python` tells
-        little about them.
+        The logarithm of the degree, as in the index of Adamic and Adar: two entities with a common neighbour
+        `Python` may have little in common.
         """
         return math.log2(max(2, len(self.links[node])))

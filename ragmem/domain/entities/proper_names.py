@@ -1,11 +1,11 @@
-"""Which runs of capitalised words are surely names."""
+"""Detect the runs of capitalized words that are surely names."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ragmem.domain.text.blocks import Form
+from ragmem.domain.text.blocks import BlockType
 from ragmem.domain.text.known_names import COMMON_WORDS, GENERIC_NOUNS, KIND_NOUNS, KNOWN_NAMES, MADE_IN
 from ragmem.domain.text.token_types import (
     KNOWN_WEIGHT,
@@ -16,13 +16,13 @@ from ragmem.domain.text.token_types import (
 )
 
 MAX_NAME_WORDS = 4
-"""A longer run of capitalised words is a title, not a name."""
+"""A longer run of capitalized words is a title, not a name."""
 
 _SINGLE_CAPITALS = 5
-"""A longer word in capitals is shouted, not named; shorter ones are acronyms."""
+"""A longer word in capitals is emphasis; shorter ones are acronyms."""
 
 _NAMED_BY_KIND = frozenset({"tool", "library", "service", "protocol", "dataset"})
-"""What two words with capitals name even in a heading, where the second says what it is: "Email Service"."""
+"""Type of two capitalized words, also in a heading, by the second one: "Email Service"."""
 
 _TITLE_SHARE = 0.7
 _LISTED = 2
@@ -37,10 +37,10 @@ Named = tuple[int, int, str, str, float]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A capitalised word that may be a part of a proper name, and what it names on its own, if anything.
+    """A capitalized word that may belong to a proper name, and the entity that it is alone, if any.
 
-    `inside` tells that it stands in the middle of a sentence, `opens` that its capital may come from the
-    beginning of one, `bold` that it is set off as a term.
+    `inside`: it stands in the middle of a sentence. `opens`: its capital may come from the beginning of one.
+    `bold`: it is marked as a term.
     """
 
     start: int
@@ -52,24 +52,24 @@ class Word:
 
     @property
     def end(self) -> int:
-        """Where the word ends in the statement."""
+        """The end offset of the word in the statement."""
         return self.start + len(self.text)
 
 
 def is_inside(text: str, start: int) -> bool:
-    """Tell whether a word stands in the middle of a sentence, where a capital letter means a name."""
+    """Tell whether a word stands in the middle of a sentence, where a capital means a name."""
     before = text[max(0, start - 12) : start].rstrip(" *_\"'(")
     return bool(before) and (before[-1].isalnum() or before[-1] in _INSIDE_MARKS)
 
 
-def names_of(text: str, run: Sequence[Word], form: Form) -> Iterator[Named]:
-    """Yield what a run of capitalised words names: one thing, or each word that names one on its own."""
-    known = _known(run)
+def names_of(text: str, run: Sequence[Word], form: BlockType) -> Iterator[Named]:
+    """Yield the names in a run of capitalized words: one, or each word that is a name alone."""
+    known = _known_phrase(run)
     if known is not None:
         yield run[0].start, run[-1].end, *known, KNOWN_WEIGHT
         return
-    words = _trimmed(run)
-    known = _known(words)
+    words = _trim(run)
+    known = _known_phrase(words)
     if known is not None:
         yield words[0].start, words[-1].end, *known, KNOWN_WEIGHT
         return
@@ -79,7 +79,7 @@ def names_of(text: str, run: Sequence[Word], form: Form) -> Iterator[Named]:
         return
     name = " ".join(word.text for word in words)
     if (
-        form is not Form.FENCE
+        form is not BlockType.FENCE
         and text[words[0].start : words[-1].end] == name
         and _is_name(text, words, form)
     ):
@@ -93,14 +93,14 @@ def names_of(text: str, run: Sequence[Word], form: Form) -> Iterator[Named]:
             yield word.start, word.end, *word.alone
 
 
-def _known(words: Sequence[Word]) -> tuple[str, str] | None:
-    """Return what a phrase of several words is known to name."""
+def _known_phrase(words: Sequence[Word]) -> tuple[str, str] | None:
+    """Return name and type of a known phrase of several words."""
     if len(words) > 1:
         return KNOWN_NAMES.get(" ".join(word.text for word in words).lower())
     return None
 
 
-def _trimmed(run: Sequence[Word]) -> Sequence[Word]:
+def _trim(run: Sequence[Word]) -> Sequence[Word]:
     """Return a run without the words around a name that only describe it.
 
     In front that is one whose capital may come from the beginning of the sentence, behind a generic noun that
@@ -115,19 +115,19 @@ def _trimmed(run: Sequence[Word]) -> Sequence[Word]:
 
 
 def _describes(word: Word, following: Word) -> bool:
-    """Tell whether a word that may begin a sentence only describes the name or acronym after it."""
+    """Tell whether a word that may begin a sentence only describes the next name or acronym."""
     return not word.inside and (
         following.alone is not None or (following.text.isupper() and following.text.isalpha())
     )
 
 
 def _is_generic(noun: str, before: Sequence[Word]) -> bool:
-    """Tell whether a noun is no part of the name before it; an SDK is one of a product, not of a language."""
+    """Tell whether a noun does not belong to the name before it; a product has an SDK, a language has not."""
     known = [word.alone[1] for word in before if word.alone is not None]
     return bool(known) and (noun in GENERIC_NOUNS or (noun in MADE_IN and known == ["language"]))
 
 
-def _is_name(text: str, words: Sequence[Word], form: Form) -> bool:
+def _is_name(text: str, words: Sequence[Word], form: BlockType) -> bool:
     """Tell whether a run of capitalised words is surely a name.
 
     One word is when it stands inside a sentence, or is an acronym that goes on in small letters, and is
@@ -143,23 +143,23 @@ def _is_name(text: str, words: Sequence[Word], form: Form) -> bool:
     kind = KIND_NOUNS.get(words[-1].text.lower())
     if any(word.alone is not None for word in words):
         pair = len(words) == _LISTED and (kind is not None or words[-1].alone is not None)
-        return pair or form is not Form.HEADING
+        return pair or form is not BlockType.HEADING
     common = [word.opens or word.text.lower() in COMMON_WORDS for word in words]
     if len(words) > 1 and kind in _NAMED_BY_KIND and not all(common[:-1]):
         return True
-    listed = form is Form.ITEM and text.count(",") >= _LISTED
-    if all(common) or form is Form.HEADING or (_is_title(text) and not listed):
+    listed = form is BlockType.ITEM and text.count(",") >= _LISTED
+    if all(common) or form is BlockType.HEADING or (_is_title(text) and not listed):
         return False
     if len(words) == 1:
         acts = name.isupper() and bool(_GOES_ON.match(text, words[0].end))
         return (words[0].inside or acts) and kind is None and not _HYPHENATED.search(name)
-    acts = form is Form.PARAGRAPH and _ACTS.match(text, words[-1].end) is not None and not any(common)
+    acts = form is BlockType.PARAGRAPH and _ACTS.match(text, words[-1].end) is not None and not any(common)
     return words[0].inside or acts or any(word.text.isupper() for word in words)
 
 
 @lru_cache(maxsize=64)
 def _is_title(text: str) -> bool:
-    """Tell whether most words of a statement begin with a capital, so that a capital says nothing."""
+    """Tell whether most words of a statement are capitalized, so that a capital means nothing."""
     words = [word for word in text.split() if word[0].isalpha()]
     capitals = sum(word[0].isupper() for word in words)
     return len(words) > 1 and capitals >= _TITLE_SHARE * len(words)

@@ -1,4 +1,4 @@
-"""How the mentions of one statement relate: by verb, definition, bracket, column, arrow or nearness."""
+"""Relate the mentions of one statement: by verb, definition, bracket, column, arrow or proximity."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from itertools import chain, pairwise, product
 from ragmem.domain.entities.entities import Mention
 from ragmem.domain.entities.statements import Statement
 from ragmem.domain.entities.verbs import verb_in
-from ragmem.domain.text.blocks import Form
+from ragmem.domain.text.blocks import BlockType
 
 VERB_WEIGHT = 1.0
 DEFINITION_WEIGHT = 0.8
@@ -16,15 +16,15 @@ PREPOSITION_WEIGHT = 0.75
 BRACKET_WEIGHT = 0.7
 TOPIC_WEIGHT = 0.5
 CO_MENTION_WEIGHT = 0.25
-"""How much one statement proves; co-mention is kept for reach, below anything that was said."""
+"""Weight of one statement by its kind; a co-mention counts less than anything explicit."""
 
 CO_MENTIONED = "co-mentioned"
 
 MAX_GAP_CHARS = 90
-"""Between subject and object of one verb stand a few words; further apart the verb belongs to others."""
+"""Maximum words between subject and object of a verb; further apart it belongs to others."""
 
 MAX_LISTED = 8
-"""Members of one list that a verb is taken to hold for."""
+"""Maximum members of one list to which a verb applies."""
 
 _LIST_GAP = re.compile(
     r"[\s`*_\"')\]]*(?:\([^()]{0,24}\))?[\s`*_\"']*(?:[,/&+]|,? ?\b(?:and|or|nor|plus)\b)+"
@@ -46,7 +46,7 @@ _ADJACENT = re.compile(r"(?:['\u2019]s)?[ `*]{1,3}$")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A relation between two mentions of a statement: what it says, how sure it is, and the statement."""
+    """A relation between two mentions of a statement: its keywords, its weight, and the statement."""
 
     source: Mention
     target: Mention
@@ -58,23 +58,23 @@ class Link:
 def relate(
     statement: Statement, mentions: Sequence[Mention], *, above: Mention | None = None, led: bool = False
 ) -> Iterator[Link]:
-    """Yield how the mentions of one statement relate, in order; the same pair may come more than once.
+    """Yield the relations between the mentions of one statement, in order; a pair may repeat.
 
-    `above` is what the statement belongs to, and `led` tells that its first mention is what it is about.
-    Fewer than two mentions relate only to what stands above.
+    `above` is the mention that the statement belongs to, and `led` tells that its first mention is its
+    subject. A single mention relates only to `above`.
     """
     text = statement.text
-    if statement.form is Form.TABLE:
+    if statement.form is BlockType.TABLE:
         links = list(_row(statement, mentions))
-    elif statement.form is Form.FENCE or statement.shell:
+    elif statement.form is BlockType.FENCE or statement.shell:
         links = list(_line(statement, mentions))
     else:
-        links = list(_stated(text, mentions))
+        links = list(_verb_links(text, mentions))
     yield from links
     if above is None or not mentions:
         return
     said = {(link.target.start) for link in links if link.weight > CO_MENTION_WEIGHT}
-    if led or statement.form is Form.FENCE:
+    if led or statement.form is BlockType.FENCE:
         members = _first_list(text, mentions)
     else:
         members = [one for one in mentions if one.start not in said]
@@ -83,7 +83,7 @@ def relate(
 
 
 def _first_list(text: str, mentions: Sequence[Mention]) -> list[Mention]:
-    """Return the first mention with those that stand in one list with it."""
+    """Return the first mention and the others of its list."""
     members = [mentions[0]]
     for before, after in pairwise(mentions):
         if not _LIST_GAP.match(text[before.end : after.start]):
@@ -93,7 +93,7 @@ def _first_list(text: str, mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def _row(statement: Statement, mentions: Sequence[Mention]) -> Iterator[Link]:
-    """Yield how the first cell of a row relates to the others: by what the column is called."""
+    """Yield the relations of the first cell of a row to the others, named by the column."""
     columns = [[one for one in mentions if start <= one.start < end] for start, end in statement.cells]
     filled = [at for at, column in enumerate(columns) if column]
     for at in filled[1:]:
@@ -101,11 +101,11 @@ def _row(statement: Statement, mentions: Sequence[Mention]) -> Iterator[Link]:
         for source, target in product(columns[filled[0]][:MAX_LISTED], columns[at][:MAX_LISTED]):
             yield Link(source, target, title or "listed with", TOPIC_WEIGHT, statement.text)
     for column in columns:
-        yield from (link for link in _stated(statement.text, column) if link.keywords != CO_MENTIONED)
+        yield from (link for link in _verb_links(statement.text, column) if link.keywords != CO_MENTIONED)
 
 
 def _line(statement: Statement, mentions: Sequence[Mention]) -> Iterator[Link]:
-    """Yield what a line of code says: arrows, what is set, and what a command is given."""
+    """Yield the relations in a line of code: arrows, assignments, and arguments of a command."""
     text = statement.text
     for before, after in pairwise(mentions):
         gap = text[before.end : after.start]
@@ -120,15 +120,15 @@ def _line(statement: Statement, mentions: Sequence[Mention]) -> Iterator[Link]:
             yield Link(mentions[0], one, "takes", TOPIC_WEIGHT, text)
 
 
-def _stated(text: str, mentions: Sequence[Mention]) -> Iterator[Link]:
-    """Yield what the words between the mentions say.
+def _verb_links(text: str, mentions: Sequence[Mention]) -> Iterator[Link]:
+    """Yield the relations that the words between the mentions state.
 
-    Brackets belong to what stands before them, a verb holds for all members of the lists on both sides, and a
-    definition to the end of the statement.
+    A bracket belongs to the mention before it, a verb applies to all members of the lists on both sides, and
+    a definition extends to the end of the statement.
     """
     if not mentions:
         return
-    outer, inner = _bracketed(text, mentions)
+    outer, inner = _split_brackets(text, mentions)
     for owner, members in inner:
         for one in members:
             said = verb_in(text[owner.end : one.start])[0]
@@ -145,10 +145,10 @@ def _stated(text: str, mentions: Sequence[Mention]) -> Iterator[Link]:
             yield Link(first, one, "defined as", DEFINITION_WEIGHT, text)
 
 
-def _bracketed(
+def _split_brackets(
     text: str, mentions: Sequence[Mention]
 ) -> tuple[list[Mention], list[tuple[Mention, list[Mention]]]]:
-    """Return the mentions outside of round brackets, and for each bracket its owner and what it holds."""
+    """Split the mentions into those outside of round brackets, and each bracket with its owner."""
     outer: list[Mention] = []
     inner: list[tuple[Mention, list[Mention]]] = []
     inside = False
@@ -173,7 +173,7 @@ def _bracketed(
 
 
 def _lists(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
-    """Return the mentions in groups; the members of a group are listed side by side."""
+    """Group the mentions into lists of parallel members."""
     groups: list[list[Mention]] = []
     for one in mentions:
         if groups and _LIST_GAP.match(text[groups[-1][-1].end : one.start]):
@@ -184,7 +184,7 @@ def _lists(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
 
 
 def _chain(text: str, groups: Sequence[Sequence[Mention]]) -> Iterator[Link]:
-    """Yield what stands between one list of mentions and the next."""
+    """Yield the relations between one list of mentions and the next."""
     if not groups:
         return
     subjects = groups[0]
@@ -200,13 +200,13 @@ def _chain(text: str, groups: Sequence[Sequence[Mention]]) -> Iterator[Link]:
         elif _ADJACENT.match(gap):
             yield Link(before[-1], after[0], "has", BRACKET_WEIGHT, text)
         else:
-            yield from _said(text, gap, subjects if _AGAIN.match(gap) else before, after, subjects[0])
+            yield from _gap_links(text, gap, subjects if _AGAIN.match(gap) else before, after, subjects[0])
 
 
-def _said(
+def _gap_links(
     text: str, gap: str, sources: Sequence[Mention], targets: Sequence[Mention], subject: Mention
 ) -> Iterator[Link]:
-    """Yield what the words of a gap say: a verb of all on both sides, else only that they stand near."""
+    """Yield the relation in a gap: a verb between all on both sides, else mere proximity."""
     verb, passive, sure = verb_in(gap) if len(gap) <= MAX_GAP_CHARS else ("", False, False)
     if not verb:
         for target in targets[:MAX_LISTED] if _EXPLAINS.search(gap) else targets[:1]:

@@ -1,7 +1,8 @@
-"""Which names mean one thing: spellings of one name, and a path and what it ends in.
+"""Resolve the names of one thing: spellings of a name, and a path and its suffixes.
 
-- form: what the spellings of one name share; "" for a name that has only one, such as a version.
-- class: the names of one project that have one form. head: the name that stands for others of its class.
+- form: the key that the spellings of one name share; "" for a name with only one, such as a version.
+
+- class: the names of one project with the same form. head: the name that represents its class.
 """
 
 import re
@@ -13,10 +14,10 @@ from ragmem.domain.model import Entity, Extraction, Relation
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
 
 MAX_PATHS = 100
-"""Paths with one last part of which suffixes are looked for; more of them prove nothing by it."""
+"""Maximum paths with the same last part whose suffixes are resolved; more of them prove nothing."""
 
 WEAK = "concept"
-"""The type of what the rules have no better one for; it stands against no other."""
+"""The fallback type of the rules; it is compatible with every other."""
 
 CODE = "code"
 
@@ -30,7 +31,7 @@ _FAMILIES: Mapping[str, str] = {
     "symbol": CODE,
     WEAK: WEAK,
 }
-"""Types that a thing may have beside each other; all others (version, host, command) have one spelling."""
+"""Types that one thing may have together; all others (version, host, command) have one spelling."""
 
 _HAVE_PLURALS = frozenset({WEAK, "protocol", "dataset"})
 
@@ -46,11 +47,11 @@ _BEGINNING = re.compile(r"^(?:\.{0,2}/)+")
 _PATTERN_MARKS = frozenset("*{}<>$?[]")
 
 _SHORTEST = 3
-"""Letters of a name with spellings: `Go` and `go`, `C`, `C++` and `C#` are what they are."""
+"""Minimum letters of a name with spellings; `Go` and `go`, `C`, `C++` and `C#` stay distinct."""
 
 _SHORTEST_CODE = 6
 _SHORTEST_LONE_PLURAL = 9
-"""A single word is taken for a plural where it is long and ends as nouns do: Adams is not two of Adam."""
+"""Shortest word that may be a plural by its ending; Adams is not the plural of Adam."""
 
 _GENERIC = """
 __init__ __main__ main app cli utils util helpers helper common constants types models model settings config
@@ -62,14 +63,14 @@ state report run start build install migrate migrations example examples referen
 production
 """
 GENERIC_FILES = frozenset(_GENERIC.split())
-"""What files are called, without their endings, of which a project has several, mentioned or not."""
+"""File names, without extension, that occur several times in most projects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name of a project with all types that it was seen with; `order` is that of its first mention.
+    """A name of a project with all its types; `order` is the position of its first mention.
 
-    `apart`: somebody said that it is not another's spelling.
+    `apart`: a user said that it is not a spelling of another.
     """
 
     name: str
@@ -79,37 +80,37 @@ class Name:
 
     @property
     def family(self) -> str:
-        """What it may share a node with: names of its family, or of none."""
+        """The type families that may share a node with it; empty for any."""
         strong = sorted({_FAMILIES.get(kind, kind) for kind in self.types} - {WEAK})
         return strong[0] if strong else WEAK
 
 
-def form_of(name: str, types: Iterable[str]) -> str:
-    """Return what the spellings of a name share that was seen with these types; "" where it has only one."""
+def canonical_form(name: str, types: Iterable[str]) -> str:
+    """Return the form that the spellings of a name with these types share; "" if it has only one."""
     strong = sorted(kind for kind in types if kind != WEAK)
     if len({_FAMILIES.get(kind, kind) for kind in strong}) > 1:
-        # Nobody knows what it is.
+        # Unknown type
         return ""
-    return _form(name, strong[0] if strong else WEAK)
+    return _plain_form(name, strong[0] if strong else WEAK)
 
 
 @lru_cache(maxsize=32768)
-def _form(name: str, kind: str) -> str:
+def _plain_form(name: str, kind: str) -> str:
     family = _FAMILIES.get(kind)
     if family is None:
         return ""
     if family == "file":
-        return _form_of_path(name)
+        return _path_form(name)
     if family == CODE:
-        return _form_of_identifier(name)
+        return _identifier_form(name)
     return _form_of_plain(" ".join(name.strip(" _-").split()), kind)
 
 
-def _form_of_identifier(name: str) -> str:
-    # Case and joints tell identifiers apart; one in small letters may be a product's name.
+def _identifier_form(name: str) -> str:
+    # Case and separators distinguish identifiers; one in lower case may be the name of a product.
     if not _LOWER_IDENTIFIER.match(name) or name in COMMON_WORDS:
         return ""
-    joined = _joined(name)
+    joined = _join_parts(name)
     return joined if len(joined) >= _SHORTEST_CODE else ""
 
 
@@ -117,16 +118,16 @@ def _form_of_plain(name: str, kind: str) -> str:
     if kind in _HAVE_PLURALS and name.casefold() not in KNOWN_NAMES:
         name = _singular(name)
     if _ACRONYM.match(name):
-        # CAT is no cat.
+        # CAT is not a plural or a form of cat.
         return f"^{name.casefold()}" if len(name) >= _SHORTEST else ""
-    joined = _joined(name)
+    joined = _join_parts(name)
     is_word = name.islower() and name.isalpha() and (name in AMBIGUOUS_NAMES or name in COMMON_WORDS)
     has_letters = any(letter.isalpha() for letter in joined)
     return joined if has_letters and not is_word and len(joined) >= _SHORTEST else ""
 
 
-def _joined(name: str) -> str:
-    """Return a name without its separators, but those between digits."""
+def _join_parts(name: str) -> str:
+    """Return a name without its separators, except those between digits."""
     return _SEPARATORS.sub(lambda found: "-" if _between_digits(found) else "", name.casefold())
 
 
@@ -136,7 +137,7 @@ def _between_digits(found: re.Match[str]) -> bool:
 
 
 def _singular(name: str) -> str:
-    """Return a name in the singular, where its last word is surely a plural."""
+    """Return a name in the singular, if its last word is surely a plural."""
     if acronyms := _ACRONYMS.search(name):
         return name[: acronyms.start()] + acronyms[1]
     before, separator, last = _last_word(name)
@@ -154,8 +155,8 @@ def _last_word(name: str) -> tuple[str, str, str]:
     return (name[:at], name[at], name[at + 1 :]) if at > 0 else ("", "", name)
 
 
-def _form_of_path(name: str) -> str:
-    """Return what a path shares with those that end in it or that it ends in."""
+def _path_form(name: str) -> str:
+    """Return the form that a path shares with its suffixes."""
     path = plain_path(name)
     if not path or path.endswith("/") or not _PATTERN_MARKS.isdisjoint(path):
         return ""
@@ -168,12 +169,12 @@ def _form_of_path(name: str) -> str:
 
 
 def plain_path(name: str) -> str:
-    """Return a path without what it begins at: `./`, `../`, `/`."""
+    """Return a path without a leading `./`, `../` or `/`."""
     return _BEGINNING.sub("", name)
 
 
-def _is_rooted(name: str) -> bool:
-    """Tell whether a path says where it begins: no path that goes on before it is the same file.
+def _is_absolute(name: str) -> bool:
+    """Tell whether a path is absolute, so that no longer path is the same file.
 
     `.claude/settings.json` is a project's, `~/.claude/settings.json` is its user's.
     """
@@ -181,11 +182,10 @@ def _is_rooted(name: str) -> bool:
 
 
 def heads(names: Sequence[Name]) -> dict[str, str]:
-    """Return name -> head of all names of one class; whoever merges with nothing is its own head.
+    """Return name -> head of all names of one class; a name that joins no other is its own head.
 
-    Which names go together depends on which there are, and not on their order. The head is the spelling that
-    every developer knows, else the first; of paths the longest. Where a class has things of two families,
-    what is of neither stays alone.
+    The result does not depend on the order of the names. The head is the well-known spelling, else the first;
+    of paths the longest. If a class has two type families, names of neither stay alone.
     """
     found = {name.name: name.name for name in names}
     free = sorted((name for name in names if not name.apart), key=lambda name: name.order)
@@ -200,7 +200,7 @@ def heads(names: Sequence[Name]) -> dict[str, str]:
     if len(strong) == 1 and WEAK in families:
         families = {strong[0]: spelt}
     elif not strong and WEAK in families and any(map(_is_distinctive, families[WEAK])):
-        # A package is written as an identifier; a single capitalised word may be anything.
+        # A package is written as an identifier; a single capitalized word may be anything.
         families[WEAK] = [name for name in free if name.family in {WEAK, CODE}]
         if sum(name.family == CODE for name in families[WEAK]) > 1:
             families[WEAK] = spelt
@@ -220,13 +220,13 @@ def _is_distinctive(name: Name) -> bool:
 
 
 def _heads_of_paths(paths: Sequence[Name]) -> dict[str, str]:
-    """Return path -> the one longest path that ends in it; itself where there is none, or more than one."""
+    """Return path -> the only longest path that ends in it; itself if there is none or more than one."""
     if len(paths) > MAX_PATHS:
         return {}
-    # Of two that are equal, the one that begins nowhere in particular.
+    # Of two equal ones, the relative path.
     ranked = sorted((name.name for name in paths), key=lambda name: name.startswith("."))
     plain = {name: f"/{plain_path(name)}" for name in ranked}
-    may_go_on = {path for name, path in plain.items() if not _is_rooted(name)}
+    may_go_on = {path for name, path in plain.items() if not _is_absolute(name)}
     longest: dict[str, str] = {}
     for name, path in plain.items():
         if path not in may_go_on or not any(
@@ -235,7 +235,7 @@ def _heads_of_paths(paths: Sequence[Name]) -> dict[str, str]:
             longest.setdefault(path, name)
     found = {}
     for name, path in plain.items():
-        rooted = _is_rooted(name)
+        rooted = _is_absolute(name)
         whole = [other for other in longest if other == path or (other.endswith(path) and not rooted)]
         found[name] = longest[whole[0]] if len(whole) == 1 else name
     return found
@@ -247,23 +247,23 @@ def rule_of(name: str, head: str) -> str:
         return "case"
     if plain_path(head).endswith(plain_path(name)):
         return "path"
-    return "spelling" if _joined(name) == _joined(head) else "plural"
+    return "spelling" if _join_parts(name) == _join_parts(head) else "plural"
 
 
 def compatible(names: Iterable[Name]) -> bool:
-    """Tell whether all these names may mean one thing: they are of one family, or of none."""
+    """Tell whether all these names may be one thing: all have the same type family, or none."""
     return len({name.family for name in names} - {WEAK, CODE}) <= 1
 
 
 def names_in(extraction: Extraction) -> dict[str, str]:
-    """Return the names of an extraction with their types, those of relations too."""
+    """Return the names of an extraction with their types, including the ends of relations."""
     found = {end: WEAK for relation in extraction.relations for end in (relation.source, relation.target)}
     found.update((entity.name, entity.type) for entity in extraction.entities)
     return found
 
 
-def resolved(extraction: Extraction, canonical: Mapping[str, str]) -> Extraction:
-    """Return an extraction with each name replaced by the one of its node, each thing and pair once."""
+def resolve_names(extraction: Extraction, canonical: Mapping[str, str]) -> Extraction:
+    """Replace each name of an extraction by that of its node; each entity and pair stays once."""
     if canonical.keys().isdisjoint(names_in(extraction)):
         return extraction
     entities: dict[str, Entity] = {}

@@ -1,4 +1,4 @@
-"""What the words around a name tell about its type, where its form tells nothing."""
+"""Infer the type of a name from the words around it, if its form does not show it."""
 
 import re
 
@@ -32,7 +32,7 @@ _BY = re.compile(
 
 
 def type_of(text: str, start: int, end: int, kind: str) -> str:
-    """Return the type of the mention at this place: as its form says, unless the words around say better."""
+    """Return the type of the mention: by its form, unless the words around it are more specific."""
     if kind not in _UNSURE:
         return kind
     name = text[start:end]
@@ -52,7 +52,7 @@ def type_of(text: str, start: int, end: int, kind: str) -> str:
 
 
 def _symbol(bare: str, noun: str | None, *, code: bool) -> str:
-    """Return the type of what looks like an identifier."""
+    """Return the type of an identifier."""
     if bare.isupper() or "_" in bare:
         return noun if noun in {"config", "library"} else "symbol"
     if _MOMENT.search(bare) and bare[0].isupper():
@@ -90,6 +90,6 @@ def _concept(text: str, start: int, end: int, bare: str, noun: str | None) -> st
 
 
 def _compound(bare: str) -> str | None:
-    """Return the type that the last word of a name of several words tells."""
+    """Return the type that the last word of a compound name implies."""
     words = bare.split()
     return KIND_NOUNS.get(words[-1].lower()) if len(words) > 1 else None

@@ -1,7 +1,7 @@
-"""What a person states of the graph itself, as memories: an entity, a relation, that two names are one.
+"""Entities, relations and merges that a user states, stored as memories.
 
-The graph follows from what memories say, so what is stated is a memory as well: it is kept, exported and
-archived like others, and names what it states, and nothing else, whenever the graph is made.
+The graph is derived from memories, so a user's statement is a memory as well. It is kept, exported and
+archived like others, and whenever the graph is rebuilt it contributes exactly what it states.
 """
 
 from collections.abc import Sequence
@@ -12,21 +12,21 @@ from ragmem.domain.entities.resolution import WEAK
 from ragmem.domain.model import Chunk, Draft, Entity, Extraction, Memory, Relation, Scope, memory_id
 
 SOURCE = "graph"
-"""The source of such memories."""
+"""The source of these memories."""
 
 KIND = "states"
-"""The key of their metadata that says what they state."""
+"""The metadata key with the statement."""
 
 LONGEST = 2_000
-"""Characters of a description."""
+"""Maximum characters of a description."""
 
 
 @dataclass(frozen=True, slots=True)
-class StatedEntity:
-    """An entity; an empty `type` or `description` leaves what texts say of it.
+class UserEntity:
+    """An entity; an empty `type` or `description` keeps those from texts.
 
-    `known_type` is the one by which its names are compared with others, of those in
-    domain/text/token_types.py: what it is called else is the person's affair.
+    `known_type` is the type by which its names are compared with others, one of domain/text/token_types.py;
+    `type` is free.
     """
 
     name: str
@@ -36,8 +36,8 @@ class StatedEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class StatedRelation:
-    """A relation between two entities, which has no direction."""
+class UserRelation:
+    """An undirected relation between two entities."""
 
     source: str
     target: str
@@ -47,24 +47,24 @@ class StatedRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class StatedMerge:
-    """That what has one name is what has another, by which it shall go; both with the type of the first."""
+class UserMerge:
+    """A merge of `name` into `into`, which is the name to show; both get the type of the first."""
 
     name: str
     into: str
     type: str
 
 
-Stated = StatedEntity | StatedRelation | StatedMerge
+Stated = UserEntity | UserRelation | UserMerge
 
 
 def draft_of(stated: Stated, project: str) -> Draft:
-    """Return what states something, to be stored; what is stated of the same again takes its place."""
+    """Return the draft of a statement; it replaces an earlier one about the same thing."""
     match stated:
-        case StatedEntity():
+        case UserEntity():
             text = f"{stated.name} ({stated.type or stated.known_type}): {stated.description}"
             facts = {"name": stated.name, "type": stated.type, "known_type": stated.known_type}
-        case StatedRelation():
+        case UserRelation():
             text = f"{stated.source} - {stated.target} ({stated.keywords}): {stated.description}"
             facts = {
                 "from": stated.source,
@@ -72,7 +72,7 @@ def draft_of(stated: Stated, project: str) -> Draft:
                 "keywords": stated.keywords,
                 "weight": repr(stated.weight),
             }
-        case StatedMerge():
+        case UserMerge():
             text = f"{stated.name} is {stated.into}."
             facts = {"name": stated.name, "into": stated.into, "type": stated.type}
     return Draft(
@@ -81,74 +81,74 @@ def draft_of(stated: Stated, project: str) -> Draft:
         text=text,
         title=text[:80],
         scope=Scope(project),
-        # It says how the graph is to be, and nothing that grows old.
+        # It defines the graph and never expires.
         metadata={KIND: _kind(stated), "protected": "true", **facts},
     )
 
 
 def uri_of(stated: Stated) -> str:
-    """Return the identity of what is stated: of one thing the latest statement holds."""
+    """Return the identity of a statement; of one thing the latest statement holds."""
     match stated:
-        case StatedEntity():
+        case UserEntity():
             return entity_uri(stated.name)
-        case StatedRelation():
+        case UserRelation():
             return relation_uri(stated.source, stated.target)
-        case StatedMerge():
+        case UserMerge():
             return f"graph:same/{stated.name}"
 
 
 def entity_uri(name: str) -> str:
-    """Return the uri of what is stated of an entity."""
+    """Return the uri of statements about an entity."""
     return f"graph:entity/{name}"
 
 
 def relation_uri(one: str, other: str) -> str:
-    """Return the uri of what is stated of a relation, whichever end is named first."""
+    """Return the uri of statements about a relation, in either direction."""
     return "graph:relation/" + " -- ".join(sorted((one, other)))
 
 
 def id_of(uri: str, project: str) -> str:
-    """Return the id of the memory that states something of a project."""
+    """Return the memory id of a statement of a project."""
     return memory_id(SOURCE, Scope(project), uri)
 
 
-def stated_in(memory: Memory) -> Stated | None:
-    """Return what a memory states of the graph; None for every other memory."""
+def user_statements_of(memory: Memory) -> Stated | None:
+    """Return the statement in a memory; None for every other memory."""
     facts = memory.metadata
     if memory.source != SOURCE or KIND not in facts:
         return None
-    # What was redacted in it is redacted here.
+    # Secrets were redacted in the text; redact them here, too.
     description = memory.text.partition("): ")[2]
     try:
         match facts[KIND]:
             case "entity":
-                return StatedEntity(facts["name"], facts["type"], description, facts["known_type"])
+                return UserEntity(facts["name"], facts["type"], description, facts["known_type"])
             case "relation":
                 weight = float(facts["weight"])
                 ends = facts["from"], facts["to"]
-                return StatedRelation(*ends, facts["keywords"], description, weight)
+                return UserRelation(*ends, facts["keywords"], description, weight)
             case "same":
-                return StatedMerge(facts["name"], facts["into"], facts["type"])
+                return UserMerge(facts["name"], facts["into"], facts["type"])
             case _:
                 return None
     except (KeyError, ValueError):
-        # Somebody imported what only looks like it.
+        # An imported memory with invalid data
         return None
 
 
 def extractions_of(stated: Stated, chunks: Sequence[Chunk]) -> tuple[Extraction, ...]:
-    """Return the extraction of each chunk: the first has all that is stated."""
+    """Return the extraction of each chunk; the first one has the whole statement."""
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     match stated:
-        case StatedEntity():
+        case UserEntity():
             said = stated.description or f"{stated.name} is of the type {stated.type}."
             entities = (Entity(stated.name, stated.known_type, said),)
-        case StatedRelation():
+        case UserRelation():
             relations = (
                 Relation(stated.source, stated.target, stated.keywords, stated.description, stated.weight),
             )
-        case StatedMerge():
+        case UserMerge():
             said = f"{stated.name} is {stated.into}."
             entities = tuple(Entity(name, stated.type, said) for name in (stated.name, stated.into))
     return tuple(
@@ -158,15 +158,15 @@ def extractions_of(stated: Stated, chunks: Sequence[Chunk]) -> tuple[Extraction,
 
 
 def alias_of(stated: Stated) -> Alias | None:
-    """Return that two names are one, where that is what is stated."""
-    return Alias(stated.name, stated.into, ASKED) if isinstance(stated, StatedMerge) else None
+    """Return the alias of a stated merge; None for other statements."""
+    return Alias(stated.name, stated.into, ASKED) if isinstance(stated, UserMerge) else None
 
 
 def _kind(stated: Stated) -> str:
     match stated:
-        case StatedEntity():
+        case UserEntity():
             return "entity"
-        case StatedRelation():
+        case UserRelation():
             return "relation"
-        case StatedMerge():
+        case UserMerge():
             return "same"

@@ -1,4 +1,4 @@
-"""The verbs by which texts relate things, and what a few words between two names say."""
+"""The verbs that relate entities, and the parsing of the words between two names."""
 
 import re
 
@@ -32,7 +32,7 @@ _WEAK = {
     "set to": r"=",
     "to": r"to|\u2192|->|=>",
 }
-"""What counts only where no verb stands between two things."""
+"""Prepositions and weak verbs, which count only if no verb stands between two names."""
 
 _PASSIVE = {
     "uses": r"used (?:by|in|for)|leveraged by|consumed by",
@@ -79,9 +79,9 @@ _NEGATION = re.compile(
 
 
 def verb_in(gap: str) -> tuple[str, bool, bool]:
-    """Return the verb between two mentions, whether it is passive, and whether it is more than a preposition.
+    """Return the first verb between two mentions, whether it is passive, and whether it is no preposition.
 
-    The first one counts; "" for none.
+    The verb is "" if there is none.
     """
     found = _VERB.search(gap)
     sure = found is not None

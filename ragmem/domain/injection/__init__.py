@@ -1,1 +1,1 @@
-"""Text that is injected into a session: the frame, and what is left out."""
+"""Text that is injected into a session: its frame, and its removal from stored text."""

@@ -1,7 +1,7 @@
-"""The frame around text that an assistant reads as data, which no stored text can close.
+"""The frame around text that an assistant reads as data; no stored text can close it.
 
-Text within it stands as it was stored. Where it has a tag of the frame itself, the frame gets another name:
-the same with a hash of the text behind it, which no text can have foreseen.
+Text within the frame is verbatim. If it contains a tag of the frame, the frame gets another name with a hash
+of the text, which no text can foresee.
 """
 
 import base64
@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from functools import cache
 
 FRAME_TAG = "ragmem-memory"
-"""The tag around injected text, by which it is known again and never stored a second time."""
+"""The tag around injected text, by which it is recognized and never stored again."""
 
 OPENING = f"<{FRAME_TAG}>"
 CLOSING = f"</{FRAME_TAG}>"
 
 SUFFIX = "-[a-z2-7]{6}"
-"""Stands behind the name of a frame whose text has a tag of that name."""
+"""Separates the name of a frame from the hash."""
 
 FIRST_WORDS = "From earlier work, most useful first"
-"""What the text in every frame begins with; by it one is known whose end was cut off."""
+"""The beginning of the text in every frame; it identifies a frame whose end was cut off."""
 
 _BRACKETS = frozenset("<‹«≪⟨〈《❮❬˂ᐸᗏ𝈶⧼﹤＜")  # noqa: RUF001 - look-alikes are the point
 _LOOK_ALIKES = {
@@ -42,14 +42,14 @@ _NOTHING = "\0"
 
 
 class _Skeleton(dict[int, str]):
-    """Code point -> one small Latin letter, digit or bracket that it is or looks like, or nothing."""
+    """Code point -> the lower-case Latin letter, digit or bracket that it looks like, or nothing."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = seen = _seen(chr(code))
+        self[code] = seen = _visible_character(chr(code))
         return seen
 
 
-def _seen(character: str) -> str:
+def _visible_character(character: str) -> str:
     if character in _BRACKETS:
         return "<"
     for form in (character, character.casefold(), unicodedata.normalize("NFKD", character).casefold()):
@@ -62,15 +62,15 @@ def _seen(character: str) -> str:
 _SKELETON = _Skeleton()
 
 
-def _spelled(name: str) -> str:
-    """Return a pattern for a name in which anything but letters may stand between its letters."""
+def _name_pattern(name: str) -> str:
+    """Return a pattern for a name with any characters but letters between its letters."""
     letters = (r"(?:m|r\0{0,16}n)" if letter == "m" else letter for letter in name)
     return r"\0{0,16}".join(letters)
 
 
-# The tag in which assistants are handed what hooks print. Between its words stands more than nothing:
+# Assistants wrap the output of hooks in this tag. At least one character separates its words, because
 # SystemReminder is a name in a program.
-_REMINDER = re.compile(rf"{_spelled('system')}\0{{1,16}}{_spelled('reminder')}")
+_REMINDER = re.compile(rf"{_name_pattern('system')}\0{{1,16}}{_name_pattern('reminder')}")
 # Of a bracket as HTML, JSON or URL escape (&lt; &#60; \\u003c %3C) only letters and digits are left.
 _OPENERS = re.compile(r"<|(?<![a-z])it|6o|3c")
 _ESCAPES = {
@@ -85,15 +85,15 @@ _ENDS = re.compile(r"[\s/]*(?:[>\uff1e\u203a\u276f\u27e9\u3009\u300b]|&gt|&#|%3e
 
 @cache
 def _tags_of(name: str) -> re.Pattern[str]:
-    return re.compile(_spelled("".join(filter(str.isalpha, name))))
+    return re.compile(_name_pattern("".join(filter(str.isalpha, name))))
 
 
-def framed(text: str, *, name: str = FRAME_TAG) -> str:
-    """Return a text between tags of a name that no tag in it has; the same text gives the same bytes.
+def wrap_in_tags(text: str, *, name: str = FRAME_TAG) -> str:
+    """Return a text between tags whose name no tag in it has; the result is deterministic.
 
-    The text stays as it is, but in a frame of memory for the tags that `guarded` tells of.
+    The text stays as it is, but in a frame of memory for the tags that `escape_tags` tells of.
     """
-    inside = guarded(text) if name == FRAME_TAG else text
+    inside = escape_tags(text) if name == FRAME_TAG else text
     tag = name
     skeleton = inside.translate(_SKELETON)
     if any(True for _ in _places(skeleton, _tags_of(name))):
@@ -114,12 +114,12 @@ def _skeleton_of(text: str) -> str:
     return text.translate(_SKELETON).replace(_NOTHING, "")
 
 
-def guarded(text: str) -> str:
-    """Return the text with a backslash behind the bracket of each `system-reminder` tag, however disguised.
+def escape_tags(text: str) -> str:
+    """Escape the bracket of each `system-reminder` tag with a backslash, however disguised.
 
-    It is the frame in which an assistant puts what hooks print. Case, blanks, invisible characters,
-    look-alike letters and brackets, and escapes are seen through. Everything else stays as it is;
-    taking one backslash behind each such bracket out again gives the text back.
+    Assistants wrap the output of hooks in this tag. The check sees through case, blanks, invisible
+    characters, look-alike letters and brackets, and escapes. Removing one backslash after each such bracket
+    restores the text.
     """
     skeleton = text.translate(_SKELETON)
     parts: list[str] = []
@@ -132,13 +132,13 @@ def guarded(text: str) -> str:
 
 
 def _is_bracket(text: str, skeleton: str, first: int, last: int) -> bool:
-    """Tell whether what the skeleton calls a bracket is one, or the escape of one, and no word."""
+    """Tell whether a bracket in the skeleton is a bracket or its escape in the text, and no word."""
     escape = _ESCAPES.get(skeleton[first:last])
     return escape is None or escape.search(text, max(0, first - 12), first) is not None
 
 
 def _is_tag(text: str, bracket: int, start: int, end: int) -> bool:
-    """Tell whether a name behind a bracket is one of a tag: ended by a slash before it, a bracket behind it.
+    """Tell whether a name after a bracket belongs to a tag: a slash before it, or a bracket after it.
 
     What is compared (`a < system_reminder`) is none.
     """
@@ -148,17 +148,17 @@ def _is_tag(text: str, bracket: int, start: int, end: int) -> bool:
 
 
 def _places(skeleton: str, names: re.Pattern[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield where brackets stand before a name: begin and end of each bracket, begin and end of the name."""
+    """Yield the spans of each bracket before a name, and of the name."""
     passed = 0
     for name in names.finditer(skeleton):
-        before = _leading(skeleton, passed, name.start())
+        before = _bracket_start(skeleton, passed, name.start())
         passed = name.end()
         for opener in _OPENERS.finditer(skeleton, before, name.start()):
             yield opener.start(), opener.end(), name.start(), name.end()
 
 
-def _leading(skeleton: str, low: int, end: int) -> int:
-    """Return where the brackets and what is no letter begin that stand right before `end`, from `low` on."""
+def _bracket_start(skeleton: str, low: int, end: int) -> int:
+    """Return the start of the brackets and non-letters just before `end`, but not before `low`."""
     begin = end
     while begin > low:
         if skeleton[begin - 1] in "\0<":

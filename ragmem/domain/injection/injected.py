@@ -1,26 +1,26 @@
-"""Take what memory itself put before an assistant out of a text, so that no text is stored a second time."""
+"""Remove injected memory from a text, so that it is not stored again."""
 
 import re
 from collections.abc import Iterator
 
 from ragmem.domain.injection.framing import FIRST_WORDS, FRAME_TAG, SUFFIX
-from ragmem.domain.secrets.private import left_out
+from ragmem.domain.secrets.private import remove_spans
 
 _LESS, _MORE = r"(?:<|&lt;|\\u003c|%3C)", r"(?:>|&gt;|\\u003e|%3E)"
 _TAG = re.compile(
     rf"{_LESS}(?P<close>\\?/|%2F)?\s{{0,4}}{FRAME_TAG}(?P<suffix>{SUFFIX})?\s{{0,4}}{_MORE}", re.IGNORECASE
 )
-"""A tag of the frame as text, or as JSON, HTML and addresses spell its marks."""
+"""A tag of the frame as text, or with the escapes of JSON, HTML and URLs."""
 
 _FILLING = r"(?:[\s>|*#\"'`\\-]|\\[nrt]){0,40}"
 _BEGUN = re.compile(rf"{_FILLING}{re.escape(FIRST_WORDS)}|[ \t\r]*(?:\n|\\n|\Z)")
-"""Behind the tag that opens a block: its first words, or nothing more in its line."""
+"""After the opening tag of a block: its first words, or the end of the line."""
 
 _HEADED = re.compile(rf"{_FILLING}{re.escape(FIRST_WORDS)}")
 _ENTRY = re.compile(
     r"(?:^|(?<=\\n))[ \t>|*#\"'`-]{0,16}\[[a-z2-7]{12}\] \d{4}-\d\d-\d\d [a-z][\w-]{1,40}", re.MULTILINE
 )
-"""The line above a memory in a block; by it one is known whose beginning was cut off."""
+"""The line above a memory in a block; it identifies a block whose beginning was cut off."""
 
 _MARKS = re.compile(r"[ \t>|]*")
 
@@ -34,7 +34,7 @@ def without_injections(text: str) -> str:
     """
     if FRAME_TAG not in text and FRAME_TAG not in text.lower():
         return text
-    return left_out(text, _blocks(text))
+    return remove_spans(text, _blocks(text))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -49,7 +49,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
                 begun, suffix = tag.start(), tag["suffix"]
             continue
         if begun is not None and tag["suffix"] != suffix:
-            # A block whose text has a tag of the frame has another name, and ends with that alone.
+            # A block whose text contains a tag of the frame has another name, and only that name ends it.
             continue
         if begun is None and (entry := _ENTRY.search(text, at, tag.start())):
             begun = entry.start()
@@ -62,7 +62,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cut_block(text: str, at: int) -> int | None:
-    """Return where the first block begins that has its opening and its first words, but no end."""
+    """Return the start of the first block with an opening and its first words but no end."""
     for tag in _TAG.finditer(text, at):
         if not tag["close"] and _HEADED.match(text, tag.end()):
             return tag.start()
@@ -70,7 +70,7 @@ def _cut_block(text: str, at: int) -> int | None:
 
 
 def _with_marks(text: str, at: int, start: int) -> int:
-    """Return where a block begins with the marks of a quotation that stand before it in its line."""
+    """Return the start of a block, including quotation marks before it in its line."""
     line = max(at, text.rfind("\n", at, start) + 1)
     return line if _MARKS.fullmatch(text, line, start) else start
 

@@ -1,4 +1,4 @@
-"""The part of a file that ragmem writes: between two marks, with what is around them left alone."""
+"""The part of a file that ragmem writes, between two marks; the rest of the file is untouched."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ _BEGIN = re.compile(r"[ \t]*<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*")
 _END = re.compile(r"[ \t]*<!--[ \t]*END[ \t]+ragmem\b[^\n]*-->[ \t]*")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _AS_SHOWN = r"^[ \t>|\d:\u2192-]{0,16}"
-"""What stands before the lines of a file that was quoted or shown with the numbers of its lines."""
+"""The prefix of lines in a file that is quoted or shown with line numbers."""
 _SHOWN = re.compile(
     rf"{_AS_SHOWN}<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*\r?\n"
     rf"(?:(?!{_AS_SHOWN}<!--[ \t]*(?:BEGIN|END)[ \t]+ragmem\b)[^\n]*\n)*?"
@@ -21,8 +21,8 @@ _SHOWN = re.compile(
 )
 
 
-class BrokenMarksError(ValueError):
-    """The marks of a file do not fit together; `line` counts from 1."""
+class InvalidMarksError(ValueError):
+    """The marks of a file do not match; `line` counts from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -30,48 +30,48 @@ class BrokenMarksError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the block of a text lies, `text[start:end]`, its last line end included."""
+class BlockSpan:
+    """The span of the block in a text, `text[start:end]`, including its last line end."""
 
     start: int
     end: int
 
 
-def place_of(text: str) -> Place | None:
-    """Return where the block lies; None where there is none. Marks within closed code fences are none.
+def find_block(text: str) -> BlockSpan | None:
+    """Return the span of the block; None if there is none. Marks within closed code fences are ignored.
 
     Raises BrokenMarksError for a mark without its other, and for a second block.
     """
     if _MARK not in text:
         return None
     begun: tuple[int, int] | None = None
-    found: Place | None = None
+    found: BlockSpan | None = None
     for number, start, line, end in _lines_outside_fences(text):
         if _BEGIN.fullmatch(line):
             if begun is not None or found is not None:
-                raise BrokenMarksError("a second BEGIN ragmem", number)
+                raise InvalidMarksError("a second BEGIN ragmem", number)
             begun = number, start
         elif _END.fullmatch(line):
             if begun is None:
-                raise BrokenMarksError("an END ragmem without its BEGIN", number)
-            found, begun = Place(begun[1], end), None
+                raise InvalidMarksError("an END ragmem without its BEGIN", number)
+            found, begun = BlockSpan(begun[1], end), None
     if begun is not None:
-        raise BrokenMarksError("a BEGIN ragmem without its END", begun[0])
+        raise InvalidMarksError("a BEGIN ragmem without its END", begun[0])
     return found
 
 
 def with_block(text: str, lines: Sequence[str]) -> str:
-    """Return the text with these lines between the marks, in place of what stands there, else at its end.
+    """Return the text with these lines between the marks: in the existing block, else at the end.
 
     What is outside the marks stays as it is, and so do the line ends of the text. Raises BrokenMarksError.
     """
-    place = place_of(text)
+    place = find_block(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     block = newline.join((BEGIN, *lines, END)) + newline
     if place is not None:
         whole = text[place.start : place.end]
         if not whole.endswith("\n"):
-            # The file ended with the mark.
+            # The mark was the end of the file.
             block = block.removesuffix(newline)
         return f"{text[: place.start]}{block}{text[place.end :]}"
     if not text:
@@ -82,17 +82,17 @@ def with_block(text: str, lines: Sequence[str]) -> str:
 
 def outside(text: str) -> str:
     """Return the text without its block. Raises BrokenMarksError."""
-    place = place_of(text)
+    place = find_block(text)
     return text if place is None else f"{text[: place.start]}{text[place.end :]}"
 
 
 def without_block(text: str) -> str:
-    """Return a text that is to be stored without any such block, whole, quoted or shown with line numbers."""
+    """Remove any such block from a text for storage, whole, quoted or shown with line numbers."""
     return _SHOWN.sub("", text) if _MARK in text else text
 
 
 def _lines_outside_fences(text: str) -> Iterator[tuple[int, int, str, int]]:
-    """Yield (number, start, line without its end, end) of the lines that stand in no closed code fence."""
+    """Yield (number, start, line without its end, end) of the lines outside of closed code fences."""
     rows = []
     at = 0
     for number, line in enumerate(text.split("\n"), start=1):
@@ -114,7 +114,7 @@ def _lines_outside_fences(text: str) -> Iterator[tuple[int, int, str, int]]:
 
 
 def _closing(rows: Sequence[tuple[int, int, str, int]], opened: int, fence: str) -> int | None:
-    """Return the row that closes a fence; None for one that is never closed, which is none."""
+    """Return the row that closes a fence; None if it is never closed and therefore no fence."""
     for index in range(opened + 1, len(rows)):
         line = rows[index][2].strip()
         if line.startswith(fence) and not line.strip(fence[0]):

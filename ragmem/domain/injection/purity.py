@@ -1,4 +1,4 @@
-"""Take out of a text what must not be stored: secrets, what is private, and what memory itself put there."""
+"""Remove what must not be stored from a text: secrets, private blocks and injected memory."""
 
 import re
 from collections.abc import Sequence
@@ -10,15 +10,15 @@ from ragmem.domain.secrets.private import without_private
 from ragmem.domain.secrets.redaction import MOST_PASSES, Redactor
 
 _PART = re.compile(r"[^\s\"'`,;|()<>\[\]]{6,}")
-"""A word that may be a part of a secret; shorter ones are words of other things too."""
+"""Minimum letters of a word that identifies a part of a secret; shorter ones are too common."""
 
 
-def purified_text(text: str, redactor: Redactor) -> str:
-    """Return a text without secrets, private blocks, blocks of the frame and of memory files.
+def sanitize_text(text: str, redactor: Redactor) -> str:
+    """Return a text without secrets, private blocks, injected blocks and blocks of memory files.
 
     Purifying it again leaves it as it is.
     """
-    # What stands around a block that is left out may be one itself then.
+    # The removal of a block may join the text around it to a new block.
     for _ in range(MOST_PASSES):
         before = text
         text = without_private(without_injections(without_block(text)))
@@ -29,12 +29,12 @@ def purified_text(text: str, redactor: Redactor) -> str:
 
 
 def secrets_in(text: str, redactor: Redactor) -> list[str]:
-    """Return the secrets of a text but for what is private, of which any word may stand elsewhere too."""
+    """Return the secrets of a text without private blocks, whose words may occur elsewhere."""
     return [text[one.start : one.end] for one in redactor.find(text) if one.kind != "private"]
 
 
 def without_parts(said: str, secrets: Sequence[str]) -> str:
-    """Return a line with each word replaced that is a part of a secret of the text which it is taken from.
+    """Replace each word of a line that is a part of a secret of the whole text.
 
     In one line a key block, a table or a manifest is none that is known.
     """

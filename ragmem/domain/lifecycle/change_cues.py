@@ -1,4 +1,4 @@
-"""What a sentence says is over: the cues of a change, each with the words without which it is not there."""
+"""Find out what a sentence declares obsolete: the cues of a change, with words for a fast check."""
 
 import re
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """That something is over, by the cue's rule; `over` is the phrase for it, "" for the whole sentence."""
+class ChangeCue:
+    """A statement that something is over, with the rule of the cue."""
 
     rule: str
     over: str = ""
@@ -16,7 +16,7 @@ class Ending:
 
 _BE = r"(?:is|are|was|were|has been|have been|got|gets)"
 _REACH = 90
-"""Characters of a phrase for what is over; a longer one is a sentence of its own."""
+"""Longest phrase in characters for the obsolete thing; a longer one is a sentence of its own."""
 
 _Side: TypeAlias = Literal["before", "after", "between", "around"]
 _ENDED = (
@@ -116,7 +116,7 @@ _PHRASES = tuple(
     )
     for rule, side, words, cue in _CUES
 )
-"""The cues, each with words of which a sentence has one where it has the cue, and one of others as well."""
+"""The cues, each with two sets of words; a sentence with the cue has one word of each set."""
 _NO_LONGER = re.compile(
     r"\b(?:no longer|any ?more|any longer|after all)\b|\b(?:is|are|was|were|does|did|has|have|can) NOT\b"
 )
@@ -138,7 +138,7 @@ _EVERY = frozenset().union(
 )
 _LETTERS = re.compile(r"[a-z]+")
 _SAME_LETTERS = str.maketrans("\u017f\u0130\u0131", "sii")
-"""Letters that a pattern takes for others where case does not matter; a small one of the first is no `s`."""
+"""With IGNORECASE a pattern also matches these letters, whose lower case differs."""
 _STOPS = re.compile(
     r"[;:.!?()]+(?=\s|$)"
     r"| (?:because|since|so|but|which|when|where|although|otherwise|as|for|by|in order|to|into)\b"
@@ -148,25 +148,25 @@ _PAUSE = re.compile(r"[,;:.!?()]+(?=\s|$)| (?:because|since|so|but|which|when|wh
 _COMMA = re.compile(r", ")
 
 
-def endings(text: str) -> Iterator[Ending]:
-    """Yield what a sentence says is over; one without a cue says nothing of the kind."""
+def change_cues(text: str) -> Iterator[ChangeCue]:
+    """Yield the things that a sentence declares obsolete."""
     letters = text if text.isascii() else text.translate(_SAME_LETTERS)
-    # Most sentences have the words of few cues, and looking for those is cheap.
+    # Checking for words is cheap, and most sentences have those of few cues.
     there = _EVERY.intersection(_LETTERS.findall(letters.lower()))
     if not there:
         return
     for rule, side, words, others, pattern in _PHRASES:
         if not (words.isdisjoint(there) or others.isdisjoint(there)):
             for match in pattern.finditer(text):
-                for over in _over(text, side, match):
-                    yield Ending(rule, over)
+                for over in _subjects(text, side, match):
+                    yield ChangeCue(rule, over)
     for rule, words, pattern in _WHOLE:
         if not words.isdisjoint(there) and pattern.search(text):
-            yield Ending(rule)
+            yield ChangeCue(rule)
 
 
-def _over(text: str, side: _Side, match: re.Match[str]) -> Iterator[str]:
-    """Yield the phrase at one side of a cue, as a list and as what stands next to the cue."""
+def _subjects(text: str, side: _Side, match: re.Match[str]) -> Iterator[str]:
+    """Yield the phrase at one side of a cue, as a list and as the part next to the cue."""
     if side == "between":
         yield match[1]
     elif side == "around":

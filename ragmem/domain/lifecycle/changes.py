@@ -1,4 +1,4 @@
-"""Which newer memory makes an older one of its project untrue, decided from their words alone."""
+"""Decide which newer memory supersedes an older one of its project, by their texts alone."""
 
 import math
 from collections import Counter, defaultdict
@@ -8,39 +8,35 @@ from functools import cached_property
 from itertools import chain
 
 from ragmem.domain.lifecycle.claims import Claim, claims
-from ragmem.domain.lifecycle.replacing import Rarity, judge
+from ragmem.domain.lifecycle.replacing import Rarity, find_contradiction
 from ragmem.domain.model.lifecycle import Connection, Entry
 from ragmem.domain.model.supersession import DECLARED, direct_successors
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.claim_words import words_of
 
 MAX_WORDS = 90
-"""A memory with more words says more than one thing, and one change does not make all of it untrue."""
+"""A memory with more words makes several claims, and one change does not supersede it."""
 
 RARE = 40
-"""A word of more memories than these leads to no candidate; it still counts where two are compared."""
+"""A word in more memories yields no candidate; it still counts in a comparison."""
 
 TELLING = 6
-"""The rarest words of a claim, which lead to candidates."""
+"""Number of rarest words of a claim that yield candidates."""
 
 CANDIDATES = 5
-"""Older memories that a claim is compared with, those with the most telling words in common."""
+"""Number of older memories compared with a claim, those with the most specific common words."""
 
 LEAST_SHARED = 0.15
-"""Share of a claim's weight that those words have together."""
+"""Minimum share of a claim's weight that the common words must have."""
 
 
 Claimed = tuple[list[Claim], list[Claim]]
 Reading = Callable[[Callable[[str], Claimed], Sequence[str]], Iterable[Claimed]]
 
 
-def _one_by_one(read: Callable[[str], Claimed], texts: Sequence[str]) -> Iterable[Claimed]:
-    return map(read, texts)
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
-    """That a newer memory has made an older one untrue, by which rule, and why in one line with both."""
+    """A newer memory supersedes an older one, by a rule, with a one-line reason that quotes both."""
 
     older: str
     newer: str
@@ -48,14 +44,14 @@ class Change:
     reason: str
 
 
-class _Read:
-    """A memory with what it claims: what its end would make untrue, and what can end another."""
+class _EntryClaims:
+    """A memory with its claims: those that can be superseded, and those that can supersede."""
 
     def __init__(self, entry: Entry, main: list[Claim], telling: list[Claim]) -> None:
         self.telling = telling
         self.key, self.moment = entry.id, entry.memory.event_time
         self.by_people = entry.curated or entry.protected
-        """Whether a person keeps or decided it: what came in by itself does not make it untrue."""
+        """Whether a user curates or protects it; automatic memories cannot replace it."""
         self._text = entry.text
         self._small = entry.text.count(" ") < MAX_WORDS
         self.main = main if self._small else []
@@ -64,8 +60,8 @@ class _Read:
         """The words of its main claims, by which it is found."""
 
     @cached_property
-    def around(self) -> frozenset[str]:
-        """The words of all that it says, where that is one thing."""
+    def context_words(self) -> frozenset[str]:
+        """The words of the whole text, if it has only one subject."""
         return words_of(self._text) if self._small else self.words
 
 
@@ -73,7 +69,7 @@ def changes(
     entries: Sequence[Entry],
     connections: Sequence[Connection] = (),
     *,
-    reading: Reading = _one_by_one,
+    reading: Reading = map,
     redactor: Redactor,
 ) -> list[Change]:
     """Return which memories are made untrue by which, at most one successor for each, without circles.
@@ -93,12 +89,14 @@ def changes(
         linked[connection.second].append(connection.first)
     found: dict[str, Change] = {}
     for group in projects.values():
-        _choose(chain(_declared(group), _by_rule(group, linked, reading, redactor=redactor)), found)
+        _choose(
+            chain(_declared_changes(group), _rule_changes(group, linked, reading, redactor=redactor)), found
+        )
     return [found[key] for key in sorted(found)]
 
 
 def _choose(proposed: Iterable[tuple[float, Change]], found: dict[str, Change]) -> None:
-    """Take the surest proposals; by rule a memory replaces one other, and nothing leads back to itself."""
+    """Take the most certain proposals; by rule a memory replaces one other, and there are no circles."""
     used: set[str] = set()
     for _, change in sorted(proposed, key=lambda one: (-one[0], one[1].older, one[1].newer)):
         if change.older in found or (change.rule != DECLARED and change.newer in used):
@@ -111,24 +109,24 @@ def _choose(proposed: Iterable[tuple[float, Change]], found: dict[str, Change]) 
             used.add(change.newer)
 
 
-def _declared(group: Sequence[Entry]) -> Iterator[tuple[float, Change]]:
-    """Yield what memories say of each other in their metadata."""
+def _declared_changes(group: Sequence[Entry]) -> Iterator[tuple[float, Change]]:
+    """Yield the changes that memories declare in their metadata."""
     uris = {entry.id: entry.memory.uri for entry in group}
     for older, newer in direct_successors([entry.memory for entry in group]).items():
         yield math.inf, Change(older, newer, DECLARED, f"{uris[newer]} takes the place of {uris[older]}")
 
 
-def _by_rule(
+def _rule_changes(
     group: Sequence[Entry], linked: Mapping[str, Sequence[str]], reading: Reading, redactor: Redactor
 ) -> Iterator[tuple[float, Change]]:
-    """Yield what the rules find in the memories of one project, with how sure they are."""
+    """Yield the changes that the rules find in one project, with their certainty."""
     claimed = reading(claims, [entry.text for entry in group])
-    read = {entry.id: _Read(entry, *found) for entry, found in zip(group, claimed, strict=True)}
+    read = {entry.id: _EntryClaims(entry, *found) for entry, found in zip(group, claimed, strict=True)}
     seen = Counter(chain.from_iterable(one.words for one in read.values()))
     rarity = Rarity(seen, len(group))
-    # A word of one memory alone leads from it to none.
+    # A word of a single memory leads to no other.
     leading = {word for word, count in seen.items() if 1 < count <= RARE}
-    holding: dict[str, list[_Read]] = defaultdict(list)
+    holding: dict[str, list[_EntryClaims]] = defaultdict(list)
     for one in sorted(read.values(), key=lambda one: one.moment):
         for word in one.leading & leading:
             holding[word].append(one)
@@ -136,14 +134,14 @@ def _by_rule(
         known = (read[key] for key in linked.get(one.key, ()) if key in read)
         near = {other.key: other for other in known if other.moment < one.moment}
         for claim in one.telling:
-            around = one.around if claim.ended else claim.words
+            around = one.context_words if claim.ended else claim.words
             for other in _candidates(one, claim, holding, rarity, near):
                 if other.by_people and not one.by_people:
                     continue
                 for main in other.main:
-                    judged = judge(main, claim, rarity, around=around)
+                    judged = find_contradiction(main, claim, rarity, around=around)
                     if judged is not None:
-                        reason = f"{_quoted(main, redactor)} gave way to {_quoted(claim, redactor)}"
+                        reason = f"{_quote(main, redactor)} gave way to {_quote(claim, redactor)}"
                         yield judged.score, Change(other.key, one.key, judged.rule, reason)
 
 
@@ -152,15 +150,15 @@ def _words(read: Iterable[Claim]) -> frozenset[str]:
 
 
 def _candidates(
-    newer: _Read,
+    newer: _EntryClaims,
     claim: Claim,
-    holding: Mapping[str, Sequence[_Read]],
+    holding: Mapping[str, Sequence[_EntryClaims]],
     rarity: Rarity,
-    near: Mapping[str, _Read],
-) -> Collection[_Read]:
-    """Return the earlier memories that a claim may be about.
+    near: Mapping[str, _EntryClaims],
+) -> Collection[_EntryClaims]:
+    """Return the earlier memories that a claim may supersede.
 
-    `holding` has those with a word, by event time, `near` the earlier ones that are connected.
+    `holding` maps a word to its memories by event time, `near` are the connected earlier ones.
     """
     moment = newer.moment
     known = [
@@ -169,21 +167,21 @@ def _candidates(
         if len(holding[word]) > (word in newer.leading)
     ]
     shared: dict[str, float] = defaultdict(float)
-    found: dict[str, _Read] = {}
+    found: dict[str, _EntryClaims] = {}
     for weight, word in sorted(known, reverse=True)[:TELLING]:
         for other in holding[word]:
             if other.moment >= moment:
                 break
             found[other.key] = other
             shared[other.key] += weight
-    least = LEAST_SHARED * rarity.whole(claim)
+    least = LEAST_SHARED * rarity.of_claim(claim)
     enough = [(had, key) for key, had in shared.items() if had >= least]
     chosen = {key: found[key] for _, key in sorted(enough, reverse=True)[:CANDIDATES]}
     chosen.update(near)
     return chosen.values()
 
 
-def _quoted(claim: Claim, redactor: Redactor, most: int = 100) -> str:
-    """Return the beginning of a claim in quotes, without secrets, since a reason is kept and shown."""
+def _quote(claim: Claim, redactor: Redactor, most: int = 100) -> str:
+    """Return the beginning of a claim in quotes, without secrets, because a reason is stored and shown."""
     text = " ".join(redactor.redact(claim.text)[0].split())
     return f'"{text if len(text) <= most else text[: most - 1].rstrip() + "…"}"'

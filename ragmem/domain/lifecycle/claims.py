@@ -1,4 +1,4 @@
-"""What a sentence claims, as far as rules can read it: its words, its values, and what it says is over."""
+"""Parse the claim of a sentence by rule: its words, its values, and what it declares obsolete."""
 
 import re
 from collections.abc import Iterator
@@ -6,26 +6,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from ragmem.domain.classification.filler import Voice, voice
-from ragmem.domain.lifecycle.change_cues import endings
+from ragmem.domain.classification.filler import Voice, classify_voice
+from ragmem.domain.lifecycle.change_cues import change_cues
 from ragmem.domain.text.claim_words import stem, stem_of, stems, tokens, words_of
 
 MAX_CHARS = 1200
-"""Characters of a memory in which claims are looked for; what is said further down is a detail of it."""
+"""Characters of a memory that are searched for claims; later text is detail."""
 
 MAX_CLAIMS = 12
 
 MAIN_CLAIMS = 2
-"""What a memory says is in its first claims; those behind them explain it."""
+"""The first claims of a memory state its subject; later ones explain it."""
 
 MAX_WORDS = 60
-"""Words of a claim; more are data, or a text without full stops."""
+"""Maximum words of a claim; more are data or a text without punctuation."""
 
 LEAST_WORDS = 4
-"""A reason begins behind so many words; before them it is the claim itself."""
+"""A reason begins after this many words; before them it is the claim itself."""
 
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-# Begins with the white space: a search passes over letters quickly then.
+# The pattern begins with white space, so that the search skips letters quickly.
 _SENTENCE = re.compile(
     r"\s(?:(?<=[\w)\]`\"'*>][.!?;]\s)(?<!e\.g\.\s)(?<!i\.e\.\s)(?<!\bvs\.\s)(?<!\bcf\.\s)\s*(?=\S)"
     r"|(?<=:\s)\s*(?=[A-Z])|\s*[-\u2013\u2014]{1,3}\s+|(?<=\n)\s*(?:\n|[-*+#>|]|\d+[.)])\s*)"
@@ -55,7 +55,7 @@ _VERB = re.compile(
 _CODE_BEGINS = re.compile(
     r"[$/{}\[<@]|return\b|async |await |def |class |const |let |import |from \S+ import|cd |git |npm "
 )
-# Begins with marks in all branches: a search passes over letters quickly then.
+# All branches begin with punctuation, so that the search skips letters quickly.
 _CODE_HAS = re.compile(r"[{};]$|=[>=]|\((?:\)\s*[;{]|(?<=\w\()\w*[\"'])")
 _SAID = re.compile(
     r"(?:decision|hypothesis|suspect|suspicion|assum|theory|guess|(?:root )?cause|known)", re.IGNORECASE
@@ -113,8 +113,8 @@ _SIGNS = frozenset(word for pair in _OPPOSITES for side in pair for word in side
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """What a claim says is over: by which rule, and in which words; none are those of the whole claim."""
+class Negation:
+    """A thing that a claim declares obsolete: the rule and its words; no words mean the whole claim."""
 
     rule: str
     words: frozenset[str] = frozenset()
@@ -122,32 +122,32 @@ class Ended:
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a memory; what only a comparison needs is found out when one asks.
+    """One sentence of a memory; properties that only a comparison needs are computed on demand.
 
-    `main` is the sentence without the reason that it gives. `order` are the stems of its words and of the
-    parts of its names; `values` what can differ while the fact is the same: numbers, paths, flags, names.
+    `main` is the sentence without its reason. `order` are the stems of its words and of the parts of its
+    names.
     """
 
     text: str
     main: str
     order: tuple[str, ...]
     words: frozenset[str]
-    ended: tuple[Ended, ...]
+    ended: tuple[Negation, ...]
 
     @cached_property
     def values(self) -> frozenset[str]:
-        """What can differ while the fact is the same: numbers, versions, paths, flags and names."""
+        """Tokens that may differ in the same fact: numbers, versions, paths, flags and names."""
         marked = (token for token in tokens(self.main) if not token.isalpha())
         return frozenset(token.lower() for token in marked if _VALUE.search(token))
 
     @cached_property
     def versions(self) -> frozenset[tuple[str, str]]:
-        """The things whose version it tells, with the version."""
+        """The things whose version it states, with the version."""
         return frozenset((name.lower(), version) for name, version in _VERSIONED.findall(self.text))
 
     @cached_property
     def signs(self) -> frozenset[str]:
-        """Those of its words that have an opposite."""
+        """Its words that have an opposite."""
         return _SIGNS.intersection(map(stem_of, tokens(self.main)))
 
     @cached_property
@@ -157,32 +157,32 @@ class Claim:
 
     @cached_property
     def denied(self) -> frozenset[str]:
-        """The stems of the words that a negation stands before."""
+        """The stems of the negated words."""
         return frozenset(stem(word.lower()) for word in _DENIED.findall(self.main))
 
     @cached_property
     def has_verb(self) -> bool:
-        """Whether it has a word that must be a verb."""
+        """Whether it has a word that is surely a verb."""
         return bool(_VERB.search(self.text))
 
     @cached_property
     def adds(self) -> bool:
-        """Whether it tells of something that comes beside what there was."""
+        """Whether it describes an addition to the present state."""
         return bool(_ADDS.search(self.main))
 
     @cached_property
     def past(self) -> bool:
-        """Whether something in it is past."""
+        """Whether it has a past tense."""
         return bool(_PAST.search(self.text))
 
     @cached_property
     def planned(self) -> bool:
-        """Whether it tells of what may be once."""
+        """Whether it describes a plan."""
         return bool(_PLAN.search(self.text))
 
     @cached_property
     def states(self) -> bool:
-        """Whether it says how something is: it is no plan, no event of the past, no code and no heading."""
+        """Whether it states the present: no plan, no past event, no code and no heading."""
         if self.planned or _is_code(self.text):
             return False
         event = _HAPPENED.search(self.text) and not _STANDS.search(self.text)
@@ -192,24 +192,24 @@ class Claim:
 
     @cached_property
     def orders(self) -> bool:
-        """Whether it tells somebody what to do."""
+        """Whether it is an instruction."""
         return bool(_ORDER.search(self.text))
 
     @cached_property
     def conditional(self) -> bool:
-        """Whether it holds in a case that it names first; another case may differ."""
+        """Whether it begins with a condition; another case may differ."""
         return bool(_CONDITION.match(self.text.lstrip("*_`\"' ")))
 
     @cached_property
     def flawed(self) -> bool:
-        """Whether it tells of something that does not work."""
+        """Whether it describes a fault."""
         return bool(_FLAW.search(self.text))
 
 
 def claims(text: str) -> tuple[list[Claim], list[Claim]]:
-    """Return what a text claims at its beginning: its main claims, and all of them that can end another.
+    """Return the main claims of a text, and all claims that can supersede others.
 
-    These are the main ones, and those further down that say that something is over.
+    The latter are the main ones, and later ones that declare something obsolete.
     """
     main: list[Claim] = []
     telling: list[Claim] = []
@@ -226,14 +226,14 @@ def claims(text: str) -> tuple[list[Claim], list[Claim]]:
 
 
 def _claim(text: str, *, leading: bool) -> Claim | None:
-    """Return what a sentence claims.
+    """Parse the claim of a sentence.
 
     None where it has no words, where it only accompanies work, and for a further one that ends nothing.
     """
-    ended = () if _is_code(text) else tuple(_ended(text))
+    ended = () if _is_code(text) else tuple(_negations(text))
     if not (leading or ended):
         return None
-    if not any(one.words for one in ended) and voice(text, listed=True) is Voice.CHATTER:
+    if not any(one.words for one in ended) and classify_voice(text, listed=True) is Voice.CHATTER:
         return None
     cut = _REASON.search(text)
     main = text[: cut.start()] if cut and len(text[: cut.start()].split()) >= LEAST_WORDS else text
@@ -245,16 +245,16 @@ def _is_code(text: str) -> bool:
     return _CODE_BEGINS.match(text) is not None or _CODE_HAS.search(text) is not None
 
 
-def _ended(text: str) -> Iterator[Ended]:
-    for ending in endings(text):
+def _negations(text: str) -> Iterator[Negation]:
+    for ending in change_cues(text):
         if not ending.over:
-            yield Ended(ending.rule)
+            yield Negation(ending.rule)
         elif words := words_of(ending.over):
-            yield Ended(ending.rule, words)
+            yield Negation(ending.rule, words)
 
 
 def opposite(one: Claim, other: Claim) -> bool:
-    """Tell whether each claim has a word for the opposite of what the other says."""
+    """Tell whether each claim has the opposite of a word of the other."""
     mine, theirs = one.signs - other.signs, other.signs - one.signs
     return bool(mine and theirs) and any(
         (mine & yes and theirs & no) or (mine & no and theirs & yes) for yes, no in _OPPOSITES

@@ -1,4 +1,4 @@
-"""How near two memories must be to be connected: a scale of cosines, taken from the store's own distribution.
+"""Decide which memories are connected: a scale of cosines that fits the store's distribution.
 
 What a cosine is worth differs from model to model, and from one store to the next. Two numbers say it: what
 two memories of a project have that were taken at random (`unrelated`), and what a memory has with the nearest
@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from typing import Protocol
 
 CONNECTED = 0.5
-"""Strength from which two memories are about one thing, and connected."""
+"""Strength from which two memories share a topic and are connected."""
 
 MOST = 12
 """Connections that a memory keeps of its own; it may have more that are among the strongest of others."""
 
 RARE = 6
-"""Memories of a project that mention a name at most, for it to make them candidates."""
+"""A name in more memories of a project does not make them candidates."""
 
 FEWEST = 30
-"""Memories that a scale is taken from at least, where the model's own values are not known."""
+"""Minimum memories for a measured scale, if the model has no known scale."""
 
 KNOWN_COUNTS = 100
-"""Memories that the known values of a model weigh as much as: a small store says little of its own."""
+"""Weight, in memories, of a model's known scale: a small store has little evidence of its own."""
 
 GROWTH = 1.5
-"""A store that has grown, or shrunk, by this factor is measured anew."""
+"""A store that has grown or shrunk by this factor is measured again."""
 
 NEAREST_SPREADS, FARTHEST_SPREADS = 2.0, 5.0
 """Between so many spreads of random pairs `related` lies above `unrelated`: 2 in 100 lie beyond 2 by chance,
@@ -36,24 +36,24 @@ none beyond 5. Under the bundled model pairs of one topic lie 2 to 2.7 above in 
 4 to 5 in a store of all sorts."""
 
 COPY = 0.95
-"""Cosine from which one text is a copy of another, and says nothing of what related ones have."""
+"""Cosine from which a text is a copy of another and does not count as related."""
 
 HIGHEST = 0.9
-"""The highest `unrelated`, so that copies of one text are near each other in a store of nothing else."""
+"""The highest `unrelated`, for stores that hold little but copies of one text."""
 
 NARROWEST = 0.05
-"""The least distance of the two: below, a step of an int8 vector would decide."""
+"""The least difference of the two; below it the rounding of an int8 vector would decide."""
 
 _QUARTILES = 1.349
-"""Standard deviations between the quartiles of a normal distribution; its tails are the related pairs."""
+"""Quartile distance of a normal distribution in standard deviations; the tails are related pairs."""
 
 _BUNDLED = "all-MiniLM-L6-v2"
-"""Beginning of the ids of the bundled model, whatever its weights' form."""
+"""Beginning of the ids of the bundled model in all weight formats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What cosines of one model are worth in one store, and of how many memories and pairs that was taken.
+    """The scale of cosines of one model in one store, with the sizes of its sample.
 
     `unrelated` is less than `related`. `memories` is the size of the store then.
     """
@@ -63,20 +63,20 @@ class Scale:
     memories: int = 0
     pairs: int = 0
 
-    def scaled(self, cosine: float) -> float:
-        """Return 0 for what unrelated memories have, 1 for what related ones have, and on by line above."""
+    def normalize(self, cosine: float) -> float:
+        """Map a cosine to the scale: 0 for unrelated memories, 1 for related ones; more is possible."""
         return max(0.0, (cosine - self.unrelated) / (self.related - self.unrelated))
 
     def cosine(self, scaled: float) -> float:
-        """Return the cosine that has this place on the scale."""
+        """Return the cosine for a value of the scale."""
         return self.unrelated + scaled * (self.related - self.unrelated)
 
     def differs(self, other: "Scale") -> bool:
-        """Tell whether the two would judge pairs differently by more than a hair."""
+        """Tell whether two scales would classify pairs noticeably differently."""
         return max(abs(self.unrelated - other.unrelated), abs(self.related - other.related)) > _HAIR
 
     def explanation(self) -> str:
-        """Return one line for people."""
+        """Return a one-line explanation."""
         origin = (
             f"from {self.pairs:,} pairs when the store had {self.memories:,} memories"
             if self.pairs
@@ -89,18 +89,18 @@ class Scale:
 
 
 _HAIR = 0.02
-"""Change of a scale below which what was judged by the former one stays."""
+"""Smallest change of a scale that makes a new comparison worthwhile."""
 
 
 def known_scale(model: str) -> Scale | None:
-    """Return what is usual for a model: known for the bundled one, None for all others."""
+    """Return the known scale of the bundled model; None for all others."""
     return Scale(unrelated=0.2, related=0.54) if model.startswith(_BUNDLED) else None
 
 
 def scale_from(
     random: Sequence[float], nearest: Sequence[float], *, memories: int, known: Scale | None = None
 ) -> Scale | None:
-    """Return the scale of a store: `random` are cosines of random pairs, `nearest` those of nearest ones.
+    """Return the scale of a store from cosines of random pairs and of nearest neighbours.
 
     What is known of the model weighs as much as KNOWN_COUNTS memories. None where nothing is known and there
     are fewer than FEWEST memories, or no pairs.
@@ -123,12 +123,12 @@ def scale_from(
 
 
 def is_due(scale: Scale | None, memories: int) -> bool:
-    """Tell whether a store of so many memories is to be measured, for the first time or anew."""
+    """Tell whether a store of this size must be measured, for the first time or again."""
     return scale is None or not scale.memories / GROWTH < memories < scale.memories * GROWTH
 
 
 class Link(Protocol):
-    """A connection by the numbers of its ends."""
+    """A connection by the numbers of its two memories."""
 
     @property
     def low(self) -> int:
@@ -147,19 +147,19 @@ class Link(Protocol):
 
     @property
     def strength(self) -> float:
-        """What both say together."""
+        """The strength of the connection, from the cosine and the shared words."""
         ...
 
 
 def rank(link: Link) -> tuple[float, float, int, int]:
-    """Return a key that sorts the strongest first, of equal ones those with the nearer vectors."""
+    """Return a sort key: strongest first, then the nearest vectors."""
     return (-link.strength, -link.cosine, link.low, link.high)
 
 
 def strongest(
     links: Mapping[tuple[int, int], Link], *, of: Collection[int]
 ) -> dict[int, set[tuple[int, int]]]:
-    """Return the MOST strongest links of some ends."""
+    """Return the MOST strongest links of some memories."""
     found: dict[int, list[Link]] = {}
     for pair, link in links.items():
         for end in pair:
@@ -170,8 +170,8 @@ def strongest(
     }
 
 
-def sharing(named: Iterable[tuple[int, Iterable[str]]]) -> dict[int, set[int]]:
-    """Return for each memory those with which it shares a rare name, from the names of each."""
+def memories_sharing_names(named: Iterable[tuple[int, Iterable[str]]]) -> dict[int, set[int]]:
+    """Return for each memory the ones that share a rare name with it."""
     naming: dict[str, list[int]] = {}
     for memory, names in named:
         for name in names:
@@ -185,7 +185,7 @@ def sharing(named: Iterable[tuple[int, Iterable[str]]]) -> dict[int, set[int]]:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Return the value below which this share of the sorted values lies."""
+    """Return the quantile of the sorted values."""
     place = share * (len(ordered) - 1)
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)

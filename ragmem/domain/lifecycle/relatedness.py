@@ -1,27 +1,27 @@
-"""What decides how much two memories have to do with each other: weights of words, and some numbers."""
+"""The weights of words and other constants of the similarity of two memories."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable
 
 ENOUGH = 2.0
-"""Words of a project's rarest that two memories must share to be mostly about one thing: 1 - 1/e of it."""
+"""Number of a project's rarest words whose overlap means mostly the same subject: 1 - 1/e of it."""
 
 MOST_WORDS = 48
-"""Words that tell what a memory is about; of a longer text those that it repeats and others have not."""
+"""Number of distinctive words of a memory; of a longer text those that it repeats and others lack."""
 
 USUAL_WORDS = 24
-"""Words of a memory of a few sentences; two longer ones share some by chance, which count for less."""
+"""Number of words of a short memory; two longer ones share some by chance, which count less."""
 
 NEAREST = 1.35
-"""Scaled cosine from which two texts are as near as it matters: the nearest third of those of one topic."""
+"""Normalized cosine of maximum similarity: the nearest third of pairs of one topic."""
 
 BY_WORDS = 0.6
-"""What the words say of a connection; the rest is the vectors'."""
+"""Share of the words in the strength of a connection; the vectors have the rest."""
 
 
 def weights(found: Iterable[tuple[str, Iterable[int]]]) -> dict[str, dict[int, float]]:
-    """Return project -> word -> what it weighs, from the project and the distinct words of each memory.
+    """Return project -> word -> weight, given the project and the distinct words of each memory.
 
     A word weighs 1 that no other memory has, and hardly anything that all have.
     """

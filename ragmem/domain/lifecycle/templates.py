@@ -1,4 +1,4 @@
-"""Texts that a machine wrote from one template: nothing but marks of the run differs between them.
+"""Find texts generated from one template, which differ only in values of a run.
 
 A mark is a timestamp, the number or hash of a run, the time that it took, or how much it went through. Any
 other word or number is a fact: a port, a limit, a version, a name. Where it is not sure which of both it is,
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 from ragmem.domain.model import Memory, Scope
 from ragmem.domain.model.document_place import is_of_document
-from ragmem.domain.model.lifecycle import Entry, Life
+from ragmem.domain.model.lifecycle import Entry, LifecycleState
 
 FEWEST = 3
-"""Memories of a template at least: two alike may well be two measurements."""
+"""Minimum memories of a template; two similar texts may be two measurements."""
 
 FEWEST_WORDS = 6
-"""Words of a template at least, marks included."""
+"""Minimum words of a template, masked values included."""
 
 MOST_CHARS = 4_000
-"""Characters of a template at most: a longer text is a document."""
+"""Maximum characters of a template; a longer text is a document."""
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|"
@@ -45,14 +45,14 @@ _RUN = (
 )
 
 _REPORTS = re.compile(rf"\b{_RAN}\b", re.IGNORECASE)
-"""Says that something ran: a text without it, and without a timestamp in front of a line, states a fact."""
+"""Words of a report; a text without them, and without a leading timestamp in a line, states a fact."""
 
 _BINDS = re.compile(
     r"\b(?:must|shall|should|needs?|requir\w+|allow\w*|limit\w*|max\w*|minim\w*|at least|at most|within|"
     r"timeouts?|budget|deadline|target|threshold|quota|pinned|default\w*|always|never|because|decided)\b",
     re.IGNORECASE,
 )
-"""Says that a text rules or explains something: none of its numbers is a mark."""
+"""Words of a rule or explanation, whose numbers are never masked."""
 
 _TELLS_WHEN = re.compile(
     r"(?:\b(?:until|till|due|valid|expir\w+|before|after|by|since|from|next|runs?|start(?:s|ing)?|begin\w*|"
@@ -60,7 +60,7 @@ _TELLS_WHEN = re.compile(
     r"between|to|and|for|of)(?:\s(?:on|at|in|the))?|[(/=#v-])\s*$",
     re.IGNORECASE,
 )
-"""Stands before a date or a time that is a fact: that of an appointment, a term or a range."""
+"""Words before a date or time that is a fact: an appointment, a deadline or a range."""
 
 _STAMP = re.compile(rf"(?<![\w./:-]){_DATE}(?:,?[T\s](?:at\s)?{_CLOCK}{_ZONE})?(?![\w/-])", re.IGNORECASE)
 _TIME = re.compile(rf"(?<![\w./:-]){_CLOCK}{_ZONE}(?![\w/-]|:\d)", re.IGNORECASE)
@@ -88,19 +88,19 @@ _COUNTED = re.compile(
 )
 
 _TIMES, _RUNS, _HASHES, _DURATIONS, _COUNTS = "\0time", "\0run", "\0hash", "\0duration", "\0count"
-"""Stand for what is masked; no text that is kept has a NUL."""
+"""Placeholders of masked values; no stored text contains NUL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Memories of one template: the newest, which stays, and the others, newest first."""
+    """The memories of one template: the newest, which stays, and the others, newest first."""
 
     keeper: Entry
     others: tuple[Entry, ...]
 
 
-def masked(text: str) -> str:
-    """Return a text with the marks of a run masked, and white space made one: equal where no more differs.
+def mask_values(text: str) -> str:
+    """Return a text with run values masked and white space folded; copies of a template become equal.
 
     Nothing is masked in a text that rules or explains something, nor in one that does not report. A report
     says that something ran, or a line of it begins with a timestamp.
@@ -109,8 +109,8 @@ def masked(text: str) -> str:
     if _BINDS.search(text) or not (_REPORTS.search(text) or _LEADING.search(text)):
         return plain
     found = _LEADING.sub(rf"\1{_TIMES}", text)
-    found = _without_moments(_STAMP, found)
-    found = _without_moments(_TIME, found)
+    found = _mask_dates(_STAMP, found)
+    found = _mask_dates(_TIME, found)
     found = _HASH.sub(rf"\1\2{_HASHES}", found)
     found = _NUMBERED.sub(rf"\1\2{_RUNS}", found)
     found = _HASH_NUMBERED.sub(rf"\1{_RUNS}", found)
@@ -119,8 +119,8 @@ def masked(text: str) -> str:
     return " ".join(found.split())
 
 
-def _without_moments(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text with dates and times masked, but for those that a word before them makes a fact."""
+def _mask_dates(pattern: re.Pattern[str], text: str) -> str:
+    """Return a text with dates and times masked, except where the word before makes one a fact."""
 
     def mark(found: re.Match[str]) -> str:
         is_term = _TELLS_WHEN.search(text, max(0, found.start() - 24), found.start())
@@ -130,7 +130,7 @@ def _without_moments(pattern: re.Pattern[str], text: str) -> str:
 
 
 def template_families(entries: Iterable[Entry]) -> list[Family]:
-    """Return the families of 3 memories or more between which nothing but marks of a run differs.
+    """Return the families of 3 or more memories that differ only in values of a run.
 
     Only what is in the buffer may be of a family. What is protected, pinned, curated, or a page of a document
     never is, and a family never reaches beyond its scope and its source. The order of the entries does not
@@ -138,13 +138,18 @@ def template_families(entries: Iterable[Entry]) -> list[Family]:
     """
     alike: dict[tuple[Scope, str, str, str], list[Entry]] = defaultdict(list)
     for entry in entries:
-        if entry.life is not Life.BUFFER or entry.protected or entry.curated or len(entry.text) > MOST_CHARS:
+        if (
+            entry.life is not LifecycleState.BUFFER
+            or entry.protected
+            or entry.curated
+            or len(entry.text) > MOST_CHARS
+        ):
             continue
         memory = entry.memory
         if is_of_document(memory.metadata):
             continue
-        said = masked(entry.text)
-        # What has no mark is a fact, however often it was told; word for word the same is a duplicate.
+        said = mask_values(entry.text)
+        # A text without run values is a fact, however often it is repeated; equal texts are duplicates.
         if "\0" in said and len(said.split()) >= FEWEST_WORDS:
             alike[entry.scope, memory.source, own_title(memory), said].append(entry)
     families = []
@@ -156,11 +161,11 @@ def template_families(entries: Iterable[Entry]) -> list[Family]:
 
 
 def own_title(memory: Memory) -> str:
-    """Return what a title says beside the text; nothing for a file's name or a part of the text."""
+    """Return the information that a title adds to the text; "" for a file name or a part of the text."""
     title = " ".join(memory.title.split())
     name = memory.uri.rpartition("/")[2]
     told = title in {name, name.rpartition(".")[0]} or title.rstrip("\u2026") in " ".join(memory.text.split())
-    return "" if told else masked(title)
+    return "" if told else mask_values(title)
 
 
 def _newest_first(entry: Entry) -> tuple[float, int, str]:

@@ -27,14 +27,14 @@ USER = "user"
 """The scope of what belongs to the person and to no single project."""
 
 UNASSIGNED = "unassigned"
-"""The scope of work of which nobody knows the project: found where everything is asked,
-and never told unasked, connected or merged."""
+"""The scope of work whose project is unknown: found by questions over all projects, but never injected,
+connected or merged."""
 
 NO_PROJECTS = frozenset({USER, UNASSIGNED})
 """Scopes that are no projects."""
 
 EPISODES = frozenset({"sessions", "transcripts", "conversations", "reflections"})
-"""Sources that tell what happened when, session by session."""
+"""Sources that record events, session by session."""
 
 ID_LENGTH = 26
 """Characters of an id: 128 bits of sha256 in lower-case base32."""
@@ -44,7 +44,7 @@ SHORT_ID_LENGTH = 12
 
 
 class Tier(StrEnum):
-    """What the signal of a text is worth."""
+    """The value of the signal in a text."""
 
     INGEST = "ingest"
     SUMMARIZE = "summarize"
@@ -52,7 +52,7 @@ class Tier(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a text is about; it selects the half-life in decay.json."""
+    """The subject of a text; it selects the half-life in decay.json."""
 
     PREFERENCE = "preference"
     ARCHITECTURE = "architecture"
@@ -62,7 +62,7 @@ class Kind(StrEnum):
 
 
 class Category(StrEnum):
-    """What sort of knowledge a text is."""
+    """The category of knowledge in a text."""
 
     ERROR_SOLUTION = "error_solution"
     PATTERN = "pattern"
@@ -75,16 +75,16 @@ class State(StrEnum):
     """Where a memory is in its life."""
 
     PENDING = "pending"
-    """Accepted and durable, found by full text; vectors and graph follow."""
+    """Accepted and durable, and in the full text; vectors and graph follow."""
     INDEXED = "indexed"
     """Chunks, vectors and graph are in the store."""
     BUFFERED = "buffered"
-    """Low signal: kept verbatim and found by full text only."""
+    """Low signal: stored verbatim and found by full text only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """To whom a memory belongs: a project id or `user`, and perhaps a spec within the project."""
+    """The owner of a memory: a project id or `user`, and perhaps a spec within the project."""
 
     project: str = USER
     spec: str = ""
@@ -114,7 +114,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A draft that was accepted. `text` is verbatim; `summary` is set where the tier is summarize."""
+    """A stored draft. `text` is verbatim; `summary` is set if the tier is summarize."""
 
     id: str
     source: str
@@ -138,18 +138,18 @@ class Memory:
 
     @property
     def indexed_text(self) -> str:
-        """The text that is chunked and searched: the summary of a summarized memory, else the whole."""
+        """The text that is chunked and searched: the summary of a summarized memory, else the whole text."""
         return self.summary or self.text
 
     @property
     def short_id(self) -> str:
-        """The id as people see it."""
+        """The id in short form, for people."""
         return self.id[:SHORT_ID_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a memory, `text` is `indexed_text[start:end]`; `heading` is the path of what it stands under.
+    """A part of a memory: `text` is `indexed_text[start:end]`; `heading` is the path of headings above it.
 
     That is headings, what an answer was asked for, or the names that a definition lies within.
     """
@@ -164,13 +164,13 @@ class Chunk:
 
     @property
     def searchable(self) -> str:
-        """What is embedded and indexed: the heading path, then the text; nothing that tells of a secret."""
+        """The text that is embedded and indexed: the heading path and the text, without secrets."""
         return without_marks(f"{self.heading}\n{self.text}" if self.heading else self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that a text speaks of; `type` is one of the types in extraction.py."""
+    """An entity in a text; `type` is one of the types in extraction.py."""
 
     name: str
     type: str
@@ -179,7 +179,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How two entities relate; undirected in the store, `weight` grows with the evidence."""
+    """A relation of two entities; undirected in the store, `weight` grows with the evidence."""
 
     source: str
     target: str
@@ -199,7 +199,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """All that a store keeps of one memory."""
+    """All data that a store keeps of one memory."""
 
     memory: Memory
     chunks: tuple[Chunk, ...]
@@ -208,7 +208,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that a list (full text, vectors, graph) found: rank from 1, score on that list's own scale."""
+    """A chunk found by a list (full text, vectors, graph): rank from 1, score on that list's own scale."""
 
     chunk_id: str
     memory_id: str
@@ -218,7 +218,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """That a newer memory has made an older one untrue, when each of them happened, and by which rule."""
+    """A newer memory has superseded an older one: the rule, and when each of them happened."""
 
     older: str
     newer: str
@@ -230,8 +230,8 @@ class Supersession:
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
-    """A memory that another one replaced, and what it says in a line; "" where it is no longer there."""
+class PreviousVersion:
+    """A memory that another one replaced, and its summary in a line; "" if it no longer exists."""
 
     supersession: Supersession
     text: str = ""
@@ -239,7 +239,7 @@ class Former:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory after ranking: its best chunk, each term of its score, and the ids that hide behind it.
+    """A memory after ranking: its best chunk, the terms of its score, and the ids of its duplicates.
 
     `also` are further chunks of it that were found, best first, `elsewhere` those memories behind it that
     have its text in other projects. `replaced` is what it has made untrue, `superseded` tells that it was
@@ -252,19 +252,19 @@ class Match:
     terms: Mapping[str, float] = field(default_factory=dict)
     duplicates: tuple[str, ...] = ()
     also: tuple[Chunk, ...] = ()
-    replaced: tuple[Former, ...] = ()
+    replaced: tuple[PreviousVersion, ...] = ()
     superseded: Supersession | None = None
     elsewhere: tuple[Memory, ...] = ()
 
 
 def digest(*parts: str, length: int = ID_LENGTH) -> str:
-    """Return a lower-case base32 sha256 of the parts, kept apart: ("a", "b") is not ("ab",)."""
+    """Return a lower-case base32 sha256 of the parts; ("a", "b") and ("ab",) differ."""
     raw = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
     return base64.b32encode(raw).decode("ascii").lower()[:length]
 
 
 def memory_id(source: str, scope: Scope, uri: str) -> str:
-    """Return the id of the memory at this place: the same after its text has changed."""
+    """Return the id of the memory at this place; it does not depend on the text."""
     return digest("memory", source, scope.project, scope.spec, uri)
 
 

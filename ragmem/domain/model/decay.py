@@ -1,4 +1,4 @@
-"""How age weighs in ranking: half-lives per kind, recency and the final score."""
+"""The decay formula: how age lowers the score of a memory. Whatever ages in ragmem asks this module."""
 
 import math
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ DEFAULT_HALF_LIVES: Mapping[Kind, float] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class DecayPolicy:
-    """The numbers of decay.json; weights, half-lives and floor are the published ones.
+class Decay:
+    """The decay formula with the numbers of decay.json; weights, half-lives and floor are the published ones.
 
     `bound` is the most of its score that an old match loses to a new one at the shipped weights; others shift
-    it as `bounded_score` tells. Of the recency, `fresh_share`
+    it as `score` tells. Of the recency, `fresh_share`
     halves every `fresh_days`, the rest by the kind's half-life: what was done yesterday is asked for far more
     often than what was done last week, and both more than last year's. docs/benchmarks.md ("decay") shows
     what the three gain and cost.
@@ -90,8 +90,44 @@ class DecayPolicy:
 
     @property
     def most_lost(self) -> float:
-        """The share of its score that age takes at most."""
-        return 1 - age_factor(0.0, self)
+        """The share of its score that a match loses to age at most."""
+        return 1 - self.age_factor(0.0)
+
+    def recency(self, age_days: float, half_life_days: float) -> float:
+        """Return the recency of an event, 1 for now.
+
+        (1 - fresh_share) * 2 ** -(age / half-life) + fresh_share * 2 ** -(age / fresh_days): forgetting
+        follows a power law, which a sum of exponentials with different half-lives approximates (Anderson and
+        Schooler, "Reflections of the environment in memory", 1991).
+        """
+        slow = exponential_recency(age_days, half_life_days)
+        fast = exponential_recency(age_days, self.fresh_days)
+        return (1 - self.fresh_share) * slow + self.fresh_share * fast
+
+    def published_score(self, relevance: float, recency: float) -> float:
+        """Return semantic_weight * relevance + recency_weight * recency, the published ranking formula."""
+        return self.semantic_weight * relevance + self.recency_weight * recency
+
+    def score(self, relevance: float, recency: float) -> float:
+        """Return relevance ** s * (1 - bound * (1 - recency)) ** r, s and r being the exponents.
+
+        This is a geometric mean by the weights. With the shipped weights both exponents are 1: a match of any
+        age keeps 1 - bound of its relevance. So an old match that is better by more than this stays ahead of
+        a new one, and a match gains nothing from being new alone (docs/adr/002-decay.md).
+        """
+        return math.pow(max(0.0, relevance), self.exponents[0]) * self.age_factor(recency)
+
+    def age_factor(self, recency: float) -> float:
+        """Return the factor by which age lowers a score: 1 for a new memory, less for an older one."""
+        return math.pow(1 - self.bound * (1 - recency), self.exponents[1])
+
+    def relevance_floor(self, best: float) -> float:
+        """Return the relevance below which a match does not answer, however new; `best` is the highest one.
+
+        It is 0 with the shipped weights and with less for recency. It grows to half of the best relevance
+        where nothing but recency counts.
+        """
+        return (1 - self.exponents[0]) * RELEVANT_ENOUGH * best
 
 
 SHIPPED_WEIGHTS = (0.7, 0.3)
@@ -100,59 +136,17 @@ SHIPPED_WEIGHTS = (0.7, 0.3)
 RELEVANT_ENOUGH = 0.5
 """Share of the best relevance below which nothing answers where relevance weighs nothing."""
 
-DEFAULT = DecayPolicy()
+DEFAULT = Decay()
 
 
 def age_days(event_time: datetime, now: datetime) -> float:
-    """Return the days between an event and now; one that lies ahead is as far away as one that is past.
+    """Return the days between an event and now; an event in the future is as far away as one in the past.
 
-    A question asked as of an earlier moment is so not answered by what came long after. Both need a time
-    zone.
+    So events long after the moment of an `as of` question do not answer it. Both times need a time zone.
     """
     return abs((now - event_time).total_seconds()) / SECONDS_PER_DAY
 
 
-def recency(age_days: float, half_life_days: float, policy: DecayPolicy = DEFAULT) -> float:
-    """Return how near an event is, 1 for now.
-
-    (1 - fresh_share) * 2 ** -(age / half-life) + fresh_share * 2 ** -(age / fresh_days): forgetting follows a
-    power law, which a sum of exponentials with different half-lives comes close to (Anderson and Schooler,
-    "Reflections of the environment in memory", 1991).
-    """
-    slow = math.exp2(-age_days / half_life_days)
-    fast = math.exp2(-age_days / policy.fresh_days)
-    return (1 - policy.fresh_share) * slow + policy.fresh_share * fast
-
-
-def published_recency(age_days: float, half_life_days: float) -> float:
+def exponential_recency(age_days: float, half_life_days: float) -> float:
     """Return exp(-ln 2 * age / half-life), as published: 1 for a new event, 0.5 at the half-life."""
     return math.exp2(-age_days / half_life_days)
-
-
-def final_score(semantic: float, recency: float, policy: DecayPolicy = DEFAULT) -> float:
-    """Return semantic_weight * semantic + recency_weight * recency, the published ranking formula."""
-    return policy.semantic_weight * semantic + policy.recency_weight * recency
-
-
-def bounded_score(relevance: float, recency: float, policy: DecayPolicy = DEFAULT) -> float:
-    """Return relevance ** s * (1 - bound * (1 - recency)) ** r, s and r being the exponents of the policy.
-
-    This is a geometric mean by the weights. With the shipped ones both exponents are 1: a match of any age
-    keeps 1 - bound of its relevance, so an old one that is better by more than this stays ahead of a new one,
-    and being new alone gains nothing (docs/adr/002-decay.md).
-    """
-    return math.pow(max(0.0, relevance), policy.exponents[0]) * age_factor(recency, policy)
-
-
-def age_factor(recency: float, policy: DecayPolicy = DEFAULT) -> float:
-    """Return the part of a score that age makes: 1 for what is new, less for what is older."""
-    return math.pow(1 - policy.bound * (1 - recency), policy.exponents[1])
-
-
-def relevant_enough(best: float, policy: DecayPolicy = DEFAULT) -> float:
-    """Return the relevance below which nothing answers for being new, where the best match has this one.
-
-    It is 0 with the shipped weights and with less for recency, and grows to half of the best one where
-    nothing but recency counts.
-    """
-    return (1 - policy.exponents[0]) * RELEVANT_ENOUGH * best

@@ -1,4 +1,4 @@
-"""Where in a document a memory stands, in words: "report.pdf, page 3"."""
+"""The place of a memory within a document, in words: "report.pdf, page 3"."""
 
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -6,22 +6,22 @@ from pathlib import PurePath
 FILE = "document_file"
 LOCATOR = "document_locator"
 LABEL = "document_label"
-"""Keys in the metadata of a memory that is a part of a document, or the whole of one."""
+"""Metadata keys of a memory that is a document or a part of one."""
 
 
 def place_metadata(path: str, locator: str, label: str) -> dict[str, str]:
-    """Return what a memory keeps of its place; a document that has no parts has no locator and no label."""
+    """Return the metadata of a place; a document without parts has no locator and no label."""
     told = {FILE: PurePath(path).name, LOCATOR: locator, LABEL: label}
     return {name: value for name, value in told.items() if value}
 
 
 def is_of_document(metadata: Mapping[str, str]) -> bool:
-    """Tell whether a memory, or a draft, was read from a document."""
+    """Tell whether a memory or a draft comes from a document."""
     return FILE in metadata
 
 
 def document_place(metadata: Mapping[str, str]) -> str:
-    """Return "report.pdf, page 3", or "report.docx" for one without pages; empty for any other memory."""
+    """Return "report.pdf, page 3", or "report.docx" for one without pages; "" for any other memory."""
     return (
         ", ".join(filter(None, (metadata.get(FILE, ""), metadata.get(LABEL, "")))) if FILE in metadata else ""
     )

@@ -1,4 +1,4 @@
-"""The words of the lifecycle: what a memory's life can be, what its rules see of it, and what they decide.
+"""The values of the lifecycle: the states of a memory, the input of the rules, and their decisions.
 
 A memory enters in the buffer. What is recalled in several sessions is proven; a proven or permanent memory
 does not age. What a person keeps (a curated source) is proven from the start: the file is the truth, and
@@ -15,11 +15,11 @@ from ragmem.domain.model import EPISODES, Category, Kind, Memory, Scope
 from ragmem.domain.model.document_place import is_of_document
 
 
-class Life(StrEnum):
-    """Where a memory is in its life; the archive is not a life, but the end of one."""
+class LifecycleState(StrEnum):
+    """The lifecycle state of a memory; archived memories have none."""
 
     BUFFER = "buffer"
-    """As it came in: it may be merged, and it ages."""
+    """New: it may be merged, and it ages."""
     PROVEN = "proven"
     """Recalled in several sessions, restored by hand, or curated: it does not age."""
     PERMANENT = "permanent"
@@ -27,15 +27,15 @@ class Life(StrEnum):
 
 
 class EntryType(StrEnum):
-    """What sort of entry a memory is."""
+    """The type of an entry."""
 
     DECISION = "decision"
     THOUGHT = "thought"
-    """A person's own wish, idea or standing instruction."""
+    """A user's own wish, idea or standing instruction."""
     INSIGHT = "insight"
     ERROR = "error"
     SESSION = "session"
-    """What happened in a session, saved at its end."""
+    """A record of a session, saved at its end."""
     NOTE = "note"
 
 
@@ -43,7 +43,7 @@ PROTECTED_TYPES = frozenset({EntryType.DECISION, EntryType.THOUGHT})
 """Types that never expire by themselves."""
 
 CURATED = ("memory", "prds", "paidocs", "skills", "commands", "claudemds", "records")
-"""Sources that a person keeps, unless the settings say otherwise."""
+"""Curated sources, unless the settings name others."""
 
 _BY_NAME: Mapping[str, EntryType] = {
     "decision": EntryType.DECISION,
@@ -63,19 +63,19 @@ _BY_NAME: Mapping[str, EntryType] = {
     "session_save": EntryType.SESSION,
     "note": EntryType.NOTE,
 }
-"""What `type` in a memory's metadata may say, and what it means."""
+"""Values of `type` in a memory's metadata, and their entry types."""
 
 
-def declared_type(memory: Memory) -> EntryType | None:
-    """Return the type that a memory's metadata says it is; None where they say none that is known."""
-    # It is asked for several times of each memory, and most do not say.
+def explicit_type(memory: Memory) -> EntryType | None:
+    """Return the type in a memory's metadata; None if it has no known type."""
+    # Called several times for each memory, and most have no type.
     told = memory.metadata.get("type")
     return _BY_NAME.get(told.strip().lower().replace("-", "_")) if told else None
 
 
 def entry_type(memory: Memory) -> EntryType:
-    """Return a memory's type: what its metadata says, else what its protection, kind and source tell."""
-    if said := declared_type(memory):
+    """Return a memory's type: by its metadata, else by its protection, kind and source."""
+    if said := explicit_type(memory):
         return said
     if memory.protected:
         return EntryType.THOUGHT if memory.kind is Kind.PREFERENCE else EntryType.DECISION
@@ -88,16 +88,15 @@ def entry_type(memory: Memory) -> EntryType:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the rules of the lifecycle see of one memory.
+    """The input of the lifecycle rules for one memory; `number` is its order of insertion.
 
-    `number` is the order in which memories came in. `sessions` counts those that recalled it, `feedback` is
-    how often it was good less how often bad. `checked_age` is how many newer memories of its project there
-    were at its last reprieve.
+    `sessions` counts the sessions that recalled it, `feedback` is good minus bad feedback. `checked_age` is
+    the number of newer memories of its project at its last reprieve.
     """
 
     memory: Memory
     number: int
-    life: Life = Life.BUFFER
+    life: LifecycleState = LifecycleState.BUFFER
     pinned: bool = False
     curated: bool = False
     reprieves: int = 0
@@ -118,7 +117,7 @@ class Entry:
 
     @property
     def scope(self) -> Scope:
-        """To whom the memory belongs."""
+        """The scope of the memory."""
         return self.memory.scope
 
     @property
@@ -128,33 +127,33 @@ class Entry:
 
     @property
     def protected(self) -> bool:
-        """Tell whether it never expires by itself: decisions, people's thoughts, and what was pinned."""
+        """Tell whether it never expires by itself: decisions, a user's thoughts, and pinned memories."""
         return self.pinned or self.memory.protected or self.type in PROTECTED_TYPES
 
     @property
     def session(self) -> str:
-        """The session that the memory tells of, by its id; empty for what tells of none."""
+        """The id of the session that the memory describes; "" for none."""
         return self.memory.metadata.get("session", "") if self.memory.source in EPISODES else ""
 
     @property
     def mergeable(self) -> bool:
-        """Tell whether it may become a part of a merged memory, as long as it is none.
+        """Tell whether it may become a part of a merged memory.
 
-        Only what came in by itself in a session may: no page of a document, nothing protected or curated, and
-        nothing that a person handed in.
+        Only automatic memories of a session may: no page of a document, nothing protected or curated, and
+        nothing that a user submitted.
         """
         memory = self.memory
         whole = "merged_from" not in memory.metadata and not is_of_document(memory.metadata)
         free = not (self.protected or self.curated or self.superseded_by)
-        return self.life is Life.BUFFER and whole and free and bool(self.session)
+        return self.life is LifecycleState.BUFFER and whole and free and bool(self.session)
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
     """A link between two memories of one project, by their ids in ascending order.
 
-    `cosine` is that of their vectors, `shared` (0 to 1) the names and rare words that both have, and
-    `strength` (0 to 1) what both say together: from 0.5 the two are about one thing.
+    `cosine` is that of their vectors, `shared` (0 to 1) the overlap of their names and rare words, and
+    `strength` (0 to 1) the combination: from 0.5 the two have the same subject.
     """
 
     first: str
@@ -169,9 +168,9 @@ Action = Literal["keep", "reprieve", "promote", "supersede", "merge", "archive",
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of one memory, by which rule, and why in one line for people.
+    """The decision about one memory: the rule, and the reason in one line.
 
-    `others` are the ids it has to do with: the memory that takes its place, or its cluster.
+    `others` are the ids of related memories: its successor, or its cluster.
     """
 
     id: str
@@ -179,22 +178,22 @@ class Decision:
     rule: str
     reason: str
     others: tuple[str, ...] = ()
-    life: Life | None = None
-    """What its life becomes, where that changes."""
+    life: LifecycleState | None = None
+    """Its new state, if that changes."""
     age: int = 0
-    """Newer memories of its project there were, where the rule counted them."""
+    """Number of newer memories of its project, if the rule used it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LifecyclePolicy:
-    """How memories live: the numbers are those of the published lifecycle, unless they say otherwise.
+    """The parameters of the lifecycle; the defaults are those of the published lifecycle.
 
     They come from claude-memory-lifecycle, where they are AGE_THRESHOLD, MAX_REPRIEVES, RECALL_PROMOTE and
     min cluster.
     """
 
     age_after: int = 20
-    """So many newer memories of its project make a memory old enough to be checked, each time anew."""
+    """A memory is checked each time that its project has gained this many newer ones."""
     reprieves: int = 3
     promote_sessions: int = 3
     min_cluster: int = 3

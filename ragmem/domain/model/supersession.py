@@ -1,4 +1,4 @@
-"""What memories declare to replace, and the newer ones in place of the older ones among the matches."""
+"""Resolve which memories replace others, as their metadata declare, and apply it to matches."""
 
 import re
 from bisect import bisect_left
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from ragmem.domain.model import Former, Match, Memory, Supersession
+from ragmem.domain.model import Match, Memory, PreviousVersion, Supersession
 from ragmem.domain.model.document_place import LOCATOR, is_of_document
 
 REPLACES = ("supersedes", "replaces", "obsoletes")
@@ -15,24 +15,24 @@ REPLACED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by", "
 _NAME = re.compile(r"[^\s,;\[\]\"']+")
 _ENDING = re.compile(r"\.[A-Za-z]\w*$")
 DECLARED = "declared"
-"""The rule of what a memory says itself."""
+"""The rule of a declaration in a memory."""
 
 MIN_ID = 4
-"""Characters of an id that name a memory, as everywhere."""
+"""Minimum characters of an id prefix."""
 
 MIN_NAME = 3
-"""A shorter file name ("a.md" without its ending) names nothing for sure."""
+"""Minimum characters of a file name; a shorter one ("a.md" without its ending) is ambiguous."""
 
 
-def declared(metadata: Mapping[str, str], keys: Sequence[str] = REPLACES) -> tuple[str, ...]:
-    """Return the ids, URIs and file names that stand under any of the keys, each once."""
+def declared_references(metadata: Mapping[str, str], keys: Sequence[str] = REPLACES) -> tuple[str, ...]:
+    """Return the ids, URIs and file names under any of the keys, each once."""
     return tuple(dict.fromkeys(name for key in keys for name in _NAME.findall(metadata.get(key, ""))))
 
 
 def names(reference: str, memory: Memory) -> bool:
-    """Tell whether a reference names a memory: by its id or the start of it, its URI, or its file's name.
+    """Tell whether a reference names a memory: by its id or a prefix, its URI, or its file's name.
 
-    A file name may lack its folders and its ending.
+    A file name may omit its folders and its extension.
     """
     if len(reference) >= MIN_ID and memory.id.startswith(reference.lower()):
         return True
@@ -47,7 +47,7 @@ def names(reference: str, memory: Memory) -> bool:
 
 
 def _files(reference: str) -> set[str]:
-    """Return what a reference may call a file: all of it, and what stands before the part that it names."""
+    """Return the names of a file in a reference: the whole, and the part before a locator."""
     return {reference, _file(reference)}
 
 
@@ -59,7 +59,7 @@ def _file_of(memory: Memory) -> str:
 
 
 def _file(place: str) -> str:
-    """Return a place without what names a part of a file.
+    """Return a URI without the locator of a part of a file.
 
     A path may hold a "#" of its own, the name of a part never does, nor does it end as a file's name.
     """
@@ -68,20 +68,25 @@ def _file(place: str) -> str:
 
 
 def direct_successors(memories: Sequence[Memory]) -> dict[str, str]:
-    """Return id of a superseded memory -> id of the one that replaces it, as these memories tell.
+    """Return id of a superseded memory -> id of the one that replaces it, among these memories.
 
-    Only memories of one project replace each other. Of several that replace the same one the latest counts,
-    by event time. Memories that are said to replace each other, in a circle, are all returned.
+    Only memories of one project replace each other. Of several successors the latest by event time counts.
+    Memories that replace each other in a circle are all returned.
     """
     telling = [
         (memory, said, replaced)
         for memory in memories
         if memory.metadata
-        and any((said := declared(memory.metadata), replaced := declared(memory.metadata, REPLACED_BY)))
+        and any(
+            (
+                said := declared_references(memory.metadata),
+                replaced := declared_references(memory.metadata, REPLACED_BY),
+            )
+        )
     ]
     if not telling:
         return {}
-    find = _Named(memories)
+    find = _ReferenceIndex(memories)
     direct: dict[str, Memory] = {}
     for memory, said, replaced in telling:
         pairs = [(older, memory) for reference in said for older in find(reference)]
@@ -97,8 +102,8 @@ def direct_successors(memories: Sequence[Memory]) -> dict[str, str]:
     return {older: newer.id for older, newer in direct.items()}
 
 
-class _Named:
-    """Find the memories that a reference names without looking at each of them."""
+class _ReferenceIndex:
+    """An index that finds the memories of a reference without a look at each of them."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
         self._sorted = sorted(memories, key=lambda memory: memory.id)
@@ -110,7 +115,7 @@ class _Named:
                 self._files[name].append(memory)
 
     def __call__(self, reference: str) -> list[Memory]:
-        """Return them in no order, each once."""
+        """Return the memories in no order, each once."""
         wanted = reference.lower()
         start = bisect_left(self._ids, wanted)
         near = self._sorted[start : bisect_left(self._ids, wanted + "\x7f")] if len(wanted) >= MIN_ID else []
@@ -120,9 +125,9 @@ class _Named:
 
 
 def successors(memories: Sequence[Memory]) -> dict[str, str]:
-    """Return id of a superseded memory -> id of the last one that replaces it, among these memories.
+    """Return id of a superseded memory -> id of its last successor, among these memories.
 
-    See `direct_successors`; where memories are said to replace each other, in a circle, none of them does.
+    See `direct_successors`; memories that replace each other in a circle are not superseded.
     """
     direct = direct_successors(memories)
     last: dict[str, str] = {}
@@ -137,7 +142,7 @@ def successors(memories: Sequence[Memory]) -> dict[str, str]:
     return last
 
 
-def behind_successors(
+def replace_superseded(
     matches: Sequence[Match], known: Mapping[str, Supersession], *, history: bool = False
 ) -> list[Match]:
     """Return the matches without those that another of them replaces, which takes their better score.
@@ -147,7 +152,7 @@ def behind_successors(
     stay, and the older ones tell by what they are `superseded`. One whose successor is not there stays, and
     tells so as well.
     """
-    links = {**_told([match.memory for match in matches]), **known}
+    links = {**_declared_supersessions([match.memory for match in matches]), **known}
     if history:
         return [replace(match, superseded=links.get(match.memory.id)) for match in matches]
     by_id = {match.memory.id: match for match in matches}
@@ -161,12 +166,12 @@ def behind_successors(
     }
     for older, link in links.items():
         if older not in kept and link.newer in kept:
-            kept[link.newer] = _raised(kept[link.newer], by_id[older].score, link)
+            kept[link.newer] = _with_score(kept[link.newer], by_id[older].score, link)
     return list(kept.values())
 
 
-def _told(memories: Sequence[Memory]) -> dict[str, Supersession]:
-    """Return what memories declare of each other, by the older one's id."""
+def _declared_supersessions(memories: Sequence[Memory]) -> dict[str, Supersession]:
+    """Return the supersessions that memories declare, by the older one's id."""
     last = successors(memories)
     by_id = {memory.id: memory for memory in memories} if last else {}
     found = {}
@@ -179,9 +184,9 @@ def _told(memories: Sequence[Memory]) -> dict[str, Supersession]:
     return found
 
 
-def _raised(match: Match, score: float, link: Supersession) -> Match:
-    """Return a match with the score of one that it replaces, if that is better."""
-    replaced = (*match.replaced, Former(link))
+def _with_score(match: Match, score: float, link: Supersession) -> Match:
+    """Return a match with the score of one that it replaces, if that is higher."""
+    replaced = (*match.replaced, PreviousVersion(link))
     if score <= match.score:
         return replace(match, replaced=replaced)
     return replace(match, score=score, terms={**match.terms, "superseded": score}, replaced=replaced)

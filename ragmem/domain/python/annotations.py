@@ -1,4 +1,4 @@
-"""What annotations promise: instances of the classes that they name, and containers of such."""
+"""Follow type annotations: instances of the classes that they name, and containers of those."""
 
 import ast
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _PLAIN = frozenset("str int float bool bytes None Any object complex Self".split
 
 
 def last_name(node: ast.expr) -> str:
-    """Return the last part of a dotted name, that of what is called or subscripted included."""
+    """Return the last part of a dotted name, also under a call or subscript."""
     while isinstance(node, ast.Call | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
     if isinstance(node, ast.Attribute):
@@ -30,7 +30,7 @@ def last_name(node: ast.expr) -> str:
 
 
 class Reader(Protocol):
-    """Reads the expressions that an annotation is made of."""
+    """Reads the expressions within an annotation."""
 
     facts: Facts
 
@@ -44,14 +44,14 @@ class Reader(Protocol):
 
 
 class Annotations:
-    """Lets what annotations promise reach nodes."""
+    """Adds the values of annotations to nodes."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.facts = reader.facts
 
     def hint(self, annotation: ast.expr | None, target: int) -> None:
-        """Let the values that an annotation promises reach a node."""
+        """Add the values of an annotation to a node."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
                 annotation = expression_tree(annotation.value.strip())

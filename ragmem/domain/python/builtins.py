@@ -1,4 +1,4 @@
-"""What the built-in functions, and a few of the standard library, do with what they are given."""
+"""Model the built-in functions, and a few of the standard library."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +29,7 @@ _CALLERS = frozenset(
     "multiprocessing.Process concurrent.futures.ThreadPoolExecutor.submit atexit.register "
     "concurrent.futures.ProcessPoolExecutor.submit concurrent.futures.ThreadPoolExecutor.map".split()
 )
-"""What calls each function that it is given."""
+"""Functions that call each function among their arguments."""
 
 _BY_KEY = frozenset("builtins.sorted builtins.min builtins.max itertools.groupby".split())
 _DICTS = frozenset("builtins.dict collections.OrderedDict collections.defaultdict".split())
@@ -39,16 +39,16 @@ _GETTERS = frozenset(
 )
 
 _DESCRIPTORS = frozenset(["builtins.staticmethod", "builtins.classmethod", "builtins.property"])
-"""Decorators that say what kind of method it is; nobody thinks of them as called."""
+"""Decorators that declare the kind of a method; they do not count as calls."""
 
 
 class Builtins(Containers):
-    """Calls of what the repository does not define."""
+    """Calls of functions that the repository does not define."""
 
     def call_outside(self, name: str, call: Call) -> None:
-        """Call something outside: what it gives back is known of little."""
+        """Call an external function, whose result is mostly unknown."""
         if not call.silent and not (call.decorates and name in _DESCRIPTORS):
-            self.called(call.place, self.outside(name))
+            self.on_call(call.place, self.outside(name))
         arguments = [one if isinstance(one, int) else None for one in call.arguments]
         if call.decorates:
             self._decorate(name, call)
@@ -59,12 +59,12 @@ class Builtins(Containers):
         elif name in _COLLECT:
             self._collect(name, call, arguments)
         elif call.target is not None:
-            self._made_outside(name, call.target)
+            self._instantiate_external(name, call.target)
         if name in _CALLERS or name in _BY_KEY:
-            self._hand_over(name, call, arguments)
+            self._call_with_elements(name, call, arguments)
 
-    def _made_outside(self, name: str, target: int) -> None:
-        """Let what something outside gives back reach a node: of a class, itself stands for its instances."""
+    def _instantiate_external(self, name: str, target: int) -> None:
+        """Add the result of an external callable to a node; an external class stands for its instances."""
         if name in _TYPES or is_class_name(name.rpartition(".")[2]):
             self.put(target, self.outside(name))
         elif target in self.opaque_targets:
@@ -107,7 +107,7 @@ class Builtins(Containers):
         if arguments and arguments[0] is not None:
             self.watch(arguments[0], self.iterate, (self.element(box, None), call.place))
 
-    def _hand_over(self, name: str, call: Call, arguments: list[int | None]) -> None:
+    def _call_with_elements(self, name: str, call: Call, arguments: list[int | None]) -> None:
         """Call the functions among the arguments with the elements of the others."""
         elements = self.node()
         result = self.node()
@@ -187,32 +187,32 @@ class Builtins(Containers):
         if len(arguments) < 2 or arguments[0] is None or arguments[1] is None:
             return
         target = call.target if call.target is not None else self.node()
-        self.watch(arguments[1], self._get_named, (arguments[0], target, call.place))
+        self.watch(arguments[1], self._get_attribute, (arguments[0], target, call.place))
         if len(arguments) > 2 and arguments[2] is not None:
             self.link(arguments[2], target)
 
-    def _get_named(self, value: int, about: tuple[int, int, Place]) -> None:
+    def _get_attribute(self, value: int, about: tuple[int, int, Place]) -> None:
         if self.kinds[value] is Kind.CONSTANT and isinstance(self.parts[value][0], str):
             self.watch(about[0], self.read, (self.parts[value][0], about[1], about[2]))
 
     def _setattr(self, _call: Call, arguments: list[int | None]) -> None:
         if len(arguments) > 2 and None not in arguments[:3]:
-            self.watch(arguments[1] or 0, self._set_named, (arguments[0], arguments[2]))
+            self.watch(arguments[1] or 0, self._set_attribute, (arguments[0], arguments[2]))
 
-    def _set_named(self, value: int, about: tuple[int, int]) -> None:
+    def _set_attribute(self, value: int, about: tuple[int, int]) -> None:
         if self.kinds[value] is Kind.CONSTANT and isinstance(self.parts[value][0], str):
             self.watch(about[0], self.store, (self.parts[value][0], about[1]))
 
     def store(self, value: int, about: tuple[str, int]) -> None:
-        """Let a node reach an attribute of a value."""
+        """Flow an attribute of a value to a node."""
         if self.kinds[value] in {Kind.INSTANCE, Kind.CLASS, Kind.FUNCTION, Kind.MODULE}:
             self.link(about[1], self.field(value, about[0]))
 
     def _type(self, call: Call, arguments: list[int | None]) -> None:
         if call.target is not None and len(arguments) == 1 and arguments[0] is not None:
-            self.watch(arguments[0], self._class_reached, call.target)
+            self.watch(arguments[0], self._on_class, call.target)
 
-    def _class_reached(self, value: int, target: int) -> None:
+    def _on_class(self, value: int, target: int) -> None:
         if self.kinds[value] is Kind.INSTANCE:
             self.put(target, self._class_of(value))
 
@@ -225,15 +225,15 @@ class Builtins(Containers):
             self.watch(about[0], self.super_of, (value, about[1]))
 
     def super_of(self, value: int, about: tuple[int, int]) -> None:
-        """Let the super() of a class for an instance or class reach a node."""
+        """Flow the super() of a class for an instance or class to a node."""
         if self.kinds[value] in {Kind.INSTANCE, Kind.CLASS}:
             self.put(about[1], self.value(Kind.SUPER, about[0], value))
 
     def _import(self, call: Call, arguments: list[int | None]) -> None:
         if call.target is not None and arguments and arguments[0] is not None:
-            self.watch(arguments[0], self._import_named, (call.target, call.place))
+            self.watch(arguments[0], self._import_module, (call.target, call.place))
 
-    def _import_named(self, value: int, about: tuple[int, Place]) -> None:
+    def _import_module(self, value: int, about: tuple[int, Place]) -> None:
         name = self.parts[value][0]
         if self.kinds[value] is Kind.CONSTANT and isinstance(name, str):
             found = self.modules.find("", name)

@@ -1,19 +1,19 @@
-"""What Python calls do: arguments reach parameters, results reach the caller."""
+"""Model Python calls: arguments flow to parameters, results flow to the caller."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ragmem.domain.python.container_contents import Box
+from ragmem.domain.python.container_contents import Container
 from ragmem.domain.python.flow import Kind
 from ragmem.domain.python.modules import Modules
 from ragmem.domain.python.objects import Function, Objects, Place, is_class_name
 
 _WITHOUT_CONSTRUCTOR = ("builtins.", "typing.", "typing_extensions.", "abc.", "collections.abc.")
-"""Bases whose constructor is no news."""
+"""Bases whose constructor has no effect."""
 
 MOST_KEYS = 16
-"""A variable of more values does not tell which element of a container is meant."""
+"""A variable with more values does not identify an element of a container."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Call:
     decorates: bool = False
     silent: bool = False
     first: int = 0
-    """The parameter that the first argument is for."""
+    """The parameter of the first argument."""
 
 
 class Calls(Objects):
@@ -60,8 +60,8 @@ class Calls(Objects):
         self._await(self.attribute(value, "__call__"), self.call, call)
 
     def _await(self, node: int, do: Callable[[int, Call], None], call: Call) -> None:
-        """Do it with each value that reaches a node, once: an object may be its own `__call__`."""
-        # The watcher keeps the call, so that no other one has its identity.
+        """Call each value that reaches a node once: an object may be its own `__call__`."""
+        # The watcher keeps the call alive, so that its identity stays unique.
         key = (node, do, id(call))
         if key not in self._waiting:
             self._waiting.add(key)
@@ -80,31 +80,31 @@ class Calls(Objects):
         if call.decorates:
             self.pass_through(call)
 
-    def called(self, place: Place, value: int) -> None:
-        """Say that a function, class or something outside is called; overridden by who keeps edges."""
+    def on_call(self, place: Place, value: int) -> None:
+        """Handle the call of a function, class or external name; a subclass records the edges."""
         raise NotImplementedError
 
-    def used(self, place: Place, function: int) -> None:
-        """Say that a getter is called."""
-        self.called(place, function)
+    def on_use(self, place: Place, function: int) -> None:
+        """Handle the call of a getter."""
+        self.on_call(place, function)
 
     def call_box(self, box: int, method: str, call: Call) -> None:
         """Call a method of a container."""
         raise NotImplementedError
 
     def call_outside(self, name: str, call: Call) -> None:
-        """Call something that the repository does not define."""
+        """Call a function that the repository does not define."""
         raise NotImplementedError
 
     def pass_through(self, call: Call) -> None:
-        """Let the first argument be the result."""
+        """Flow the first argument to the result."""
         if call.target is not None and call.arguments and isinstance(call.arguments[0], int):
             self.link(call.arguments[0], call.target)
 
     def _call_function(self, value: int, call: Call) -> None:
         function = self.functions[self.parts[value][0]]
         if not call.silent:
-            self.called(call.place, value)
+            self.on_call(call.place, value)
         self.bind_arguments(function, call)
         if call.target is None:
             return
@@ -114,7 +114,7 @@ class Calls(Objects):
             self.link(function.result, call.target)
 
     def bind_arguments(self, function: Function, call: Call) -> None:
-        """Let the arguments of a call reach the parameters of a function."""
+        """Flow the arguments of a call to the parameters of a function."""
         for place, one in enumerate(call.arguments, call.first):
             if isinstance(one, list):
                 self.watch(one[0], self._spread, (function, place))
@@ -136,7 +136,7 @@ class Calls(Objects):
 
     def _extra(self, node: int, kind: str, key: Any) -> int:
         """Return the node of an element of `*args` or `**kwargs`."""
-        box = self.made(node, kind)
+        box = self.container_for(node, kind)
         self.put(node, box)
         return self.element(box, key)
 
@@ -171,7 +171,7 @@ class Calls(Objects):
         number = self.parts[value][0]
         made = self.instance(number)
         if not call.silent:
-            self.called(call.place, value)
+            self.on_call(call.place, value)
         if call.target is not None:
             self.put(call.target, made)
         constructor = call
@@ -192,7 +192,7 @@ class Calls(Objects):
         self.call(value, call)
 
     def _fill(self, number: int, call: Call) -> None:
-        """Let the arguments of a constructor that is not written out reach the fields of a dataclass."""
+        """Flow the arguments of a generated constructor to the fields of a dataclass."""
         inside = [one for one in self.classes[number].order if isinstance(one, int)]
         fields = list(dict.fromkeys(name for one in reversed(inside) for name in self.classes[one].fields))
         if not fields:
@@ -206,7 +206,7 @@ class Calls(Objects):
                 self.link(node, self.field(made, str(key)))
 
     def call_method(self, owner: int, name: str, call: Call) -> None:
-        """Call a method of an instance that Python calls by itself, if the repository defines it."""
+        """Call a special method of an instance, if the repository defines it."""
         self.watch(self.attribute(owner, name), self._call_inside, call)
 
     def _call_inside(self, value: int, call: Call) -> None:
@@ -214,11 +214,11 @@ class Calls(Objects):
             self.call(value, call)
 
     def iterate(self, value: int, about: tuple[int, Place]) -> None:
-        """Let what comes out of iterating over a value reach a node."""
+        """Flow the items of an iteration over a value to a node."""
         target, place = about
         kind = self.kinds[value]
         if kind is Kind.BOX:
-            self.iterated(value, target)
+            self.flow_items(value, target)
         elif kind is Kind.INSTANCE:
             result = self.node()
             self.watch(result, self._next, about)
@@ -239,71 +239,71 @@ class Calls(Objects):
             self.iterate(value, about)
 
     def unpack(self, value: int, about: tuple[int, int, Place]) -> None:
-        """Let the element at a position of an unpacked value reach a node."""
+        """Flow the element at a position of an unpacked value to a node."""
         at, target, place = about
-        if self.kinds[value] is Kind.BOX and self.held(value).kind in {"tuple", "list"}:
-            self.at_key(value, at, target)
+        if self.kinds[value] is Kind.BOX and self.container_of(value).kind in {"tuple", "list"}:
+            self.flow_key(value, at, target)
         else:
             self.iterate(value, (target, place))
 
-    def held(self, value: int) -> Box:
+    def container_of(self, value: int) -> Container:
         """Return the container of a value."""
-        box: Box = self.boxes[self.parts[value][0]]
+        box: Container = self.boxes[self.parts[value][0]]
         return box
 
     def subscript(self, value: int, about: tuple[Any, int, Place]) -> None:
-        """Let an element of a value reach a node; the key is a constant in a list, a node, or not known."""
+        """Flow an element of a value to a node; the key is a constant in a list, a node, or unknown."""
         key, target, place = about
         kind = self.kinds[value]
         if kind is Kind.BOX:
             if isinstance(key, list):
-                self.at_key(value, key[0], target)
+                self.flow_key(value, key[0], target)
             elif key is None:
                 self.all_elements(value, target)
             else:
-                self.watch(key, self.keyed_element, (key, value, target))
+                self.watch(key, self.flow_element_at, (key, value, target))
         elif kind is Kind.INSTANCE:
             argument = key if isinstance(key, int) else None
             self.call_method(value, "__getitem__", Call(place, target, (argument,)))
         elif kind is Kind.CLASS:
             self.put(target, value)
 
-    def keyed_element(self, key: int, about: tuple[int, int, int]) -> None:
-        """Let the element at a key reach a node, all of them where the key is no constant."""
+    def flow_element_at(self, key: int, about: tuple[int, int, int]) -> None:
+        """Flow the element at a key to a node; all elements if the key is no constant."""
         of, box, target = about
-        if self._tells(key, of):
-            self.at_key(box, self.parts[key][0], target)
+        if self._identifies(key, of):
+            self.flow_key(box, self.parts[key][0], target)
         else:
             self.all_elements(box, target)
 
     def put_element(self, value: int, about: tuple[Any, int]) -> None:
-        """Let a node reach an element of a value."""
+        """Flow a node to an element of a value."""
         key, node = about
         if self.kinds[value] is not Kind.BOX:
             return
         if isinstance(key, int):
-            self.watch(key, self.put_keyed, (key, value, node))
+            self.watch(key, self.put_at, (key, value, node))
         else:
             self.link(node, self.element(value, key[0] if isinstance(key, list) else None))
 
-    def put_keyed(self, key: int, about: tuple[int, int, int]) -> None:
-        """Let a node reach the element at a key."""
+    def put_at(self, key: int, about: tuple[int, int, int]) -> None:
+        """Flow a node to the element at a key."""
         of, box, node = about
-        self.link(node, self.element(box, self.parts[key][0] if self._tells(key, of) else None))
+        self.link(node, self.element(box, self.parts[key][0] if self._identifies(key, of) else None))
 
-    def _tells(self, key: int, of: int) -> bool:
-        """Return whether a key tells elements apart: a constant, its node not being reached by very many."""
+    def _identifies(self, key: int, of: int) -> bool:
+        """Tell whether a key identifies elements: a constant whose node has few values."""
         return self.kinds[key] is Kind.CONSTANT and len(self.reached[of]) <= MOST_KEYS
 
     def promise(self, value: int, target: int) -> None:
-        """Let the instances of what an annotation names reach a node."""
+        """Flow the instances of an annotation to a node."""
         if self.kinds[value] is Kind.CLASS:
             self.put(target, self.instance(self.parts[value][0]))
         elif self.kinds[value] is Kind.OUTSIDE and is_class_name(self.parts[value][0].rpartition(".")[2]):
             self.put(target, value)
 
     def enter(self, value: int, about: tuple[int, Place]) -> None:
-        """Enter a context."""
+        """Enter a context manager."""
         target, place = about
         kind = self.kinds[value]
         if kind is Kind.INSTANCE:
@@ -316,8 +316,8 @@ class Calls(Objects):
         elif kind is Kind.OUTSIDE:
             self.put(target, value)
 
-    def raised(self, value: int, place: Place) -> None:
-        """Raise a class: it is called first."""
+    def raise_class(self, value: int, place: Place) -> None:
+        """Raise a class, which calls it first."""
         if self.kinds[value] is Kind.CLASS:
             self.call(value, Call(place, None))
 

@@ -1,4 +1,4 @@
-"""Python source as code: symbols and facts of a file; docs/code.md says what is resolved, what is not."""
+"""Parse Python source into symbols and facts; docs/code.md describes what is resolved."""
 
 import warnings
 
@@ -13,14 +13,14 @@ __all__ = ["link_python", "parse_python"]
 
 
 def parse_python(path: str, text: str) -> ParsedFile:
-    """Return what a file of Python defines and the facts that link it; nothing is executed or imported.
+    """Return the definitions of a Python file and the facts that link it; nothing is executed or imported.
 
     `path` is relative to the repository. Raises SyntaxError where the text is no Python that this interpreter
     reads, ValueError where it cannot be encoded or is nested too deeply.
     """
     try:
         with warnings.catch_warnings():
-            # What a file says of escapes or literals is for those who run it.
+            # Warnings about escapes and literals concern the author, not us.
             warnings.simplefilter("ignore")
             tree = module_tree(text)
         facts = facts_of(tree)

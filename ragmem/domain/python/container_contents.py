@@ -1,4 +1,4 @@
-"""What containers hold: elements by their key, as far as it is known."""
+"""Model the contents of containers: elements by key, where the key is known."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from typing import Any
 from ragmem.domain.python.flow import Flow, Kind
 
 MOST_POSITIONS = 32
-"""Elements of a list or tuple past it are not told apart."""
+"""Elements after this position of a list or tuple share one node."""
 
 
 @dataclass(slots=True)
-class Box:
-    """A container: nodes of its elements by key, None for those with a key that is not known."""
+class Container:
+    """A container: nodes of its elements by key; the key None is for elements with an unknown key."""
 
     kind: str
     length: int | None
@@ -27,28 +27,28 @@ class Boxes(Flow):
 
     def __init__(self) -> None:
         super().__init__()
-        self.boxes: list[Box] = []
+        self.boxes: list[Container] = []
         self._made: dict[int, int] = {}
 
     def box(self, kind: str, length: int | None = None) -> int:
         """Return the value of a new container."""
-        self.boxes.append(Box(kind, length))
+        self.boxes.append(Container(kind, length))
         return self.value(Kind.BOX, len(self.boxes) - 1)
 
-    def made(self, target: int, kind: str) -> int:
-        """Return the container that is made for a node, one however often it is asked for."""
+    def container_for(self, target: int, kind: str) -> int:
+        """Return the container of a node; repeated calls return the same one."""
         box = self._made.get(target)
         if box is None:
             box = self._made[target] = self.box(kind)
         return box
 
     def element(self, box: int, key: Any) -> int:
-        """Return the node of an element, None being those whose key is not known."""
-        made: Box = self.boxes[self.parts[box][0]]
+        """Return the node of an element; the key None is for elements with an unknown key."""
+        made: Container = self.boxes[self.parts[box][0]]
         if isinstance(key, int) and key < 0 and made.length is not None and made.length + key >= 0:
             key += made.length
         if isinstance(key, int) and made.kind != "dict" and not 0 <= key < MOST_POSITIONS:
-            # A function that calls itself with one more argument before its own would never end.
+            # A recursive function that prepends an argument would never end.
             key = None
         node = made.elements.get(key)
         if node is None:
@@ -65,7 +65,7 @@ class Boxes(Flow):
             self.later(handler, key, node, about)
 
     def all_elements(self, box: int, target: int) -> None:
-        """Let all elements of a container reach a node."""
+        """Flow all elements of a container to a node."""
         made = self.boxes[self.parts[box][0]]
         if made.every is None:
             made.every = self.node()
@@ -75,13 +75,13 @@ class Boxes(Flow):
     def _any_element(self, _key: Any, node: int, target: int) -> None:
         self.link(node, target)
 
-    def at_key(self, box: int, key: Any, target: int) -> None:
-        """Let the element with a key reach a node, and those whose key is not known."""
+    def flow_key(self, box: int, key: Any, target: int) -> None:
+        """Flow the element with a key to a node, and those with an unknown key."""
         self.link(self.element(box, key), target)
         self.link(self.element(box, None), target)
 
-    def iterated(self, box: int, target: int) -> None:
-        """Let what comes out of iterating over a container reach a node: of a dict, its keys."""
+    def flow_items(self, box: int, target: int) -> None:
+        """Flow the items of an iteration to a node: those of a dict are its keys."""
         if self.boxes[self.parts[box][0]].kind == "dict":
             made = self.boxes[self.parts[box][0]]
             if made.keys is None:
@@ -99,6 +99,6 @@ class Boxes(Flow):
         """Return the value of a constant."""
         return self.value(Kind.CONSTANT, key, type(key).__name__)
 
-    def merged(self, key: Any, node: int, box: int) -> None:
-        """Let an element reach the same place of another container."""
+    def flow_into(self, key: Any, node: int, box: int) -> None:
+        """Flow an element to the same place of another container."""
         self.link(node, self.element(box, key))

@@ -23,9 +23,9 @@ class Containers(Calls):
 
     def call_box(self, box: int, method: str, call: Call) -> None:
         """Call a method of a list, tuple, set, dict or generator."""
-        kind = self.held(box).kind
+        kind = self.container_of(box).kind
         if not call.silent and kind != "generator":
-            self.called(call.place, self.outside(f"builtins.{kind}.{method}"))
+            self.on_call(call.place, self.outside(f"builtins.{kind}.{method}"))
         arguments = [one if isinstance(one, int) else None for one in call.arguments]
         target = call.target if call.target is not None else self.node()
         if method in _ADDING:
@@ -48,7 +48,7 @@ class Containers(Calls):
         if method == "items":
             self._items(box, target)
         elif method == "values":
-            made = self.made(target, "list")
+            made = self.container_for(target, "list")
             self.all_elements(box, self.element(made, None))
             self.put(target, made)
 
@@ -56,7 +56,7 @@ class Containers(Calls):
         for one in arguments:
             if one is None:
                 continue
-            if self.held(box).kind == "dict":
+            if self.container_of(box).kind == "dict":
                 self.watch(one, self.update, box)
             else:
                 self.watch(one, self.iterate, (self.element(box, None), call.place))
@@ -66,19 +66,19 @@ class Containers(Calls):
 
     def _get(self, box: int, method: str, arguments: list[int | None], target: int) -> None:
         key = arguments[0] if arguments else None
-        if self.held(box).kind != "dict" or key is None:
+        if self.container_of(box).kind != "dict" or key is None:
             self.all_elements(box, target)
         else:
-            self.watch(key, self.keyed_element, (key, box, target))
+            self.watch(key, self.flow_element_at, (key, box, target))
         if len(arguments) > 1 and arguments[1] is not None:
             self.link(arguments[1], target)
             if method == "setdefault" and key is not None:
-                self.watch(key, self.put_keyed, (key, box, arguments[1]))
+                self.watch(key, self.put_at, (key, box, arguments[1]))
 
     def _items(self, box: int, target: int) -> None:
-        made = self.made(target, "list")
-        row = self.made(self.element(made, None), "tuple")
-        self.iterated(box, self.element(row, 0))
+        made = self.container_for(target, "list")
+        row = self.container_for(self.element(made, None), "tuple")
+        self.flow_items(box, self.element(row, 0))
         self.all_elements(box, self.element(row, 1))
         self.put(self.element(made, None), row)
         self.put(target, made)
@@ -87,8 +87,8 @@ class Containers(Calls):
         """Let the elements of a value become those of a dict too."""
         if self.kinds[value] is not Kind.BOX:
             return
-        if self.held(value).kind == "dict":
-            self.each_element(value, self.merged, box)
+        if self.container_of(value).kind == "dict":
+            self.each_element(value, self.flow_into, box)
         else:
             self.all_elements(value, self._pairs(box))
 
@@ -103,7 +103,7 @@ class Containers(Calls):
         if self.kinds[value] is Kind.BOX:
             key, element = self.pair_nodes(value)
             if len(self.reached[of]) <= MOST_PAIRS:
-                self.watch(key, self.put_keyed, (key, box, element))
+                self.watch(key, self.put_at, (key, box, element))
             else:
                 self.link(element, self.element(box, None))
 
@@ -112,6 +112,6 @@ class Containers(Calls):
         known = self._pairs_of.get(value)
         if known is None:
             known = self._pairs_of[value] = (self.node(), self.node())
-            self.at_key(value, 0, known[0])
-            self.at_key(value, 1, known[1])
+            self.flow_key(value, 0, known[0])
+            self.flow_key(value, 1, known[1])
         return known

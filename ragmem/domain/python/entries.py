@@ -64,7 +64,7 @@ def _mentions(scope: Scope, name: str, outer: Scope) -> bool:
     return above is outer
 
 
-def replaced_keys(node: ast.Call | ast.AugAssign, unread: Unread) -> list[Any]:
+def overwritten_keys(node: ast.Call | ast.AugAssign, unread: Unread) -> list[Any]:
     """Return the keys at which a container certainly loses its values to a method or an operator."""
     if isinstance(node, ast.AugAssign):
         return _display_keys(node.value) if isinstance(node.op, ast.BitOr) else []

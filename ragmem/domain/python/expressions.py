@@ -1,4 +1,4 @@
-"""Facts of Python expressions: which node the value of an expression is."""
+"""Collect the facts of Python expressions: the node of each value."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from ragmem.domain.python.targets import Targets
 from ragmem.domain.text.python_syntax import expression_tree
 
 MANY = 32
-"""A display of more elements is a table, whose elements are not told apart."""
+"""A larger display is a table, whose elements share one node."""
 
 
 class Expressions(Targets):
-    """Reads expressions within the current scope."""
+    """Reads the expressions of the current scope."""
 
     def __init__(self, facts: Facts, scope: Scope) -> None:
         self.facts = facts
@@ -24,11 +24,11 @@ class Expressions(Targets):
         self.entries = Entries(facts)
 
     def hint(self, annotation: ast.expr | None, target: int) -> None:
-        """Let the values that an annotation promises reach a node."""
+        """Add the values of an annotation to a node."""
         self.annotations.hint(annotation, target)
 
     def value(self, node: ast.expr) -> int:
-        """Return the node of an expression's value, NOTHING where nothing of interest flows."""
+        """Return the node of an expression's value; NOTHING if no relevant value flows."""
         read = self.READ.get(type(node))
         if read is not None:
             return read(self, node)
@@ -37,8 +37,8 @@ class Expressions(Targets):
                 self.value(child)
         return NOTHING
 
-    def joined(self, values: Sequence[int]) -> int:
-        """Return a node that all the values reach."""
+    def join_nodes(self, values: Sequence[int]) -> int:
+        """Return a node that receives all the values."""
         known = [one for one in values if one != NOTHING]
         if len(known) < 2:
             return known[0] if known else NOTHING
@@ -48,7 +48,7 @@ class Expressions(Targets):
         return target
 
     def key(self, node: ast.expr) -> int | list[Any] | None:
-        """Return a subscript's key: a constant in a list, a node, or None where it is not known."""
+        """Return a subscript's key: a constant in a list, a node, or None if it is unknown."""
         if isinstance(node, ast.Constant):
             return [node.value] if is_key(node.value) else None
         if (
@@ -103,11 +103,11 @@ class Expressions(Targets):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             self._super(target)
         elif isinstance(node.func, ast.Name) and node.func.id == "eval" and node.args:
-            self._evaluated(node.args[0], target)
+            self._eval_string(node.args[0], target)
         return target
 
-    def _evaluated(self, node: ast.expr, target: int) -> None:
-        """Read an expression that is written out for eval()."""
+    def _eval_string(self, node: ast.expr, target: int) -> None:
+        """Read an expression in the string argument of eval()."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 read = expression_tree(node.value.strip())
@@ -138,7 +138,7 @@ class Expressions(Targets):
         return target
 
     def parameters(self, arguments: ast.arguments, made: Scope) -> None:
-        """Give a function its parameters; defaults and annotations belong to the scope around it."""
+        """Declare the parameters of a function; defaults and annotations belong to the enclosing scope."""
         facts, plain = self.facts, [*arguments.posonlyargs, *arguments.args]
         found: dict[str, Any] = {}
         for one, default in (
@@ -190,7 +190,7 @@ class Expressions(Targets):
         scope = self.scope
         hidden: dict[str, int] = {}
         for number, part in enumerate(node.generators):
-            # Only the first iterable is read outside of the comprehension.
+            # Only the first iterable is evaluated outside of the comprehension.
             if number:
                 found = self.elements(self.value(part.iter), part.iter)
             else:
@@ -216,10 +216,10 @@ class Expressions(Targets):
 
     def _either(self, node: ast.IfExp) -> int:
         self.value(node.test)
-        return self.joined([self.value(node.body), self.value(node.orelse)])
+        return self.join_nodes([self.value(node.body), self.value(node.orelse)])
 
     def _choice(self, node: ast.BoolOp) -> int:
-        return self.joined([self.value(one) for one in node.values])
+        return self.join_nodes([self.value(one) for one in node.values])
 
     def _walrus(self, node: ast.NamedExpr) -> int:
         found = self.value(node.value)
@@ -229,10 +229,10 @@ class Expressions(Targets):
         return found
 
     def _operation(self, node: ast.BinOp) -> int:
-        return self.mixed(node.op, self.value(node.left), self.value(node.right))
+        return self.flow_operands(node.op, self.value(node.left), self.value(node.right))
 
-    def mixed(self, operator: ast.operator, left: int, right: int) -> int:
-        """Return the node of the result of an operator, which is of interest where it joins containers."""
+    def flow_operands(self, operator: ast.operator, left: int, right: int) -> int:
+        """Return the node of the result of an operator, relevant if it joins containers."""
         if not isinstance(operator, ast.Add | ast.BitOr | ast.Mult) or (left == right == NOTHING):
             return NOTHING
         target = self.facts.node()

@@ -1,38 +1,38 @@
-"""What the linking of a Python file needs of it: a flat list of where values flow, without its source.
+"""The facts of a Python file that linking needs: a flat list of value flows, without the source.
 
-Every variable and every intermediate result is a node, a number within the file. The facts say in lists of
-numbers which value reaches which node, so that they are small as JSON and quick to read.
+Every variable and every intermediate result is a node, a number within the file. The facts list which value
+flows to which node, in numbers, so that they are compact JSON and fast to read.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
 VERSION = 1
-"""Of the facts; those of another are not linked."""
+"""Version of the facts; other versions are not linked."""
 
 MODULE, CLASS, FUNCTION, LAMBDA = "m", "c", "f", "l"
 
 KEY_CHARS = 40
-"""A longer string is no key that a dictionary is asked for by, but text."""
+"""A longer string is text, not a dictionary key."""
 
 NOTHING = -1
-"""The node of an expression that no function or class flows through."""
+"""The node of an expression through which no function or class flows."""
 
 
 def is_key(value: object) -> bool:
-    """Return whether a constant may be what something is looked up by."""
+    """Tell whether a constant may be a key."""
     if isinstance(value, str):
         return len(value) <= KEY_CHARS and value.isprintable()
     return isinstance(value, int) and abs(value) < 2**31
 
 
 Place = tuple[list[Any], int]
-"""Where the facts name the value of an entry: a row, and the position in it."""
+"""The position of the value of an entry in the facts: a row, and an index in it."""
 
 
 @dataclass(slots=True)
 class Unread:
-    """The entries of a container that nothing has read, by key; `length` is that of a list."""
+    """The entries of a container that have not been read yet, by key; `length` is that of a list."""
 
     length: int | None = None
     places: dict[Any, Place] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Unread:
 
 @dataclass(slots=True)
 class Scope:
-    """A module, class, function or lambda while it is read; `names` are the nodes of its variables."""
+    """A module, class, function or lambda during the analysis; `names` are the nodes of its variables."""
 
     index: int
     kind: str
@@ -66,9 +66,9 @@ class Scope:
     of_class: bool = False
     definition: int = NOTHING
     unread: dict[str, Unread] = field(default_factory=dict)
-    """Containers that nothing has read since a variable was given them."""
+    """Containers that have not been read since a variable was assigned."""
     guards: int = 0
-    """Blocks around the current statement that hold exceptions back."""
+    """Blocks around the current statement that catch exceptions."""
 
 
 class Facts:
@@ -88,7 +88,7 @@ class Facts:
         return self.size - 1
 
     def scope(self, kind: str, name: str, parent: Scope | None, line: int) -> Scope:
-        """Return a new scope, `name` being qualified within the module."""
+        """Return a new scope; `name` is qualified within the module."""
         made = Scope(len(self.scopes), kind, name, parent, line)
         if kind in {FUNCTION, LAMBDA}:
             made.result = self.node()
@@ -96,16 +96,16 @@ class Facts:
         return made
 
     def add(self, relation: str, *row: Any) -> None:
-        """Say that something flows."""
+        """Add a flow."""
         self.lists.setdefault(relation, []).append(list(row))
 
     def copy(self, source: int, target: int) -> None:
-        """Say that the values of one node reach another."""
+        """Add a flow from one node to another."""
         if NOTHING not in {source, target} and source != target:
             self.lists.setdefault("copies", []).append([source, target])
 
     def constant(self, value: object) -> int:
-        """Return the node of a constant; those that nothing is looked up by have none."""
+        """Return the node of a constant; constants that are no keys have none."""
         if not is_key(value):
             return self.type(type(value).__name__) if isinstance(value, str | bytes) else NOTHING
         known = self.constants.get((type(value), value))
@@ -114,13 +114,13 @@ class Facts:
         return known
 
     def type(self, name: str) -> int:
-        """Return the node of some value of a built-in type."""
+        """Return the node of a value of a built-in type."""
         if name not in self.types:
             self.types[name] = self.node()
         return self.types[name]
 
     def name(self, scope: Scope, name: str) -> int:
-        """Return the node of a variable as a scope sees it."""
+        """Return the node of a variable that a scope reads."""
         at: Scope | None = scope
         while at is not None:
             for hidden in reversed(at.hidden):
@@ -136,7 +136,7 @@ class Facts:
         return node
 
     def bind(self, scope: Scope, name: str) -> int:
-        """Return the node of a variable that a scope assigns to."""
+        """Return the node of a variable that a scope assigns."""
         if scope.hidden and name in scope.hidden[-1]:
             return scope.hidden[-1][name]
         if name in scope.globals:
@@ -150,7 +150,7 @@ class Facts:
         return node
 
     def finish(self) -> dict[str, Any]:
-        """Return everything as JSON, variables of enclosing scopes being one node with their own."""
+        """Return all facts as JSON; a nonlocal variable is one node."""
         module = self.scopes[0]
         alias: list[int] = []
         for scope in self.scopes[1:]:
@@ -182,7 +182,7 @@ class Facts:
 
 
 def _row(scope: Scope) -> dict[str, Any]:
-    """Return what is kept of a scope; what is empty is left out."""
+    """Return the stored facts of a scope, without empty ones."""
     row: dict[str, Any] = {"kind": scope.kind, "name": scope.name, "line": scope.line}
     if scope.parent is not None:
         row["parent"] = scope.parent.index

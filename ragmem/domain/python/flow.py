@@ -1,7 +1,7 @@
-"""Which values reach which nodes: a points-to analysis that takes neither order nor context into account.
+"""A points-to analysis: which values reach which nodes, regardless of order and context.
 
-The idea is that of PyCG's assignment graph (Salis et al., "PyCG: Practical Call Graph Generation in Python",
-ICSE 2021), as a worklist that hands on only what is new. Values and nodes are numbers.
+It follows PyCG's assignment graph (Salis et al., "PyCG: Practical Call Graph Generation in Python", ICSE
+2021), with a worklist that propagates only new values. Values and nodes are numbers.
 """
 
 from collections import deque
@@ -10,14 +10,14 @@ from enum import IntEnum
 from typing import Any
 
 MOST_VALUES = 32
-"""A node takes no more: past it, it is a crossroads of the program that tells nothing about a call."""
+"""Maximum values of a node; a node with more is a crossroads that says nothing about a call."""
 
 MOST_STEPS = 10_000_000
-"""Values handed on before the analysis ends as it stands: half a minute; 200,000 lines take some millions."""
+"""Maximum propagated values, about half a minute; 200,000 lines take some millions."""
 
 
 class Kind(IntEnum):
-    """What a value is; in brackets, what its two parts are."""
+    """The kind of a value; the comments name its two parts."""
 
     MODULE = 0  # (path or folder)
     FUNCTION = 1  # (number)
@@ -25,14 +25,14 @@ class Kind(IntEnum):
     INSTANCE = 3  # (number of its class)
     BOUND = 4  # a method (value of the function, value of its first argument)
     BOX = 5  # a list, tuple, set, dict or generator (number)
-    OUTSIDE = 6  # what the repository does not define, and instances of it (name)
+    OUTSIDE = 6  # an external name, or its instances (name)
     CONSTANT = 7  # (value, its type)
     SUPER = 8  # (value of the class, value of the instance)
     PROPERTY = 9  # (value of the getter)
     STATIC = 10  # a static method (value of the function)
     OF_CLASS = 11  # a class method (value of the function)
     BOX_METHOD = 12  # (value of the box, name)
-    OPAQUE = 13  # what something outside gave back
+    OPAQUE = 13  # the result of an external call
 
 
 _NOTHING: frozenset[int] = frozenset()
@@ -41,7 +41,7 @@ Handler = Callable[[int, Any], None]
 
 
 class Flow:
-    """Nodes with the values that reach them; `run` hands on until nothing is new."""
+    """Nodes with the values that reach them; `run` propagates values until none is new."""
 
     def __init__(self) -> None:
         self.reached: list[set[int] | frozenset[int]] = []
@@ -82,7 +82,7 @@ class Flow:
         return first
 
     def put(self, node: int, value: int) -> None:
-        """Let a value reach a node."""
+        """Add a value to a node."""
         if value not in self.reached[node]:
             self._give(node, {value})
 
@@ -99,7 +99,7 @@ class Flow:
         if isinstance(known, set):
             known |= new
         else:
-            # Most nodes are never reached, so they share one empty set until they are.
+            # Most nodes are never reached, so they share one empty set at first.
             self.reached[node] = set(new)
         fresh = self._fresh.get(node)
         if fresh is None:
@@ -109,7 +109,7 @@ class Flow:
             fresh |= new
 
     def link(self, source: int, target: int) -> None:
-        """Let what reaches one node, now or later, reach another."""
+        """Flow all present and future values of one node to another."""
         if source == target:
             return
         targets = self.targets[source]
@@ -123,7 +123,7 @@ class Flow:
             self._give(target, reached)
 
     def watch(self, node: int, handler: Handler, about: Any) -> None:
-        """Call the handler with each value that reaches a node, now or later."""
+        """Call the handler with each present and future value of a node."""
         watchers = self.watchers[node]
         if watchers is None:
             watchers = self.watchers[node] = []
@@ -136,11 +136,11 @@ class Flow:
                 self._pending.append((handler, about, tuple(sorted(known))))
 
     def later(self, task: Callable[..., None], *about: Any) -> None:
-        """Do something in the course of the run: at once, one thing would nest in another without end."""
+        """Schedule an action; immediate execution would nest without limit."""
         self._tasks.append((task, about))
 
     def run(self) -> None:
-        """Hand on values until nothing is new, or too much was handed on."""
+        """Propagate values until none is new or the limit is reached."""
         while (self._queue or self._pending or self._tasks) and self._steps < MOST_STEPS:
             while self._tasks and self._steps < MOST_STEPS:
                 task, given = self._tasks.popleft()

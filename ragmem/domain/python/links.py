@@ -1,4 +1,4 @@
-"""Edges of a repository of Python: who calls, imports and inherits what."""
+"""Build the edges of a Python repository: calls, imports and base classes."""
 
 import gc
 from collections.abc import Collection, Sequence
@@ -12,23 +12,23 @@ from ragmem.domain.python.order import Base, resolution_orders
 from ragmem.domain.python.program import Program
 
 MOST_MODULES = 200
-"""Modules in which the definition of an imported name is looked for."""
+"""Maximum modules that are searched for the definition of an imported name."""
 
 
 def link_python(files: Sequence[ParsedFile], *, of: Collection[str] | None = None) -> list[Edge]:
-    """Return the edges of all files, whose order does not matter, or of the paths `of` among them alone.
+    """Return the edges of all files, in any order, or only of the paths in `of`.
 
-    Works from the facts alone. An edge stands once per source, target and kind, on its first line. Files
-    without facts (those that could not be parsed) are targets of imports only.
+    Works from the facts alone. An edge occurs once per source, target and kind, on its first line. Files
+    without facts (parse errors) are only targets of imports.
     """
     ordered = sorted((one for one in files if one.facts.get("version") == VERSION), key=lambda one: one.path)
     modules = Modules(one.path for one in files)
     collecting = gc.isenabled()
-    # Nothing dies before the end, so the collector would walk the growing graph in vain: half the time.
+    # Objects live until the end, so garbage collection would only double the time.
     gc.disable()
     try:
-        program, bases = _solved(ordered, modules)
-        links = _Links(program, of)
+        program, bases = _solve(ordered, modules)
+        links = _EdgeBuilder(program, of)
         links.imports()
         links.inherits(bases)
         links.calls()
@@ -38,24 +38,24 @@ def link_python(files: Sequence[ParsedFile], *, of: Collection[str] | None = Non
             gc.enable()
 
 
-def _solved(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dict[int, list[Base]]]:
+def _solve(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dict[int, list[Base]]]:
     first = Program(files, modules, {})
     first.wire(calls=False)
     first.run()
-    bases = first.bases_found()
+    bases = first.class_bases()
     program = Program(files, modules, resolution_orders(bases))
     program.wire(calls=True)
     program.run()
-    found = program.bases_found()
+    found = program.class_bases()
     if found != bases:
-        # Bases that only a call or a parameter gave.
+        # Bases that only a call or a parameter provides
         program.rearrange(resolution_orders(found))
     program.solve()
     return program, found
 
 
-class _Links:
-    """Names what a solved program refers to by number."""
+class _EdgeBuilder:
+    """Resolves the numbers of a solved program to names."""
 
     def __init__(self, program: Program, of: Collection[str] | None) -> None:
         self.program = program
@@ -64,9 +64,9 @@ class _Links:
         self.by_path = {one.path: number for number, one in enumerate(program.files)}
         self.symbols = {symbol.qualified for one in program.files for symbol in one.symbols}
         self.found: dict[tuple[str, str, str, EdgeKind], Edge] = {}
-        self.bound = [self._bound(number) for number in range(len(program.files))]
+        self.bound = [self._import_bindings(number) for number in range(len(program.files))]
 
-    def _bound(self, number: int) -> dict[str, Sequence[Any]]:
+    def _import_bindings(self, number: int) -> dict[str, Sequence[Any]]:
         """Return the module-level imports of a file by the names that they bind."""
         bound: dict[str, Sequence[Any]] = {}
         facts = self.program.wires[number].facts
@@ -97,8 +97,8 @@ class _Links:
         module = self.modules[self.program.scope_files[scope]]
         return f"{module}.{name}" if name else module
 
-    def _named(self, value: int) -> tuple[str, bool] | None:
-        """Return the name of a value that an edge may end at, and whether the repository defines it."""
+    def _value_name(self, value: int) -> tuple[str, bool] | None:
+        """Return the name of a value that can be the target of an edge, and whether it is internal."""
         program = self.program
         kind, first = program.kinds[value], program.parts[value][0]
         if kind is Kind.FUNCTION:
@@ -108,22 +108,22 @@ class _Links:
         return (first, False) if kind is Kind.OUTSIDE else None
 
     def calls(self) -> None:
-        """Add who calls what."""
+        """Add the calls."""
         for (scope, line), values in self.program.calls.items():
             number = self.program.scope_files[scope]
             if not self.wanted[number]:
                 continue
             inside = sum(self.program.kinds[value] is Kind.FUNCTION for value in values)
             for value in values:
-                named = self._named(value)
+                named = self._value_name(value)
                 if named is None or (inside >= MOST_VALUES and named[1]):
-                    # What may be anything tells nothing: a dispatcher that all calls of a program go through.
+                    # A crossroads says nothing: a dispatcher that all calls of a program pass.
                     continue
                 source = self.scope_name(scope)
                 self._add(number, source, named[0], EdgeKind.CALLS, line, internal=named[1])
 
     def inherits(self, bases: dict[int, list[Base]]) -> None:
-        """Add what classes derive from."""
+        """Add the base classes."""
         classes = self.program.classes
         for number, above in bases.items():
             scope = classes[number].scope
@@ -141,7 +141,7 @@ class _Links:
                 )
 
     def imports(self) -> None:
-        """Add what is imported: modules, and the definitions that the imported names stand for."""
+        """Add the imports: modules, and the definitions of imported names."""
         for number, one in enumerate(self.program.files):
             if not self.wanted[number]:
                 continue
@@ -167,7 +167,7 @@ class _Links:
         return targets
 
     def _definition(self, path: str, name: str, seen: set[tuple[str, str]]) -> tuple[str, bool] | None:
-        """Return what a name of a module stands for, along the imports that hand it on.
+        """Return the definition of a name in a module, followed through re-exports.
 
         `seen` are the names of modules that were looked at: stars may lead round in many ways.
         """
@@ -181,15 +181,15 @@ class _Links:
             if qualified in self.symbols and name not in self.bound[number]:
                 return qualified, True
             handed = self.bound[number].get(name)
-            # `from . import part` in a package binds what lies below the package itself.
+            # In a package, `from . import part` binds a submodule.
             own = handed is not None and handed[4] == name and self._source(path, handed) == path
             if handed is not None and not own and further:
-                return self._imported(path, handed[2], handed[3], handed[4], seen)
+                return self._imported_module(path, handed[2], handed[3], handed[4], seen)
             if not own and name in self.program.wires[number].facts["globals"]:
                 return None
             for row in self.program.wires[number].facts.get("imports", ()):
                 if row[4] == "*" and further:
-                    found = self._imported(path, row[2], row[3], name, seen)
+                    found = self._imported_module(path, row[2], row[3], name, seen)
                     if found is not None and found[1]:
                         return found
         below = self.program.modules.below(path, name)
@@ -198,7 +198,7 @@ class _Links:
     def _source(self, path: str, row: Sequence[Any]) -> str | None:
         return self.program.target_of(path, row[2], row[3])
 
-    def _imported(
+    def _imported_module(
         self, path: str, level: int, module: str, name: str | None, seen: set[tuple[str, str]]
     ) -> tuple[str, bool] | None:
         if name == "":

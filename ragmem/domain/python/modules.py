@@ -1,4 +1,4 @@
-"""Names of Python modules: from the paths of a repository's files, and from imports to files."""
+"""Resolve Python module names: from paths of files, and from imports to files."""
 
 import sys
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ def module_name(path: str) -> str:
 
 
 class Modules:
-    """Finds the files that imports mean.
+    """Finds the files of imports.
 
     Like Python would with the folder of a script, the folder above a package, those above that, and their
     `src` on its path; where these have nothing, any folder of the repository with a package of that name.
@@ -56,7 +56,7 @@ class Modules:
         return bool(folder) and f"{folder}/{PACKAGE}" in self.files
 
     def roots(self, folder: str) -> list[str]:
-        """Return the folders in which the imports of a folder's files are looked for."""
+        """Return the folders that the imports of a folder's files are searched in."""
         known = self._roots.get(folder)
         if known is None:
             at = folder
@@ -84,7 +84,7 @@ class Modules:
         return found
 
     def find(self, folder: str, name: str) -> str | None:
-        """Return what an absolute import in a file of the folder means, None if it lies outside."""
+        """Return the target of an absolute import in a file of the folder; None if it is external."""
         key = (folder, name)
         if key not in self._found:
             self._found[key] = self._find(folder, name)
@@ -101,7 +101,9 @@ class Modules:
                 return found
             bare = bare or found
         if bare is None and top not in sys.stdlib_module_names:
-            common = sorted(self._packages.get(top, []), key=lambda root: (-_shared(root, folder), root))
+            common = sorted(
+                self._packages.get(top, []), key=lambda root: (-_common_folders(root, folder), root)
+            )
             for root in common:
                 found = self.at(f"{root}/{stem}".lstrip("/"))
                 if found is not None:
@@ -109,7 +111,7 @@ class Modules:
         return bare
 
     def relative(self, path: str, level: int, module: str) -> str | None:
-        """Return what a relative import of a file means, None where it leaves the repository."""
+        """Return the target of a relative import of a file; None if it leaves the repository."""
         folder = path.rpartition("/")[0]
         for _ in range(level - 1):
             above = folder.rpartition("/")[0]
@@ -134,8 +136,8 @@ class Modules:
         return self.at(f"{folder}/{name}".lstrip("/"))
 
 
-def _shared(first: str, second: str) -> int:
-    """Return how many folders two paths begin with alike."""
+def _common_folders(first: str, second: str) -> int:
+    """Return the number of common leading folders of two paths."""
     count = 0
     for one, other in zip(first.split("/"), second.split("/"), strict=False):
         if one != other:

@@ -1,4 +1,4 @@
-"""What Python objects have: the attributes of modules, classes and instances, the elements of containers."""
+"""Model Python objects: the attributes of modules, classes and instances."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,23 +9,23 @@ from ragmem.domain.python.flow import Kind
 from ragmem.domain.python.modules import Modules
 
 MOST_DOTS = 8
-"""Names of things outside end here, or `node = node.next` would never."""
+"""Maximum parts of an external name; without it `node = node.next` would not end."""
 
 INSTANCE_DOTS = 2
-"""So many attributes past a class outside are still worth a name."""
+"""Maximum attributes after an external class that are part of a name."""
 
 MARKERS = frozenset(
     "typing.Generic typing.Protocol typing_extensions.Protocol abc.ABC builtins.object".split()
 )
-"""Bases without attributes of interest."""
+"""Bases without relevant attributes."""
 
 Place = tuple[int, int]
-"""Where something happens: the number of its scope, and a line."""
+"""A position: the number of a scope, and a line."""
 
 
 @dataclass(slots=True)
 class Function:
-    """A function or lambda: nodes of its parameters, result and what it yields."""
+    """A function or lambda: nodes of its parameters, its result and its yields."""
 
     scope: int
     row: dict[str, Any]
@@ -66,7 +66,7 @@ class Objects(Boxes):
         self._getters: dict[int, list[int]] = {}
 
     def outside(self, name: str) -> int:
-        """Return the value of something that the repository does not define."""
+        """Return the value of an external name."""
         return self.value(Kind.OUTSIDE, name)
 
     def instance(self, number: int) -> int:
@@ -88,7 +88,7 @@ class Objects(Boxes):
         return node
 
     def read(self, value: int, about: tuple[str, int, Place]) -> None:
-        """Let an attribute of a value reach a node."""
+        """Flow an attribute of a value to a node."""
         name, target, place = about
         kind = self.kinds[value]
         if kind is Kind.OUTSIDE:
@@ -100,7 +100,7 @@ class Objects(Boxes):
             self.link(node, target)
             self._readers.setdefault(node, []).append(place)
             for getter in self._getters.get(node, ()):
-                self.used(place, getter)
+                self.on_use(place, getter)
         elif kind is Kind.BOX:
             self.put(target, self.value(Kind.BOX_METHOD, value, name))
         elif kind is Kind.CONSTANT:
@@ -108,8 +108,8 @@ class Objects(Boxes):
         elif kind in {Kind.FUNCTION, Kind.BOUND} and name in self.stored:
             self.link(self.field(value, name), target)
 
-    def used(self, place: Place, function: int) -> None:
-        """Say that a function is called at a place; the program that knows of edges overrides it."""
+    def on_use(self, place: Place, function: int) -> None:
+        """Handle the call of a function at a place; a subclass records the edges."""
         raise NotImplementedError
 
     def _read_outside(self, value: int, name: str, target: int) -> None:
@@ -120,7 +120,7 @@ class Objects(Boxes):
             self.put(target, self.outside(f"{before}.{name}"))
 
     def read_module(self, path: str, name: str, target: int) -> None:
-        """Let a module's variable reach a node, or its submodule where there is no such variable."""
+        """Flow a module's variable to a node, or its submodule if there is no such variable."""
         known = self.globals.get(path, {})
         if name in known:
             self.link(known[name], target)
@@ -134,7 +134,7 @@ class Objects(Boxes):
             self.put(target, self.outside(f"{self.outside_stars[path]}.{name}"))
 
     def attribute(self, value: int, name: str) -> int:
-        """Return the node of an attribute as one finds it on an instance, a class or a super()."""
+        """Return the node of an attribute of an instance, a class or a super()."""
         node = self._attributes.get((value, name))
         if node is None:
             node = self._attributes[value, name] = self.node()
@@ -142,7 +142,7 @@ class Objects(Boxes):
         return node
 
     def rearrange(self, orders: Mapping[int, Sequence[int | str]]) -> None:
-        """Give classes another order of those above them; what was found by the old one stays."""
+        """Change the resolution order of classes; attributes found by the old one stay."""
         changed = {one for one, order in orders.items() if self.classes[one].order != order}
         for one in changed:
             self.classes[one].order = list(orders[one])
@@ -179,7 +179,7 @@ class Objects(Boxes):
                 self.put(node, self.outside(f"{above}.{name}"))
 
     def _bind(self, value: int, about: tuple[int, int]) -> None:
-        """Let a class attribute reach a node as what it is for an owner: a function as a method."""
+        """Flow a class attribute to a node as seen from an owner: a function as a method."""
         node, owner = about
         kind = self.kinds[value]
         if kind is Kind.FUNCTION:
@@ -218,10 +218,10 @@ class Objects(Boxes):
         if getter not in known:
             known.append(getter)
             for place in self._readers.get(node, ()):
-                self.used(place, getter)
+                self.on_use(place, getter)
 
 
 def is_class_name(name: str) -> bool:
-    """Return whether a name is written like that of a class."""
+    """Tell whether a name has the form of a class name."""
     bare = name.lstrip("_")
     return bare[:1].isupper() and (len(bare) < 2 or not bare.isupper())

@@ -1,15 +1,15 @@
-"""In which order the classes above a class are asked for an attribute."""
+"""Compute the method resolution order of classes."""
 
 from collections.abc import Mapping, Sequence
 
 Base = int | str
-"""A class of the repository, or the name of one outside."""
+"""A class of the repository, or the name of an external one."""
 
 
 def resolution_orders(bases: Mapping[int, Sequence[Base]]) -> dict[int, list[Base]]:
-    """Return each class with those above it, by the C3 linearization as Python does.
+    """Return each class with its bases by the C3 linearization, as Python does.
 
-    Where that has no answer (bases that contradict each other, circles), depth first.
+    If there is none (contradictory bases, circles), the order is depth first.
     """
     known: dict[int, list[Base]] = {}
     for one in bases:
@@ -18,7 +18,7 @@ def resolution_orders(bases: Mapping[int, Sequence[Base]]) -> dict[int, list[Bas
 
 
 def _order(start: int, bases: Mapping[int, Sequence[Base]], known: dict[int, list[Base]]) -> None:
-    """Fill in the order of a class after those above it, without recursion."""
+    """Compute the order of a class after its bases, without recursion."""
     stack, open_now = [start], set()
     while stack:
         one = stack[-1]

@@ -1,4 +1,4 @@
-"""A whole repository of Python as one flow of values, set up from the facts of its files."""
+"""Model a whole Python repository as one flow of values, built from the facts of its files."""
 
 import builtins
 from collections.abc import Mapping, Sequence
@@ -8,16 +8,16 @@ from ragmem.domain.code.code import ParsedFile
 from ragmem.domain.python.flow import Kind
 from ragmem.domain.python.modules import Modules
 from ragmem.domain.python.objects import Class, Function, Place
-from ragmem.domain.python.wiring import Wired, Wires
+from ragmem.domain.python.wiring import FactLoader, FileFacts
 
 _BUILTIN = frozenset(dir(builtins))
 
 MOST_STARS = 20
-"""Star imports of star imports are followed so far."""
+"""Maximum depth of star imports of star imports."""
 
 
-class Program(Wired):
-    """The nodes of all files; `solve` fills them, and `calls` holds who calls what on which line."""
+class Program(FactLoader):
+    """The nodes of all files; `solve` fills them, and `calls` holds the calls by line."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Program(Wired):
             self._exports[path] = set(facts["exports"])
         self.globals[path] = {name: nodes[node] for name, node in facts["globals"].items()}
         start = len(self.scope_rows)
-        self.wires.append(Wires(path, facts, nodes, start))
+        self.wires.append(FileFacts(path, facts, nodes, start))
         for at, row in enumerate(facts["scopes"]):
             self.scope_files.append(number)
             self.scope_rows.append(row)
@@ -92,8 +92,8 @@ class Program(Wired):
             )
         )
 
-    def called(self, place: Place, value: int) -> None:
-        """Keep a call."""
+    def on_call(self, place: Place, value: int) -> None:
+        """Record a call."""
         self.calls.setdefault(place, set()).add(value)
 
     def _import_all(self) -> None:
@@ -121,7 +121,7 @@ class Program(Wired):
             self.put(node, self.outside(f"{self.outside_stars[path]}.{name}"))
 
     def target_of(self, path: str, level: int, module: str) -> str | None:
-        """Return the file or folder that an import names, None for what lies outside."""
+        """Return the file or folder of an import; None if it is external."""
         if level:
             return self.modules.relative(path, level, module)
         return self.modules.find(path.rpartition("/")[0], module)
@@ -151,7 +151,7 @@ class Program(Wired):
             self.put(nodes[bound], self.outside(f"{module}.{name}"))
 
     def _star(self, path: str, source: str) -> bool:
-        """Give a module the names that it imports by a star; return whether any were new."""
+        """Bind the names that a module imports by a star; return whether any were new."""
         known, changed = self.globals[path], False
         exports = self._exports.get(source)
         for name, node in list(self.globals.get(source, {}).items()):
@@ -163,7 +163,7 @@ class Program(Wired):
         return changed
 
     def solve(self) -> None:
-        """Hand on all values; then suppose what nothing in the repository told, and hand on again."""
+        """Propagate all values; then assume the values that nothing provides, and propagate again."""
         self.run()
         for handler, node, about in self.keyed:
             if not self.reached[about[0]]:
@@ -183,8 +183,8 @@ class Program(Wired):
     def _in_order(self, value: int) -> tuple[int, str]:
         return self.kinds[value], str(self.parts[value][0])
 
-    def bases_found(self) -> dict[int, list[int | str]]:
-        """Return what each class derives from: numbers of classes, names of what lies outside."""
+    def class_bases(self) -> dict[int, list[int | str]]:
+        """Return the bases of each class: numbers of classes, names of external ones."""
         found: dict[int, list[int | str]] = {}
         for number, one in enumerate(self.classes):
             bases: list[int | str] = []

@@ -1,4 +1,4 @@
-"""Facts of Python statements: a module's scopes, and what flows between its variables."""
+"""Collect the facts of Python statements: the scopes of a module, and the flow between variables."""
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
@@ -7,20 +7,20 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from ragmem.domain.python.annotations import last_name
-from ragmem.domain.python.entries import replaced_keys
+from ragmem.domain.python.entries import overwritten_keys
 from ragmem.domain.python.expressions import Expressions
 from ragmem.domain.python.facts import CLASS, FUNCTION, MODULE, NOTHING, Facts
 from ragmem.domain.python.targets import Value
 
 _CLASS_FIRST = frozenset(["__new__", "__init_subclass__", "__class_getitem__"])
-"""Methods whose first parameter is the class although no decorator says so."""
+"""Methods whose first parameter is the class, even without a decorator."""
 
 _NOT_BOUND = frozenset(["setter", "deleter", "overload"])
-"""Decorators below which a definition does not become what its name stands for."""
+"""Decorators after which a name does not stand for its definition."""
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _BRANCHES = (*_LOOPS, ast.If, ast.Match, ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
-"""Statements whose parts run once, never or often."""
+"""Statements whose parts run never, once or often."""
 
 
 def facts_of(tree: ast.Module) -> dict[str, Any]:
@@ -33,10 +33,10 @@ def facts_of(tree: ast.Module) -> dict[str, Any]:
 
 
 class Statements(Expressions):
-    """Reads statements within the current scope."""
+    """Reads the statements of the current scope."""
 
     def body(self, statements: Sequence[ast.stmt]) -> None:
-        """Read statements in their order."""
+        """Read statements in order."""
         unread = self.scope.unread
         unread.clear()
         for one in statements:
@@ -50,19 +50,19 @@ class Statements(Expressions):
     def _expression(self, node: ast.Expr) -> None:
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            with self._replacing(call.func.value, call):
+            with self._note_overwrites(call.func.value, call):
                 self.value(call)
         else:
             self.value(call)
 
     @contextmanager
-    def _replacing(self, holder: ast.expr, by: ast.Call | ast.AugAssign) -> Iterator[None]:
-        """Note what a container loses while the statement is read, unless the statement reads it too."""
+    def _note_overwrites(self, holder: ast.expr, by: ast.Call | ast.AugAssign) -> Iterator[None]:
+        """Note the elements that a container loses in a statement, unless the statement reads them, too."""
         name = holder.id if isinstance(holder, ast.Name) else ""
         unread = self.scope.unread.get(name)
         yield
         if unread is not None:
-            lost = replaced_keys(by, unread)
+            lost = overwritten_keys(by, unread)
             if lost and sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(by)) == 1:
                 self.scope.unread[name] = unread
                 self.entries.lose(self.scope, name, lost)
@@ -93,7 +93,7 @@ class Statements(Expressions):
             known = [one for one in names if isinstance(one, str)]
             self.facts.exports = [*(self.facts.exports or []), *known]
 
-    def _annotated(self, node: ast.AnnAssign) -> None:
+    def _annotated_assignment(self, node: ast.AnnAssign) -> None:
         value = NOTHING if node.value is None else self.value(node.value)
         self.assign(node.target, value)
         if isinstance(node.target, ast.Name):
@@ -106,18 +106,18 @@ class Statements(Expressions):
             self.hint(node.annotation, promised)
             self.facts.add("stores", self.value(node.target.value), node.target.attr, promised)
 
-    def _changed(self, node: ast.AugAssign) -> None:
+    def _augmented_assignment(self, node: ast.AugAssign) -> None:
         added = self.value(node.value)
         if isinstance(node.target, ast.Name):
             if node.target.id == "__all__":
                 self._exports(node.value)
-            with self._replacing(node.target, node):
+            with self._note_overwrites(node.target, node):
                 target = self.facts.bind(self.scope, node.target.id)
-                found = self.mixed(node.op, target, added)
+                found = self.flow_operands(node.op, target, added)
                 self.facts.copy(found, target)
         else:
             self.scope.unread.clear()
-            self.assign(node.target, self.mixed(node.op, NOTHING, added))
+            self.assign(node.target, self.flow_operands(node.op, NOTHING, added))
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
@@ -139,12 +139,12 @@ class Statements(Expressions):
         self.scope = outer
         found = facts.node()
         facts.add("defs", found, made.index)
-        found = self._decorated(found, decorators, node)
+        found = self._decorator(found, decorators, node)
         target = facts.bind(outer, node.name)
         if not _NOT_BOUND.intersection(names):
             facts.copy(found, target)
 
-    def _decorated(self, found: int, decorators: Sequence[int], node: ast.stmt) -> int:
+    def _decorator(self, found: int, decorators: Sequence[int], node: ast.stmt) -> int:
         for one in reversed(decorators):
             if one != NOTHING:
                 target = self.facts.node()
@@ -170,7 +170,7 @@ class Statements(Expressions):
         self.scope = made
         self.body(node.body)
         self.scope = outer
-        facts.copy(self._decorated(made.definition, decorators, node), facts.bind(outer, node.name))
+        facts.copy(self._decorator(made.definition, decorators, node), facts.bind(outer, node.name))
 
     def _import(self, node: ast.Import) -> None:
         for one in node.names:
@@ -275,8 +275,8 @@ class Statements(Expressions):
     DO: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         ast.Expr: _expression,
         ast.Assign: _assign,
-        ast.AnnAssign: _annotated,
-        ast.AugAssign: _changed,
+        ast.AnnAssign: _annotated_assignment,
+        ast.AugAssign: _augmented_assignment,
         ast.Return: _return,
         ast.FunctionDef: _function,
         ast.AsyncFunctionDef: _function,

@@ -1,4 +1,4 @@
-"""What a file of Python defines, and what it is for."""
+"""Find the definitions of a Python file, and its purpose."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragmem.domain.code.code import Symbol, SymbolKind
 
 PURPOSE_CHARS = 200
-"""A purpose or doc is cut here."""
+"""Maximum characters of a purpose or doc."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9_]*")
@@ -20,7 +20,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def is_test_path(path: str) -> bool:
-    """Return whether a file is one of tests by the conventions of pytest and unittest."""
+    """Tell whether a file contains tests, by the conventions of pytest and unittest."""
     *folders, name = path.split("/")
     return (
         name.startswith("test_")
@@ -30,8 +30,8 @@ def is_test_path(path: str) -> bool:
     )
 
 
-def shortened(text: str) -> str:
-    """Return text on one line, cut after a whole word."""
+def shorten(text: str) -> str:
+    """Return text on one line, cut between words."""
     line = " ".join(text.split())
     if len(line) <= PURPOSE_CHARS:
         return line
@@ -41,11 +41,11 @@ def shortened(text: str) -> str:
 def first_sentence(text: str | None) -> str:
     """Return the first sentence of a docstring's first paragraph."""
     paragraph = (text or "").strip().split("\n\n", 1)[0]
-    return shortened(_SENTENCE_END.split(" ".join(paragraph.split()), maxsplit=1)[0])
+    return shorten(_SENTENCE_END.split(" ".join(paragraph.split()), maxsplit=1)[0])
 
 
 def symbols(tree: ast.Module, module: str, text: str, *, in_test: bool) -> list[Symbol]:
-    """Return the module first, then its classes, functions, methods and constants in their order."""
+    """Return the module, then its classes, functions, methods and constants in order."""
     lines = text.count("\n") + (not text.endswith("\n"))
     found = [
         Symbol(
@@ -134,13 +134,13 @@ def _constants(node: ast.Assign | ast.AnnAssign, prefix: str, found: list[Symbol
 
 
 def purpose(tree: ast.Module, text: str, found: Sequence[Symbol]) -> str:
-    """Return what a file is for: what its docstring says, else its first comment, else what it defines."""
+    """Return the purpose of a file: its docstring, else its first comment, else its definitions."""
     docstring = (ast.get_docstring(tree) or "").strip().split("\n\n", 1)[0]
-    return shortened(docstring) or _leading_comment(text) or _defined(found)
+    return shorten(docstring) or _header_comment(text) or _definition_names(found)
 
 
-def _leading_comment(text: str) -> str:
-    """Return the first comment that stands before any code and says more than a licence."""
+def _header_comment(text: str) -> str:
+    """Return the first comment before any code that is no licence."""
     said: list[str] = []
     for line in text.split("\n", 40)[:40]:
         bare = line.strip()
@@ -154,10 +154,10 @@ def _leading_comment(text: str) -> str:
                 break
             continue
         said.append(match[1].strip())
-    return shortened(" ".join(said))
+    return shorten(" ".join(said))
 
 
-def _defined(found: Sequence[Symbol]) -> str:
+def _definition_names(found: Sequence[Symbol]) -> str:
     top = [one for one in found[1:] if one.qualified == f"{found[0].qualified}.{one.name}"]
     words: list[str] = []
     for kinds, one_word, many_word in (
@@ -171,4 +171,4 @@ def _defined(found: Sequence[Symbol]) -> str:
         elif names:
             shown = f" ({', '.join(names[:5])})" if len(names) <= 5 else ""
             words.append(f"{len(names)} {many_word}{shown}")
-    return shortened(f"defines {' and '.join(words)}") if words else ""
+    return shorten(f"defines {' and '.join(words)}") if words else ""

@@ -1,4 +1,4 @@
-"""Facts of assignments: what reaches the names, attributes and elements that are assigned to."""
+"""Collect the facts of assignments: the flow into names, attributes and elements."""
 
 import ast
 from abc import ABC, abstractmethod
@@ -9,11 +9,11 @@ from ragmem.domain.python.entries import Entries
 from ragmem.domain.python.facts import NOTHING, Facts, Scope
 
 Value = int | list[Any]
-"""The node of a value; a list of values for a tuple that is taken apart at once."""
+"""The node of a value; a list of values for a tuple that is unpacked at once."""
 
 
 class Targets(ABC):
-    """Assigns within the current scope."""
+    """Assigns in the current scope."""
 
     facts: Facts
     scope: Scope
@@ -21,14 +21,14 @@ class Targets(ABC):
 
     @abstractmethod
     def value(self, node: ast.expr) -> int:
-        """Return the node of an expression's value, NOTHING where nothing of interest flows."""
+        """Return the node of an expression's value; NOTHING if no relevant value flows."""
 
     @abstractmethod
     def key(self, node: ast.expr) -> int | list[Any] | None:
-        """Return a subscript's key: a constant in a list, a node, or None where it is not known."""
+        """Return a subscript's key: a constant in a list, a node, or None if it is unknown."""
 
     def row(self, relation: str, node: int, *rest: Any, at: ast.expr | ast.stmt) -> int:
-        """Say that something flows from a node at a line of the current scope; return where it ends."""
+        """Add a flow from a node at a line of the current scope; return its target."""
         if node == NOTHING:
             return NOTHING
         target = self.facts.node()
@@ -36,11 +36,11 @@ class Targets(ABC):
         return target
 
     def elements(self, node: int, at: ast.expr | ast.stmt) -> int:
-        """Return the node of what comes out of iterating over a value."""
+        """Return the node of the items of an iteration over a value."""
         return self.row("iters", node, at=at)
 
     def slice(self, base: int, lower: int, upper: int | None, *, plain: bool = True) -> int:
-        """Return the node of a part of a list."""
+        """Return the node of a slice of a list."""
         if base == NOTHING:
             return NOTHING
         target = self.facts.node()
@@ -54,12 +54,12 @@ class Targets(ABC):
         return target
 
     def assign(self, target: ast.expr, value: Value) -> None:
-        """Let a value reach the target of an assignment."""
+        """Flow a value to the target of an assignment."""
         if isinstance(target, ast.Tuple | ast.List):
             self._unpack(target, value)
             return
         if isinstance(value, list):
-            value = self.packed(value)
+            value = self.pack(value)
         if isinstance(target, ast.Name):
             self.facts.copy(value, self.facts.bind(self.scope, target.id))
         elif isinstance(target, ast.Attribute):
@@ -85,7 +85,7 @@ class Targets(ABC):
     def entry(self, node: ast.Subscript) -> tuple[int, int | list[Any] | None]:
         """Return the nodes of a container and of the key at which an entry is read or written.
 
-        Who names one entry by a constant key has not read the others.
+        An access by a constant key does not read the other entries.
         """
         name = node.value.id if isinstance(node.value, ast.Name) and not self.scope.hidden else ""
         unread = self.scope.unread.get(name)
@@ -97,13 +97,13 @@ class Targets(ABC):
                 self.entries.lose(self.scope, name, at)
             unread.places.pop(unread.at(at[0]), None)
             if isinstance(node.ctx, ast.Del) and unread.length is not None:
-                # The elements behind it have other positions now.
+                # The elements after it have other positions now.
                 self.scope.unread.pop(name)
         return base, at
 
-    def packed(self, value: list[Any]) -> int:
-        """Return the node of a tuple that was to be taken apart."""
-        return self.box("tuple", [self.packed(one) if isinstance(one, list) else one for one in value])
+    def pack(self, value: list[Any]) -> int:
+        """Return the node of a tuple that could not be unpacked at once."""
+        return self.box("tuple", [self.pack(one) if isinstance(one, list) else one for one in value])
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
         count = len(target.elts)
@@ -116,7 +116,7 @@ class Targets(ABC):
             for one, part in zip(target.elts, taken, strict=True):
                 self.assign(one, part)
             return
-        whole = self.packed(value) if isinstance(value, list) else value
+        whole = self.pack(value) if isinstance(value, list) else value
         for at, one in enumerate(target.elts):
             if star is None or at < star:
                 self.assign(one, self.row("parts", whole, at, at=one))

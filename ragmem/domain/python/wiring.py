@@ -1,4 +1,4 @@
-"""From the facts of a file to what is watched and linked in the flow of values."""
+"""Load the facts of a file into the flow of values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from ragmem.domain.python.modules import Modules
 
 
 @dataclass(frozen=True, slots=True)
-class Wires:
-    """A file's facts with the nodes that its numbers became; its scopes are numbered from `start`."""
+class FileFacts:
+    """A file's facts, with the nodes of its numbers; its scopes are numbered from `start`."""
 
     path: str
     facts: Mapping[str, Any]
@@ -20,18 +20,18 @@ class Wires:
     start: int
 
 
-class Wired(Builtins):
-    """Takes in the relations of files, one method for each."""
+class FactLoader(Builtins):
+    """Loads the facts of files, with one method for each relation."""
 
     def __init__(self, modules: Modules) -> None:
         super().__init__(modules)
-        self.wires: list[Wires] = []
+        self.wires: list[FileFacts] = []
         self.defined: dict[int, int] = {}
         self.decorations: list[tuple[int, Call]] = []
         self.keyed: list[tuple[Handler, int, tuple[Any, ...]]] = []
 
     def wire(self, *, calls: bool) -> None:
-        """Say what flows where; without calls only what is needed to know the bases of classes."""
+        """Load all relations; without calls only those that determine the bases of classes."""
         for one in self.wires:
             for relation, take in self._TAKE.items() if calls else self._FIRST.items():
                 rows = one.facts.get(relation)
@@ -103,7 +103,7 @@ class Wired(Builtins):
 
     def _slices(self, rows: Sequence[Any], nodes: Sequence[int], _start: int) -> None:
         for base, lower, upper, plain, target in rows:
-            self.watch(nodes[base], self.sliced, (lower, upper, plain, nodes[target]))
+            self.watch(nodes[base], self.flow_slice, (lower, upper, plain, nodes[target]))
 
     def _iters(self, rows: Sequence[Any], nodes: Sequence[int], start: int) -> None:
         for base, target, line, scope in rows:
@@ -117,7 +117,7 @@ class Wired(Builtins):
 
     def _mixes(self, rows: Sequence[Any], nodes: Sequence[int], _start: int) -> None:
         for source, target in rows:
-            self.watch(nodes[source], self.mixed, nodes[target])
+            self.watch(nodes[source], self.flow_operands, nodes[target])
 
     def _calls(self, rows: Sequence[Any], nodes: Sequence[int], start: int) -> None:
         for callee, target, line, scope, arguments, keywords, *decorates in rows:
@@ -145,21 +145,21 @@ class Wired(Builtins):
 
     def _raises(self, rows: Sequence[Any], nodes: Sequence[int], start: int) -> None:
         for source, line, scope in rows:
-            self.watch(nodes[source], self.raised, (start + scope, line))
+            self.watch(nodes[source], self.raise_class, (start + scope, line))
 
-    def mixed(self, value: int, target: int) -> None:
-        """Let what an operator joins reach its result: containers, and that text stays text."""
+    def flow_operands(self, value: int, target: int) -> None:
+        """Flow the operands of an operator to its result: containers, and text stays text."""
         if self.kinds[value] is Kind.BOX:
             self.put(target, value)
         elif self.kinds[value] is Kind.CONSTANT and isinstance(self.parts[value][0], str):
             self.put(target, self.outside("builtins.str"))
 
-    def sliced(self, value: int, about: tuple[int, int | None, int, int]) -> None:
-        """Let a part of a list reach a node."""
-        if self.kinds[value] is Kind.BOX and self.held(value).kind in {"list", "tuple"}:
-            box = self.made(about[3], "list")
+    def flow_slice(self, value: int, about: tuple[int, int | None, int, int]) -> None:
+        """Flow a slice of a list to a node."""
+        if self.kinds[value] is Kind.BOX and self.container_of(value).kind in {"list", "tuple"}:
+            box = self.container_for(about[3], "list")
             self.put(about[3], box)
-            self.each_element(value, self._sliced_element, (*about[:3], box, self.held(value).length))
+            self.each_element(value, self._sliced_element, (*about[:3], box, self.container_of(value).length))
 
     def _sliced_element(
         self, key: Any, node: int, about: tuple[int, int | None, int, int, int | None]

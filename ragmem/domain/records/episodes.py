@@ -1,4 +1,4 @@
-"""What an episode's importance does: to its protection, and a little to its place among answers."""
+"""Apply the importance of an episode: to its protection, and slightly to its ranking."""
 
 from collections.abc import Mapping
 
@@ -15,8 +15,8 @@ WEIGHT = 0.1
 this: it decides between answers that are about as good, and moves none that is better by more."""
 
 
-def told_of_episode(fields: Mapping[str, object]) -> dict[str, str]:
-    """Return what the metadata of an episode say of it, for ranking and for its life."""
+def episode_metadata(fields: Mapping[str, object]) -> dict[str, str]:
+    """Return the metadata of an episode for ranking and the lifecycle."""
     told = {name: str(fields[name]) for name in ("session", "agent", IMPORTANCE) if name in fields}
     weight = importance(told)
     if weight >= PROTECTED_FROM or (
@@ -29,7 +29,7 @@ def told_of_episode(fields: Mapping[str, object]) -> dict[str, str]:
 
 
 def importance(metadata: Mapping[str, str]) -> float:
-    """Return how much a memory matters, from 0 to 1, as its metadata say; the middle where they do not."""
+    """Return the importance of a memory from 0 to 1, by its metadata; the middle if there is none."""
     try:
         told = float(metadata.get(IMPORTANCE, DEFAULT_IMPORTANCE))
     except ValueError:
@@ -38,5 +38,5 @@ def importance(metadata: Mapping[str, str]) -> float:
 
 
 def by_importance(metadata: Mapping[str, str]) -> float:
-    """Return what importance adds to a memory's relevance: nothing where nothing is said of it."""
+    """Return the bonus on a memory's relevance for its importance; 0 if it has none."""
     return WEIGHT * (importance(metadata) - DEFAULT_IMPORTANCE)

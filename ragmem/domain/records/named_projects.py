@@ -1,31 +1,24 @@
-"""Which projects a text names: in its fields, in lines at its head, by addresses and by paths."""
+"""Find the projects that a text names: in fields, in its first lines, by addresses and by paths."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 NAME_KEYS = ("project", "project_name", "repo", "repository", "git_repo", "git_remote")
-FOLDER_KEYS = (
-    "cwd",
-    "workdir",
-    "working_dir",
-    "working_directory",
-    "project_dir",
-    "project_path",
-    "project_root",
-    "repo_path",
+FOLDER_KEYS = tuple(
+    "cwd workdir working_dir working_directory project_dir project_path project_root repo_path".split()
 )
 PATH_KEYS = ("path",)
-"""May be a path within a project, and as well one that tells nothing of it."""
+"""May be a path within a project, and may say nothing about it."""
 
 SESSION_KEYS = ("session_id", "sessionid", "session")
-"""Name the session of an assistant that made the text."""
+"""Fields with the session of the assistant that created the text."""
 
 HEAD_LINES = 40
-"""Lines at the head of a text in which it may say to what it belongs."""
+"""Number of first lines that may name a project."""
 
 MOST_CHARS = 400_000
-"""Characters of a text in which paths and addresses are looked for."""
+"""Characters of a text that are searched for paths and addresses."""
 
 MOST_VALUE = 300
 
@@ -54,19 +47,19 @@ class Statement:
 
 
 def in_fields(fields: Mapping[str, str]) -> list[Statement]:
-    """Return what fields of frontmatter or of a JSON line say of the project, by lower-case names."""
+    """Return the project statements in the fields of frontmatter or JSON; field names in lower case."""
     found: list[Statement] = []
     for key, value in fields.items():
         name = key.lower().replace("-", "_").replace(" ", "_")
-        if name in NAME_KEYS or (name in FOLDER_KEYS and _is_place(value)):
+        if name in NAME_KEYS or (name in FOLDER_KEYS and _is_path(value)):
             found += _parts(value)
-        elif name in PATH_KEYS and _is_place(value):
+        elif name in PATH_KEYS and _is_path(value):
             found.append(Statement(value, binds=False))
     return found
 
 
 def in_head(text: str) -> list[Statement]:
-    """Return what lines at the head of a text say, such as `**Project:** tideline`; code is left out."""
+    """Return the project statements in the first lines, such as `**Project:** tideline`, outside of code."""
     found: list[Statement] = []
     fenced = False
     for line in text[: HEAD_LINES * 400].splitlines()[:HEAD_LINES]:
@@ -78,24 +71,24 @@ def in_head(text: str) -> list[Statement]:
 
 
 def paths_in(text: str) -> Iterator[str]:
-    """Yield the absolute paths, and those that begin with `~/`, each as often as it stands there."""
+    """Yield the absolute paths and those that begin with `~/`, including repetitions."""
     for found in _PATH.finditer(text[:MOST_CHARS]):
         if found[0].count("/") > found[0].startswith("/"):
             yield found[0]
 
 
 def addresses_in(text: str) -> Iterator[str]:
-    """Yield addresses that may be remotes, or something in one."""
+    """Yield addresses that may be remotes or lie in one."""
     for found in _ADDRESS.finditer(text[:MOST_CHARS]):
         yield found[0].rstrip(".")
 
 
-def _is_place(value: str) -> bool:
+def _is_path(value: str) -> bool:
     return value.strip().strip("`\"'").startswith(("/", "~"))
 
 
 def _parts(value: str) -> list[Statement]:
-    """Return the names in a value; what looks like none says nothing."""
+    """Return the valid names in a value."""
     found = []
     for part in re.split(r",|;| and | & ", value[:MOST_VALUE]):
         said = _REST.sub("", part.strip()).strip("`*_\"'[]<> ").rstrip(".")

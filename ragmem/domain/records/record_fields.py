@@ -1,13 +1,13 @@
-"""What a field of a typed record may hold: each value is checked and brought into one form."""
+"""Validate and normalize the fields of typed records."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from ragmem.domain.records.record_types import Field, Form, Shape
+from ragmem.domain.records.record_types import Field, FieldType, Shape
 from ragmem.errors import UsageError
 
 SHOWN = 80
-"""Characters of a wrong value that an error quotes."""
+"""Characters of an invalid value that an error quotes."""
 
 Value = str | bool | tuple[str, ...] | Mapping[str, str]
 """A field's value: a text or path, a flag, several texts or paths, or names with a text each."""
@@ -15,8 +15,8 @@ Value = str | bool | tuple[str, ...] | Mapping[str, str]
 _YES, _NO = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 
 
-def checked_value(shape: Shape, field: Field, value: object) -> Value | None:
-    """Return a field's value in its one form, None for none; raises UsageError that names the field."""
+def parse_value(shape: Shape, field: Field, value: object) -> Value | None:
+    """Return a field's normalized value, None if it is empty; raises UsageError that names the field."""
     return None if value is None else _BY_FORM[field.form](shape, field, value)
 
 
@@ -50,7 +50,7 @@ def _pairs(shape: Shape, field: Field, value: object) -> dict[str, str]:
 
 
 def _text(shape: Shape, field: Field, value: object, *, is_path: bool = True) -> str:
-    """Return a text, or as the field's form says a path, but not where `is_path` is false."""
+    """Return a text, or a path for a field of that type unless `is_path` is false."""
     if not isinstance(value, str):
         raise _wrong(shape, field, "a text", value)
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
@@ -59,7 +59,7 @@ def _text(shape: Shape, field: Field, value: object, *, is_path: bool = True) ->
             f'the field "{field.name}" of the {shape.type} is no text: it has NUL or half a character',
             hint="hand in UTF-8 text",
         )
-    if is_path and field.form in (Form.PATH, Form.PATHS, Form.PATH_PAIRS):
+    if is_path and field.form in (FieldType.PATH, FieldType.PATHS, FieldType.PATH_PAIRS):
         text = text.replace("\\", "/")
         while text.startswith("./"):
             text = text.removeprefix("./").strip()
@@ -86,7 +86,7 @@ def _choice(shape: Shape, field: Field, value: object) -> str:
 
 
 def _share(shape: Shape, field: Field, value: object) -> str:
-    """Return a number from 0 to 1 as a text; "" for none."""
+    """Return a number from 0 to 1 as text; "" for none."""
     if value == "":
         return ""
     try:
@@ -99,7 +99,7 @@ def _share(shape: Shape, field: Field, value: object) -> str:
 
 
 def _scalar(value: object) -> object:
-    """Return a number or a truth as the text that JSON has for it."""
+    """Return a number or boolean as its JSON text."""
     return json.dumps(value) if isinstance(value, bool | int | float) else value
 
 
@@ -114,14 +114,14 @@ def _wrong(shape: Shape, field: Field, wanted: str, value: object) -> UsageError
     )
 
 
-_BY_FORM: Mapping[Form, Callable[[Shape, Field, object], Value]] = {
-    Form.TEXT: _one_text,
-    Form.PATH: _one_text,
-    Form.FLAG: _flag,
-    Form.TEXTS: _several_texts,
-    Form.PATHS: _several_texts,
-    Form.PAIRS: _pairs,
-    Form.PATH_PAIRS: _pairs,
-    Form.CHOICE: _choice,
-    Form.SHARE: _share,
+_BY_FORM: Mapping[FieldType, Callable[[Shape, Field, object], Value]] = {
+    FieldType.TEXT: _one_text,
+    FieldType.PATH: _one_text,
+    FieldType.FLAG: _flag,
+    FieldType.TEXTS: _several_texts,
+    FieldType.PATHS: _several_texts,
+    FieldType.PAIRS: _pairs,
+    FieldType.PATH_PAIRS: _pairs,
+    FieldType.CHOICE: _choice,
+    FieldType.SHARE: _share,
 }

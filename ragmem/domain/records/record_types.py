@@ -1,4 +1,4 @@
-"""The types of records with their fields, and what memory makes of each: kind, category, protection."""
+"""The record types with their fields, and their kind, category and protection."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from ragmem.domain.model import Category, Kind
 
 
 class RecordType(StrEnum):
-    """What a session can record."""
+    """The types of records of a session."""
 
     SESSION_INSIGHT = "session_insight"
     CODEBASE_DISCOVERY = "codebase_discovery"
@@ -23,7 +23,7 @@ class RecordType(StrEnum):
 
 
 class EventType(StrEnum):
-    """What an episode tells of."""
+    """The types of events in an episode."""
 
     ACTION = "action"
     ERROR = "error"
@@ -31,8 +31,8 @@ class EventType(StrEnum):
     OUTCOME = "outcome"
 
 
-class Form(StrEnum):
-    """What a field holds."""
+class FieldType(StrEnum):
+    """The type of a field."""
 
     TEXT = "a text"
     TEXTS = "texts"
@@ -47,13 +47,13 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its name, what it holds, its heading in the text and what it is for.
+    """One field: its name, its type, its heading in the text and its help.
 
-    `words` are what a flag reads as in the text, true first; `choices` those that a choice is among.
+    `words` are the texts of a flag, true first; `choices` are the values of a choice.
     """
 
     name: str
-    form: Form
+    form: FieldType
     label: str
     help: str
     required: bool = False
@@ -62,8 +62,8 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
-    """What memory makes of the records of a type, or of those with one choice: heading, kind and category."""
+class RecordCategory:
+    """The heading, kind and category of the records of a type, or of those with one choice."""
 
     label: str
     kind: Kind
@@ -97,12 +97,14 @@ class Shape:
     tags: tuple[str, ...] = ()
     aside: frozenset[str] = frozenset()
     sorted_by: str = ""
-    sorts: Mapping[str, Sort] = field(default_factory=dict)
+    sorts: Mapping[str, RecordCategory] = field(default_factory=dict)
     within: str = ""
 
-    def sort_of(self, fields: Mapping[str, object]) -> Sort:
-        """Return what memory makes of a record with these fields."""
-        return self.sorts.get(str(fields.get(self.sorted_by, "")), Sort(self.label, self.kind, self.category))
+    def category_of(self, fields: Mapping[str, object]) -> RecordCategory:
+        """Return the category of a record with these fields."""
+        return self.sorts.get(
+            str(fields.get(self.sorted_by, "")), RecordCategory(self.label, self.kind, self.category)
+        )
 
     @property
     def by_name(self) -> Mapping[str, Field]:
@@ -110,12 +112,12 @@ class Shape:
         return {one.name: one for one in self.fields}
 
     @property
-    def told(self) -> str:
-        """The names of the fields, as an error or a help text lists them."""
+    def field_list(self) -> str:
+        """The names of the fields, for an error or a help text."""
         return ", ".join(one.name for one in self.fields)
 
 
-_FILES = Field("files", Form.PATHS, "Files", "the files that it is about")
+_FILES = Field("files", FieldType.PATHS, "Files", "the files that it is about")
 
 _ALL = (
     Shape(
@@ -123,17 +125,22 @@ _ALL = (
         "Session insight",
         "summary",
         (
-            Field("summary", Form.TEXT, "Summary", "what the session was about"),
-            Field("session", Form.TEXT, "Session", "its number or id"),
-            Field("subtasks_completed", Form.TEXTS, "Subtasks completed", "what was finished"),
-            Field("discoveries", Form.TEXTS, "Discoveries", "what was found out"),
-            Field("files_understood", Form.PATH_PAIRS, "Files understood", "files, each with what it is for"),
-            Field("files_changed", Form.PATHS, "Files changed", "the files that were edited"),
-            Field("patterns_found", Form.TEXTS, "Patterns found", "ways of building that work here"),
-            Field("gotchas_encountered", Form.TEXTS, "Gotchas encountered", "traps that were met"),
-            Field("what_worked", Form.TEXTS, "What worked", "what to do again"),
-            Field("what_failed", Form.TEXTS, "What failed", "what not to do again"),
-            Field("recommendations", Form.TEXTS, "Recommendations", "what the next session should do"),
+            Field("summary", FieldType.TEXT, "Summary", "what the session was about"),
+            Field("session", FieldType.TEXT, "Session", "its number or id"),
+            Field("subtasks_completed", FieldType.TEXTS, "Subtasks completed", "what was finished"),
+            Field("discoveries", FieldType.TEXTS, "Discoveries", "what was found out"),
+            Field(
+                "files_understood",
+                FieldType.PATH_PAIRS,
+                "Files understood",
+                "files, each with what it is for",
+            ),
+            Field("files_changed", FieldType.PATHS, "Files changed", "the files that were edited"),
+            Field("patterns_found", FieldType.TEXTS, "Patterns found", "ways of building that work here"),
+            Field("gotchas_encountered", FieldType.TEXTS, "Gotchas encountered", "traps that were met"),
+            Field("what_worked", FieldType.TEXTS, "What worked", "what to do again"),
+            Field("what_failed", FieldType.TEXTS, "What failed", "what not to do again"),
+            Field("recommendations", FieldType.TEXTS, "Recommendations", "what the next session should do"),
         ),
         Kind.GENERAL,
         led=("summary",),
@@ -146,9 +153,9 @@ _ALL = (
         "Codebase discovery",
         "path",
         (
-            Field("path", Form.PATH, "Path", "a file or folder of the project", required=True),
-            Field("purpose", Form.TEXT, "Purpose", "what it is for", required=True),
-            Field("notes", Form.TEXTS, "Notes", "what else is worth knowing of it"),
+            Field("path", FieldType.PATH, "Path", "a file or folder of the project", required=True),
+            Field("purpose", FieldType.TEXT, "Purpose", "what it is for", required=True),
+            Field("notes", FieldType.TEXTS, "Notes", "what else is worth knowing of it"),
         ),
         Kind.ARCHITECTURE,
         led=("path", "purpose"),
@@ -160,9 +167,9 @@ _ALL = (
         "Pattern",
         "pattern",
         (
-            Field("pattern", Form.TEXT, "Pattern", "a way of building that works here", required=True),
-            Field("when", Form.TEXT, "When", "where it applies"),
-            Field("example", Form.TEXT, "Example", "how it looks"),
+            Field("pattern", FieldType.TEXT, "Pattern", "a way of building that works here", required=True),
+            Field("when", FieldType.TEXT, "When", "where it applies"),
+            Field("example", FieldType.TEXT, "Example", "how it looks"),
             _FILES,
         ),
         Kind.ARCHITECTURE,
@@ -174,9 +181,9 @@ _ALL = (
         "Gotcha",
         "gotcha",
         (
-            Field("gotcha", Form.TEXT, "Gotcha", "a trap, and what happens in it", required=True),
-            Field("trigger", Form.TEXT, "Trigger", "when one runs into it"),
-            Field("solution", Form.TEXT, "Solution", "how to get around it"),
+            Field("gotcha", FieldType.TEXT, "Gotcha", "a trap, and what happens in it", required=True),
+            Field("trigger", FieldType.TEXT, "Trigger", "when one runs into it"),
+            Field("solution", FieldType.TEXT, "Solution", "how to get around it"),
             _FILES,
         ),
         Kind.ERROR,
@@ -188,17 +195,17 @@ _ALL = (
         "Task outcome",
         "task",
         (
-            Field("task", Form.TEXT, "Task", "what was to be done", required=True),
+            Field("task", FieldType.TEXT, "Task", "what was to be done", required=True),
             Field(
                 "success",
-                Form.FLAG,
+                FieldType.FLAG,
                 "Success",
                 "whether it was done: true or false",
                 required=True,
                 words=("**Succeeded.**", "**Failed.**"),
             ),
-            Field("outcome", Form.TEXT, "Outcome", "what came of it"),
-            Field("metadata", Form.PAIRS, "Details", "anything else, by name"),
+            Field("outcome", FieldType.TEXT, "Outcome", "what came of it"),
+            Field("metadata", FieldType.PAIRS, "Details", "anything else, by name"),
         ),
         Kind.GENERAL,
         led=("task", "success"),
@@ -209,10 +216,10 @@ _ALL = (
         "Root cause",
         "error",
         (
-            Field("error", Form.TEXT, "Error", "what was seen to go wrong", required=True),
-            Field("cause", Form.TEXT, "Cause", "what was behind it", required=True),
-            Field("fix", Form.TEXT, "Fix", "what put it right"),
-            Field("files", Form.PATHS, "Files", "the files that the fix changed"),
+            Field("error", FieldType.TEXT, "Error", "what was seen to go wrong", required=True),
+            Field("cause", FieldType.TEXT, "Cause", "what was behind it", required=True),
+            Field("fix", FieldType.TEXT, "Fix", "what put it right"),
+            Field("files", FieldType.PATHS, "Files", "the files that the fix changed"),
         ),
         Kind.ERROR,
         Category.ERROR_SOLUTION,
@@ -224,9 +231,9 @@ _ALL = (
         "User correction",
         "right",
         (
-            Field("right", Form.TEXT, "Right", "what is right, in the user's words", required=True),
-            Field("said", Form.TEXT, "Said before", "what was said or done and is wrong"),
-            Field("rule", Form.TEXT, "Rule", "what to do from now on"),
+            Field("right", FieldType.TEXT, "Right", "what is right, in the user's words", required=True),
+            Field("said", FieldType.TEXT, "Said before", "what was said or done and is wrong"),
+            Field("rule", FieldType.TEXT, "Rule", "what to do from now on"),
         ),
         Kind.PREFERENCE,
         Category.BEST_PRACTICE,
@@ -238,16 +245,16 @@ _ALL = (
         "Knowledge",
         "title",
         (
-            Field("title", Form.TEXT, "Title", "what was learnt, in a line", required=True),
+            Field("title", FieldType.TEXT, "Title", "what was learnt, in a line", required=True),
             Field(
                 "category",
-                Form.CHOICE,
+                FieldType.CHOICE,
                 "Category",
                 "error_solution, pattern, best_practice or gotcha",
                 required=True,
                 choices=tuple(one for one in Category if one is not Category.NONE),
             ),
-            Field("content", Form.TEXT, "Content", "all that is worth knowing of it"),
+            Field("content", FieldType.TEXT, "Content", "all that is worth knowing of it"),
         ),
         Kind.GENERAL,
         led=("title", "content"),
@@ -256,10 +263,12 @@ _ALL = (
         aside=frozenset({"category"}),
         sorted_by="category",
         sorts={
-            Category.ERROR_SOLUTION: Sort("Error and its solution", Kind.ERROR, Category.ERROR_SOLUTION),
-            Category.PATTERN: Sort("Pattern", Kind.ARCHITECTURE, Category.PATTERN),
-            Category.BEST_PRACTICE: Sort("Best practice", Kind.PREFERENCE, Category.BEST_PRACTICE),
-            Category.GOTCHA: Sort("Gotcha", Kind.ERROR, Category.GOTCHA),
+            Category.ERROR_SOLUTION: RecordCategory(
+                "Error and its solution", Kind.ERROR, Category.ERROR_SOLUTION
+            ),
+            Category.PATTERN: RecordCategory("Pattern", Kind.ARCHITECTURE, Category.PATTERN),
+            Category.BEST_PRACTICE: RecordCategory("Best practice", Kind.PREFERENCE, Category.BEST_PRACTICE),
+            Category.GOTCHA: RecordCategory("Gotcha", Kind.ERROR, Category.GOTCHA),
         },
     ),
     Shape(
@@ -267,19 +276,19 @@ _ALL = (
         "Episode",
         "title",
         (
-            Field("title", Form.TEXT, "Title", "what happened, in a line", required=True),
+            Field("title", FieldType.TEXT, "Title", "what happened, in a line", required=True),
             Field(
                 "event_type",
-                Form.CHOICE,
+                FieldType.CHOICE,
                 "Event",
                 "action, error, decision or outcome",
                 required=True,
                 choices=tuple(EventType),
             ),
-            Field("content", Form.TEXT, "Content", "what happened, in full"),
-            Field("session", Form.TEXT, "Session", "in which session"),
-            Field("agent", Form.TEXT, "Agent", "who did it"),
-            Field("importance", Form.SHARE, "Importance", "how much it matters, from 0 to 1"),
+            Field("content", FieldType.TEXT, "Content", "what happened, in full"),
+            Field("session", FieldType.TEXT, "Session", "in which session"),
+            Field("agent", FieldType.TEXT, "Agent", "who did it"),
+            Field("importance", FieldType.SHARE, "Importance", "how much it matters, from 0 to 1"),
         ),
         Kind.GENERAL,
         led=("title", "content"),
@@ -289,10 +298,10 @@ _ALL = (
         aside=frozenset({"event_type", "session", "agent", "importance"}),
         sorted_by="event_type",
         sorts={
-            EventType.ACTION: Sort("Action", Kind.GENERAL),
-            EventType.ERROR: Sort("Error", Kind.ERROR),
-            EventType.DECISION: Sort("Decision", Kind.ARCHITECTURE),
-            EventType.OUTCOME: Sort("Outcome", Kind.GENERAL),
+            EventType.ACTION: RecordCategory("Action", Kind.GENERAL),
+            EventType.ERROR: RecordCategory("Error", Kind.ERROR),
+            EventType.DECISION: RecordCategory("Decision", Kind.ARCHITECTURE),
+            EventType.OUTCOME: RecordCategory("Outcome", Kind.GENERAL),
         },
         within="session",
     ),

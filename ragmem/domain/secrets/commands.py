@@ -1,4 +1,4 @@
-"""Find the passwords that commands take at a certain place or print, and that calls take as an argument."""
+"""Find passwords in the arguments and the output of commands, and in the arguments of calls."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -8,14 +8,14 @@ from ragmem.domain.secrets.values import (
     HEX,
     UUID,
     Secret,
-    is_chosen,
-    is_mixed,
+    has_mixed_characters,
     is_ordinary,
+    is_plausible_password,
     is_random,
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import held, lazy, letters, places, vocabulary
+from ragmem.domain.secrets.words import lazy, letters, matches, names_in, places, vocabulary
 
 _PIPED = lazy(
     r"(?:echo|printf)[ \t]{1,3}(?:-\w{1,3}[ \t]{1,3})?[\"']?(?:[\w.-]{1,32}:)?"
@@ -25,24 +25,19 @@ _PIPED = lazy(
     r"|[^\n|;]{0,160}?(?:--passphrase-fd|--pinentry|-pass stdin|--with-token|secret (?:create|set|put)))"
 )
 _CLIENTS: dict[str, str] = {
-    # The option that takes a password, and the commands of whose manual that is.
+    # An option for a password, and the commands that have it.
     "p": "mysql mariadb mysqldump mysqladmin mysqlimport docker podman buildah skopeo nerdctl az oc sshpass "
-    "mongo mongosh mongodump "
-    "mongorestore mongoexport mongoimport cqlsh 7z 7za 7zr rar unrar arj smbmap evil-winrm crackmapexec "
-    "netexec nxc psexec "
-    "xfreerdp rdesktop freerdp plink pscp psftp putty pscp.exe svn cf helm ncftp ncftpget lftp kafkacat "
-    "certutil mailx sendemail "
-    "ansible-vault influx impala-shell isql mssql-cli ipmitool rabbitmqadmin tsm tabcmd medusa john hydra "
-    "snowsql vncviewer argocd "
-    "rclone unzip dotnet nuget wmic jboss-cli.sh keytool twine hub cosign zowe kinit wsadmin.sh asadmin "
-    "rundeck mailsend grpcurl",
+    "mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh 7z 7za 7zr rar unrar arj smbmap "
+    "evil-winrm crackmapexec netexec nxc psexec xfreerdp rdesktop freerdp plink pscp psftp putty "
+    "pscp.exe svn cf helm ncftp ncftpget lftp kafkacat certutil mailx sendemail ansible-vault influx "
+    "impala-shell isql mssql-cli ipmitool rabbitmqadmin tsm tabcmd medusa john hydra snowsql vncviewer "
+    "argocd rclone unzip dotnet nuget wmic jboss-cli.sh keytool twine hub cosign zowe kinit wsadmin.sh "
+    "asadmin rundeck mailsend grpcurl",
     "P": "zip unzip sqlcmd bcp osql mosquitto_pub mosquitto_sub mosquitto_rr ipmitool hydra unzip fcrackzip "
-    "isql tsql pdftk "
-    "ftp telnet ssh-keygen nsupdate fwupdmgr racadm virsh vncpasswd nmcli medusa snmpusm openvpn "
-    "bluetoothctl pscp",
+    "isql tsql pdftk ftp telnet ssh-keygen nsupdate fwupdmgr racadm virsh vncpasswd nmcli medusa "
+    "snmpusm openvpn bluetoothctl pscp",
     "w": "ldapsearch ldapadd ldapmodify ldapdelete ldappasswd ldapwhoami ldapcompare ldapmodrdn dsconf dsidm "
-    "htdigest pg_restore "
-    "impala-shell ncat kadmin kadmin.local aircrack-ng",
+    "htdigest pg_restore impala-shell ncat kadmin kadmin.local aircrack-ng",
     "a": "redis-cli keydb-cli valkey-cli redis-benchmark ldappasswd curl-basic",
     "s": "ldappasswd",
     "A": "snmpget snmpwalk snmpbulkwalk snmpset snmptrap snmptable snmpbulkget snmpgetnext snmpinform "
@@ -64,7 +59,7 @@ _CLIENTS: dict[str, str] = {
 _OPTIONS = {option: frozenset(commands.split()) for option, commands in _CLIENTS.items()}
 _ALL = frozenset().union(*_OPTIONS.values())
 _GLUED = frozenset({"p", "P", "hp", "w", "a"})
-"""Options that take their value also without a blank."""
+"""Options whose value may follow without a blank."""
 
 _SHORT = lazy(
     r"(?<=[ \t\"'`])-(?P<option>hp|[pPwasAXcukUNei](?![a-z]{2,})"
@@ -74,7 +69,7 @@ _SHORT = lazy(
 _COMMAND_WORD = lazy(r"[A-Za-z0-9_.-]*[A-Za-z_][\w.-]*")
 _LINE_END = ("\n", "\\n", "|", ";", "&&", "`")
 MOST_BEFORE = 240
-"""Characters between a command and its option."""
+"""Maximum characters between a command and its option."""
 
 _LONG_OPTION = lazy(
     r"(?<![\w-])(?:-{1,2}|/)(?P<name>(?:[A-Za-z]{1,20}[-_]?){0,3}?(?:pass(?:word|phrase|wd|code|in|out)?|pwd?"
@@ -94,7 +89,7 @@ _SLASH = lazy(
     re.IGNORECASE,
 )
 _PASS_SOURCE = lazy(r"(?<=[\s=\"'])pass:(?P<value>[^\s\"'`,;<>|\\]{4,128}+)")
-"""A password as OpenSSL takes it."""
+"""A password in the syntax of OpenSSL."""
 
 _USER = lazy(
     r"(?<![\w-])(?:-u|-user|--user|--proxy-user|-U|--auth|-a)[ =]{0,3}\\{0,3}[\"']?(?P<user>[^\s:\"'%$]{1,64}"
@@ -111,7 +106,7 @@ _SLASHED = lazy(
 
 
 MIN_ARGUMENT = 6
-"""Characters of a password at the place where a command takes one."""
+"""Minimum characters of a password that is a positional argument."""
 
 MIN_OPTION = 5
 MOST_ARGUMENTS = 12
@@ -120,7 +115,7 @@ _ARGUMENT = lazy(
     r"|(?P<bare>[^\s\"'`|;&<>]{1,256}+))"
 )
 _OF_SHARE = lazy(r"[A-Za-z]:\Z|\*\Z|[/$%]|\\\\")
-"""A drive, an option, a variable or a share: what `net use` takes besides a password."""
+"""The other arguments of `net use`: a drive, an option, a variable or a share."""
 
 _FLAGS = lazy(r"-[A-Za-z0-9]{1,8}\Z")
 
@@ -130,19 +125,15 @@ def in_clients(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 
     `raw` is the text in ASCII, `small` that in small letters.
     """
-    yield from _judged(text, small, b"net use", _of_share)
-    yield from _judged(text, small, b"net user", _of_user)
-    yield from _judged(text, small, b"htpasswd", _of_password_file)
+    yield from _check_argument(text, small, b"net use", _of_share)
+    yield from _check_argument(text, small, b"net user", _of_user)
+    yield from _check_argument(text, small, b"htpasswd", _of_password_file)
     words = vocabulary(small)
     for sought, pattern in _PLACES:
-        if letters(sought) not in words:
-            continue
-        at = raw.find(sought)
-        while at >= 0:
-            found = pattern.match(text, at)
-            if found and is_mixed(found["value"]) and not is_ordinary(found["value"]):
-                yield Secret(*found.span("value"), "password")
-            at = raw.find(sought, at + 1)
+        if letters(sought) in words:
+            for found in matches(text, raw, (sought,), pattern):
+                if has_mixed_characters(found["value"]) and not is_ordinary(found["value"]):
+                    yield Secret(*found.span("value"), "password")
     yield from _in_options(text, raw)
     yield from _in_marked_options(text, raw)
 
@@ -152,55 +143,35 @@ _PLACES = (
     (b"printf ", _PIPED),
     *(
         (name, _SLASHED)
-        for name in (
-            b"sqlplus",
-            b"expdp",
-            b"impdp",
-            b"rman ",
-            b"sqlldr",
-            b"connect ",
-            b"CONNECT ",
-            b"conn ",
-            b"sqlcl",
-        )
+        for name in b"sqlplus,expdp,impdp,rman ,sqlldr,connect ,CONNECT ,conn ,sqlcl".split(b",")
     ),
 )
 
 
 def _in_options(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield what a short option takes that means a password for the command of its line."""
-    for option in _SOUGHT:
-        at = raw.find(option)
-        while at >= 0:
-            found = _SHORT.match(text, at + 1)
-            if found and (found["blank"] or found["option"] in _GLUED):
-                value = found["value"]
-                if _takes(text, at, found["option"]) and _is_argument(
-                    value, found["option"], quoted=found["mark"] is not None
-                ):
-                    start = found.start("value")
-                    if found["option"] in {"u", "U"}:
-                        start, value = _behind_user(found)
-                    if value:
-                        yield Secret(start, start + len(value), "password")
-            at = raw.find(option, at + 1)
+    """Yield the passwords in short options of commands that have such an option."""
+    for found in matches(text, raw, _SOUGHT, _SHORT, shift=1):
+        if not found["blank"] and found["option"] not in _GLUED:
+            continue
+        value = found["value"]
+        if _is_password_option(text, found.start() - 1, found["option"]) and _is_argument(
+            value, found["option"], quoted=found["mark"] is not None
+        ):
+            start = found.start("value")
+            if found["option"] in {"u", "U"}:
+                start, value = _password_after_user(found)
+            if value:
+                yield Secret(start, start + len(value), "password")
 
 
 def _in_marked_options(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield what stands behind `/p:` and behind `pass:`, which mean a password for every command."""
-    for sought in (b" /p", b" /P", b" /rp", b" /RP"):
-        at = raw.find(sought)
-        while at >= 0:
-            found = _SLASH.match(text, at + 1)
-            if found and is_safe(found["value"]) and not is_ordinary(found["value"]):
-                yield Secret(*found.span("value"), "password")
-            at = raw.find(sought, at + 1)
-    at = raw.find(b"pass:")
-    while at >= 0:
-        found = _PASS_SOURCE.match(text, at)
-        if found and is_chosen(found["value"]) and not is_ordinary(found["value"]):
+    """Yield the values of `/p:` and `pass:`, which mean a password for every command."""
+    for found in matches(text, raw, (b" /p", b" /P", b" /rp", b" /RP"), _SLASH, shift=1):
+        if is_safe(found["value"]) and not is_ordinary(found["value"]):
             yield Secret(*found.span("value"), "password")
-        at = raw.find(b"pass:", at + 1)
+    for found in matches(text, raw, (b"pass:",), _PASS_SOURCE):
+        if is_plausible_password(found["value"]) and not is_ordinary(found["value"]):
+            yield Secret(*found.span("value"), "password")
 
 
 _SOUGHT = tuple(
@@ -209,8 +180,8 @@ _SOUGHT = tuple(
 )
 
 
-def _behind_user(found: re.Match[str]) -> tuple[int, str]:
-    """Return the password of `name:password` or `name%password`, and where it begins."""
+def _password_after_user(found: re.Match[str]) -> tuple[int, str]:
+    """Return the start and the password of `name:password` or `name%password`."""
     for mark in ":%":
         user, _, password = found["value"].partition(mark)
         if password and len(password) >= MIN_OPTION and user:
@@ -218,8 +189,8 @@ def _behind_user(found: re.Match[str]) -> tuple[int, str]:
     return found.start("value"), ""
 
 
-def _takes(text: str, at: int, option: str) -> bool:
-    """Tell whether the command that stands before an option in its line takes a password with it."""
+def _is_password_option(text: str, at: int, option: str) -> bool:
+    """Tell whether the command before an option takes a password with it."""
     low = max(0, at - MOST_BEFORE)
     low = max([low, *(end + len(mark) for mark in _LINE_END if (end := text.rfind(mark, low, at)) >= 0)])
     line = text[low:at]
@@ -232,34 +203,33 @@ def _is_argument(value: str, option: str, *, quoted: bool) -> bool:
         return False
     if option in {"u", "U"}:
         value = value.partition(":")[2] or value.partition("%")[2]
-        return len(value) >= MIN_OPTION and not is_ordinary(value) and (quoted or is_chosen(value))
+        return (
+            len(value) >= MIN_OPTION and not is_ordinary(value) and (quoted or is_plausible_password(value))
+        )
     if re.fullmatch(r"\d+(?::\d+)?", value) or re.match(
         r"(?:tcp|udp|ssh|--?\w)|[\w./-]+/[\w./-]*\Z|\w+[:=]\S", value
     ):
         return False
-    return is_chosen(value) or (quoted and not value.isalpha())
+    return is_plausible_password(value) or (quoted and not value.isalpha())
 
 
 _Argument = tuple[int, str]
-"""Where an argument of a command begins, and what it is."""
+"""The start of an argument of a command, and the argument."""
 
 
-def _judged(
+def _check_argument(
     text: str, small: bytes, command: bytes, password: Callable[[Sequence[_Argument]], _Argument | None]
 ) -> Iterator[Secret]:
-    """Yield what stands where this command takes a password, unless it is a word or shows where one goes."""
-    at = small.find(command)
-    while at >= 0:
-        at += len(command)
-        if found := password(_arguments(text, at)):
+    """Yield the password argument of a command, unless it is a word or a placeholder."""
+    for at in places(small, command, step=len(command)):
+        if found := password(_arguments(text, at + len(command))):
             start, value = found[0], found[1].partition("\\")[0]
-            if len(value) >= MIN_ARGUMENT and is_mixed(value) and not is_ordinary(value):
+            if len(value) >= MIN_ARGUMENT and has_mixed_characters(value) and not is_ordinary(value):
                 yield Secret(start, start + len(value), "password")
-        at = small.find(command, at)
 
 
 def _arguments(text: str, at: int) -> list[_Argument]:
-    """Return what follows a command in its line, without quotes."""
+    """Return the arguments of a command, without quotes."""
     found: list[_Argument] = []
     while len(found) < MOST_ARGUMENTS and (one := _ARGUMENT.match(text, at)):
         group = "quoted" if one["mark"] else "bare"
@@ -269,21 +239,21 @@ def _arguments(text: str, at: int) -> list[_Argument]:
 
 
 def _of_share(arguments: Sequence[_Argument]) -> _Argument | None:
-    """Return the first that is no part of `net use DRIVE SHARE PASSWORD /user:NAME`, in any order."""
+    """Return the password of `net use DRIVE SHARE PASSWORD /user:NAME`, in any order."""
     if not any(value.lower().startswith(("/user:", "/u:")) for _, value in arguments):
         return None
     return next((one for one in arguments if not _OF_SHARE.match(one[1])), None)
 
 
 def _of_user(arguments: Sequence[_Argument]) -> _Argument | None:
-    """Return the second of `net user NAME PASSWORD /add`."""
+    """Return the password of `net user NAME PASSWORD /add`."""
     given = [one for one in arguments if one[1][:1] != "/"]
     return given[1] if len(given) == 2 and len(arguments) > 2 else None
 
 
 def _of_password_file(arguments: Sequence[_Argument]) -> _Argument | None:
-    """Return the last of `htpasswd -b FILE NAME PASSWORD`; with -n there is no file."""
-    # An image may stand before the options, where a container is told to run it.
+    """Return the password of `htpasswd -b FILE NAME PASSWORD`; with -n there is no file."""
+    # A container image may precede the options.
     first = next((number for number, (_, value) in enumerate(arguments[:2]) if value[:1] == "-"), None)
     if first is None:
         return None
@@ -291,7 +261,7 @@ def _of_password_file(arguments: Sequence[_Argument]) -> _Argument | None:
     while given and _FLAGS.match(given[0][1]):
         flag = given.pop(0)[1]
         flags += flag[1:]
-        # The rounds of a hash are a number of their own.
+        # The cost of a hash is a separate number.
         if flag[-1] in "Cr" and given:
             given.pop(0)
     place = 1 if "n" in flags else 2
@@ -304,36 +274,24 @@ def in_options(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     for sought, kind in _LONG:
         if letters(sought) not in words:
             continue
-        at = raw.find(sought)
-        while at >= 0:
-            # The option begins some letters before its telling end.
-            low = (
-                max(
-                    text.rfind(" ", max(0, at - 48), at),
-                    text.rfind("\n", max(0, at - 48), at),
-                    text.rfind('"', max(0, at - 48), at),
-                    text.rfind("'", max(0, at - 48), at),
-                )
-                + 1
-            )
-            found = _LONG_OPTION.match(text, low) if text[low : low + 1] in {"-", "/"} else None
-            if (found and found.end("name") > at and _is_given(found, kind)) or (
-                text[low : low + 1] in {"-", "/"}
-                and (found := _MSBUILD.match(text, low))
-                and is_chosen(found["value"])
+        for at in places(raw, sought):
+            # The option begins some letters before the part that means a secret.
+            low = max(text.rfind(mark, max(0, at - 48), at) for mark in " \n\"'") + 1
+            if text[low : low + 1] not in {"-", "/"}:
+                continue
+            found = _LONG_OPTION.match(text, low)
+            if (found and found.end("name") > at and _is_password(found, kind)) or (
+                (found := _MSBUILD.match(text, low))
+                and is_plausible_password(found["value"])
                 and not is_ordinary(found["value"])
             ):
                 yield Secret(*found.span("value"), kind)
-            at = raw.find(sought, at + 1)
-    for sought_user in held(small, (b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a ")):
-        at = raw.find(sought_user)
-        while at >= 0:
-            found = _USER.match(text, at)
-            if found and not is_ordinary(found["value"]) and not (found["value"].isdigit()):
-                near = _USER_CLIENT.search(text, max(0, at - MOST_BEFORE), at)
-                if is_safe(found["value"]) or (near and is_chosen(found["value"])):
-                    yield Secret(*found.span("value"), "password")
-            at = raw.find(sought_user, at + 1)
+    users = names_in(small, (b"-u", b"--user", b"--proxy-user", b"-U", b"--auth", b"-a "))
+    for found in matches(text, raw, users, _USER):
+        if not is_ordinary(found["value"]) and not found["value"].isdigit():
+            near = _USER_CLIENT.search(text, max(0, found.start() - MOST_BEFORE), found.start())
+            if is_safe(found["value"]) or (near and is_plausible_password(found["value"])):
+                yield Secret(*found.span("value"), "password")
 
 
 _LONG = tuple(
@@ -346,18 +304,18 @@ _LONG = tuple(
 )
 
 
-def _is_given(found: re.Match[str], kind: str) -> bool:
+def _is_password(found: re.Match[str], kind: str) -> bool:
     value = found["value"]
     if is_ordinary(value) or is_word(value) or len(value) < MIN_OPTION:
         return False
     if kind == "password":
-        return is_chosen(value) or (found["mark"] is not None and not value.isalpha() and " " not in value)
-    sure = _SURE.search(found["name"])
-    if len(value) < 8:
+        return is_plausible_password(value) or (
+            found["mark"] is not None and not value.isalpha() and " " not in value
+        )
+    if len(value) < 8 or not is_random(value):
         return False
-    return is_random(value) and (
-        bool(sure) or (not (HEX.fullmatch(value) or UUID.fullmatch(value)) and len(value) >= 16)
-    )
+    hash_or_id = HEX.fullmatch(value) or UUID.fullmatch(value)
+    return bool(_SURE.search(found["name"])) or (not hash_or_id and len(value) >= 16)
 
 
 _SURE = lazy(
@@ -419,13 +377,13 @@ _PRINTERS = tuple(
         "configure~get ecr~get-login kms~decrypt oc~extract ansible-vault railway~ netlify~ snyk~ pass~"
     ).split()
 )
-"""One of these stands in every command that shows a secret."""
+"""Every command that prints a secret contains one of these."""
 
 
-def printed(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield what commands print that show a secret: the line below, alone in it, or what is told of it."""
+def in_output(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    """Yield secrets in the output of commands: alone in the line below, or described after the command."""
     behind = 0
-    for at in sorted({at for name in held(small, _PRINTERS) for at in places(raw, name)}):
+    for at in sorted({at for name in names_in(small, _PRINTERS) for at in places(raw, name)}):
         if at < behind:
             continue
         ends = [end for mark in ("\n", "\\n") if (end := text.find(mark, at, at + MOST_COMMAND)) >= 0]
@@ -440,12 +398,12 @@ def printed(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
         if not (found := _PRINTING.search(text, line, line_end)):
             continue
         below = _OUTPUT.match(text, line_end) or _SAID.match(text, _end_of_code(text, found.end(), line_end))
-        if below and _is_printed(below["value"]):
+        if below and _is_output_secret(below["value"]):
             yield Secret(*below.span("value"), "secret")
 
 
 def prints_secret(command: str) -> bool:
-    """Tell whether a command shows a secret as what it prints."""
+    """Tell whether a command prints a secret."""
     return bool(_PRINTING.search(command[:MOST_COMMAND]))
 
 
@@ -454,7 +412,7 @@ def _end_of_code(text: str, at: int, end: int) -> int:
     return close if close >= 0 else at
 
 
-def _is_printed(value: str) -> bool:
+def _is_output_secret(value: str) -> bool:
     value = value.rstrip(".,;:!?)]}")
     if is_ordinary(value) or is_word(value) or UUID.fullmatch(value) or len(value) < MIN_ARGUMENT:
         return False
@@ -465,13 +423,11 @@ _CALL = lazy(r"[A-Za-z_]{0,30}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")
 _STRING = lazy(r"\\{0,3}[\"'`](?P<value>[^\"'`\s\\]{1,128})\\{0,3}[\"'`]")
 _CALLED = tuple(
     b"login( log_in( signin( sign_in( signIn( Login( auth( Auth( _auth( redential authenticate( "
-    b"uthentication( onnect( onnection( PDO( "
-    b"bind( bind_s( pw_set( Client( login_user( uthorize(".split()
+    b"uthentication( onnect( onnection( PDO( bind( bind_s( pw_set( Client( login_user( uthorize(".split()
 )
 _KEY_CALLED = tuple(
-    b"Wallet( PrivateKey( privateKeyToAccount( Keypair. Fernet( from_key( OpenAI( Anthropic( stripe( "
-    b"Stripe( createHmac( "
-    b"hmac.new( jwt.sign( jwt.encode( jwt.verify( AES.new( Cipheriv( ApiKey( api_key(".split()
+    b"Wallet( PrivateKey( privateKeyToAccount( Keypair. Fernet( from_key( OpenAI( Anthropic( stripe( Stripe( "
+    b"createHmac( hmac.new( jwt.sign( jwt.encode( jwt.verify( AES.new( Cipheriv( ApiKey( api_key(".split()
 )
 _KEY_CALL = lazy(r"[\w.]{0,40}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")
 MIN_KEY = 16
@@ -479,32 +435,25 @@ _PLACE = lazy(r"[/:@.\\]|\A\d+\Z")
 
 
 def in_key_calls(text: str, small: bytes, raw: bytes) -> Iterator[Secret]:
-    """Yield the keys that a call takes: of a wallet, a cipher, a signature, a service."""
-    for at in (at for name in held(small, _KEY_CALLED) for at in places(raw, name)):
-        if call := _KEY_CALL.match(text, at):
-            for one in _STRING.finditer(text, call.start("arguments"), call.end("arguments")):
-                value = one["value"].removeprefix("0x")
-                known = HEX.fullmatch(value) or is_random(value)
-                if len(value) >= MIN_KEY and known and not is_ordinary(value) and not UUID.fullmatch(value):
-                    yield Secret(*one.span("value"), "secret")
+    """Yield the keys in arguments of calls: of a wallet, a cipher, a signature or a service."""
+    for call in matches(text, raw, names_in(small, _KEY_CALLED), _KEY_CALL):
+        for one in _STRING.finditer(text, *call.span("arguments")):
+            value = one["value"].removeprefix("0x")
+            known = HEX.fullmatch(value) or is_random(value)
+            if len(value) >= MIN_KEY and known and not is_ordinary(value) and not UUID.fullmatch(value):
+                yield Secret(*one.span("value"), "secret")
 
 
 def in_calls(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield the passwords that a call takes behind a name: `login("sam", "...")`."""
-    for name in held(small, _CALLED):
-        at = raw.find(name)
-        while at >= 0:
-            found = _CALL.match(text, at)
-            if found:
-                strings = list(_STRING.finditer(text, found.start("arguments"), found.end("arguments")))
-                first = bool(strings) and "," not in text[found.start("arguments") : strings[0].start()]
-                for one in strings[1 if first else 0 :]:
-                    value = one["value"]
-                    if (
-                        len(value) >= MIN_ARGUMENT
-                        and not _PLACE.search(value)
-                        and is_safe(value)
-                        and not is_ordinary(value)
-                    ):
-                        yield Secret(*one.span("value"), "password")
-            at = raw.find(name, at + len(name))
+    """Yield the passwords in arguments of calls after a name: `login("sam", "...")`."""
+    for name in names_in(small, _CALLED):
+        for at in places(raw, name, step=len(name)):
+            if not (found := _CALL.match(text, at)):
+                continue
+            strings = list(_STRING.finditer(text, *found.span("arguments")))
+            first = bool(strings) and "," not in text[found.start("arguments") : strings[0].start()]
+            for one in strings[1 if first else 0 :]:
+                value = one["value"]
+                too_short = len(value) < MIN_ARGUMENT
+                if not (too_short or _PLACE.search(value) or is_ordinary(value)) and is_safe(value):
+                    yield Secret(*one.span("value"), "password")

@@ -1,4 +1,4 @@
-"""Find the secrets that stand behind a word of a configuration or command, with only a blank between."""
+"""Find secrets after a directive of a configuration or a command, separated by a blank."""
 
 from collections.abc import Iterator
 
@@ -6,17 +6,17 @@ from ragmem.domain.secrets.values import (
     HEX,
     UUID,
     Secret,
-    is_chosen,
     is_ordinary,
+    is_plausible_password,
     is_random,
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import lazy, letters, places, vocabulary
+from ragmem.domain.secrets.words import lazy, letters, matches, vocabulary
 
 _MARKED = r"[ \t]{1,4}\\?[\"']?(?P<value>[^\s\"'`,;<>|\\]{4,256}+)"
 _TYPED = r"(?:[ \t]{1,4}(?:\d|md5|sha\d{0,3}|ascii|encrypted|clear|plain|hash))?"
-"""How routers say what sort of value follows."""
+"""The type of the value, as routers write it."""
 
 _DIRECTIVES = tuple(
     (word.encode(), lazy(pattern + _TYPED + _MARKED))
@@ -63,27 +63,26 @@ _DIRECTIVES = tuple(
         ("password ", r"(?<=connect )\S{1,40} password"),
     )
 )
-"""A word in small letters, and what stands between it and the value, the word among it."""
+"""A word in lower case, and a pattern of the text up to the value, including the word."""
 
 MIN_ENCRYPTED = 8
 
 
 def in_directives(text: str, small: bytes) -> Iterator[Secret]:
-    """Yield what a directive of a daemon or a router, or a command, takes as its secret."""
+    """Yield the secrets in directives of daemons and routers, and in commands."""
     words = vocabulary(small)
     for sought, pattern in _DIRECTIVES:
-        if letters(sought) not in words:
-            continue
-        for at in places(small, sought):
-            found = pattern.match(text, at)
-            if found and _is_given(found["value"], sought):
+        for found in matches(text, small, (sought,) if letters(sought) in words else (), pattern):
+            if _is_password(found["value"], sought):
                 yield Secret(*found.span("value"), "password" if b"pass" in sought else "secret")
 
 
-def _is_given(value: str, sought: bytes) -> bool:
+def _is_password(value: str, sought: bytes) -> bool:
     if is_ordinary(value) or is_word(value) or UUID.fullmatch(value):
         return False
     if sought in {b"password ", b"secret ", b"key "}:
         # Type 7 of a router is hexadecimal.
         return is_safe(value) or (len(value) >= MIN_ENCRYPTED and bool(HEX.fullmatch(value)))
-    return is_safe(value) or (len(value) >= MIN_ENCRYPTED and (is_random(value) or is_chosen(value)))
+    return is_safe(value) or (
+        len(value) >= MIN_ENCRYPTED and (is_random(value) or is_plausible_password(value))
+    )

@@ -1,19 +1,19 @@
-"""Find passwords in the lines below a heading or label that tells what they are."""
+"""Find passwords in the lines below a heading or label that announces them."""
 
 from collections.abc import Iterator
 
 from ragmem.domain.secrets.names import PASSWORDS
 from ragmem.domain.secrets.sentences import foreign_names, is_code
 from ragmem.domain.secrets.values import Secret, is_dense, is_ordinary
-from ragmem.domain.secrets.words import held, lazy, places
+from ragmem.domain.secrets.words import lazy, names_in, places
 
 MOST_LABEL = 60
-"""Characters of a line that is only a heading or a label."""
+"""Maximum characters of a line that is only a heading or a label."""
 
 MOST_LINES = 12
 MOST_LINE = 160
 MOST_SKIPPED = 2
-"""Lines without a password that may stand between: a name, an empty line."""
+"""Lines without a password that are skipped: a name, an empty line."""
 
 _NAMES = tuple(
     name.encode()
@@ -36,8 +36,8 @@ _ENTRY = lazy(
 
 
 def in_lists(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield the passwords in the lines below a heading such as `## Passwords`, or below a label alone."""
-    found = {at for name in held(small, _NAMES) for at in places(small, name)}
+    """Yield the passwords below a heading such as `## Passwords`, or below a label alone in its line."""
+    found = {at for name in names_in(small, _NAMES) for at in places(small, name)}
     found |= {at for at, _ in foreign_names(text)}
     behind = 0
     for at in sorted(found):
@@ -46,10 +46,10 @@ def in_lists(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
             continue
         behind = end
         if label := _LABEL.fullmatch(text, low, end):
-            yield from _below(text, end + 1, alone=label["alone"] is not None)
+            yield from _following_items(text, end + 1, alone=label["alone"] is not None)
 
 
-def _below(text: str, start: int, *, alone: bool) -> Iterator[Secret]:
+def _following_items(text: str, start: int, *, alone: bool) -> Iterator[Secret]:
     skipped = 0
     for _ in range(MOST_LINES):
         end = text.find("\n", start, start + MOST_LINE)

@@ -1,4 +1,4 @@
-"""What stands in a text in place of a secret."""
+"""The marks that replace secrets in a text."""
 
 import re
 
@@ -8,17 +8,17 @@ MARKED = re.compile(r"\[redacted: [A-Za-z0-9 .-]{1,40}\]")
 
 
 def mark(kind: str) -> str:
-    """Return what stands in place of a secret of this kind."""
+    """Return the mark for a secret of this kind."""
     return f"{_BEGIN}{kind}]"
 
 
 def without_kinds(text: str) -> str:
-    """Return a text of the same length whose marks tell no kind: a kind labels nothing that follows."""
+    """Return a text of the same length whose marks have no kind, so that a kind labels no value."""
     if _BEGIN not in text:
         return text
     return MARKED.sub(lambda found: _BEGIN + "." * (len(found[0]) - len(_BEGIN) - 1) + "]", text)
 
 
 def without_marks(text: str) -> str:
-    """Return a text with an ellipsis for each mark, for what is searched: nobody wrote its words."""
+    """Return a text with an ellipsis for each mark, for the full-text index."""
     return MARKED.sub("…", text) if _BEGIN in text else text

@@ -1,4 +1,4 @@
-"""Find the values that are given to a telling name, in code, settings, commands, headers and prose."""
+"""Find values assigned to names of secrets in code, settings, commands, headers and prose."""
 
 import base64
 import re
@@ -9,43 +9,43 @@ from ragmem.domain.secrets.values import (
     STAND_INS,
     UUID,
     Secret,
-    is_chosen,
-    is_mixed,
+    has_mixed_characters,
     is_name,
     is_ordinary,
+    is_placeholder,
+    is_plausible_password,
     is_random,
     is_safe,
     is_strong,
     is_word,
-    stands_in,
 )
-from ragmem.domain.secrets.words import held, lazy, places
+from ragmem.domain.secrets.words import lazy, matches, names_in, places
 
 MIN_VALUE = 8
-"""Characters of the value behind a telling name (`token = ...`); a shorter one is rarely a secret."""
+"""Minimum characters of the value of such a name (`token = ...`); a shorter one is rarely a secret."""
 
 MIN_PASSWORD = 4
-"""Characters of the value behind a name that means a password and nothing else."""
+"""Minimum characters of the value of a name that can only mean a password."""
 
 MIN_BARE = 6
-"""Characters of a password that has no quotes, and no mark that no name has."""
+"""Minimum characters of a password without quotes and without unusual punctuation."""
 
 MIN_IN_CONNECTION = 4
-"""Characters of a password between the other parts of a connection string, where it can be nothing else."""
+"""Minimum characters of a password within a connection string, where it is unambiguous."""
 
 MIN_TOKEN = 16
 MIN_PLAIN = 24
 MIN_HEX = 32
-"""Characters of a key in hexadecimal that a sentence tells."""
+"""Minimum characters of a hexadecimal key in prose."""
 
 BREAK = r"(?:\r?\n|\\{1,2}r\\{1,2}n|\\{1,2}n)"
-"""The end of a line, also as JSON writes it."""
+"""The end of a line, also in JSON."""
 
 _QUOTE = r"\\{0,3}[\"'`]"
 _VALUE = (
     rf"(?:(?:@?[bBruUfFLRN$]{{0,2}}|[A-Z]\w{{2,20}}\(|q[qw]?)(?P<mark>{_QUOTE})"
     r"(?P<quoted>[^\s\"'`\\]{4,512}+)(?:(?P=mark)|(?=\\{0,3}[nrt\"'`]|\s|\Z))"
-    # A secret in braces, as Jenkins writes one, or alone in a line between three quotes.
+    # A secret in braces (Jenkins), or alone in a line between triple quotes
     r"|(?:\{(?=[A-Za-z0-9+/=]{20,512}\})|(?:\"{3}|'{3})\\?\s{1,40}(?=[^\s\"'\\]{8,512}\s{1,40}[\"']{3}))?"
     r"(?P<bare>[^\s\\\"'`,;:=&<>()\[\]{}|]{4,512}+={0,2})(?![(\[]))"
 )
@@ -68,7 +68,7 @@ _LOOSE = (
     r"|(?:(?<=[\"'])[^<>\n]{0,80}?>|:?(?=\s{0,20}<))(?:\s{0,20}</?[A-Za-z][^<>\n]{0,60}>){0,4}:?"
     r"|(?i:[ \t]{1,4}as[ \t]{1,4}(?:string|text|varchar)[ \t]{0,4}=)"
 )
-"""Between a name and its value: the type, a variable's default, an argument, `value` of an entry, tags."""
+"""Between a name and its value: a type, a variable's default, an argument, `value` of an entry, tags."""
 
 _ASSIGNED = lazy(
     rf"{_SUFFIX}{_AFTER}"
@@ -77,7 +77,7 @@ _ASSIGNED = lazy(
     rf"\*{{0,2}}[ \t]{{0,24}}+{_VALUE}"
 )
 _BLOCK = rf":[ \t]{{1,4}}[|>][-+1-9]{{0,2}}[ \t]{{0,4}}{BREAK}[ \t]{{1,40}}"
-"""Between a name and a value that YAML writes in a line of its own."""
+"""Between a name and a value that YAML writes in the next line."""
 
 _TOLD = lazy(
     rf"{_SUFFIX}{_AFTER}"
@@ -85,10 +85,10 @@ _TOLD = lazy(
     rf"(?:is|to|was|as)[ \t]{{1,4}}|(?P<block>{_BLOCK})|[:=][ \t]*\\?[nr]?\s{{1,4}}"
     rf"|\|[ \t]{{0,32}}+){_VALUE}"
 )
-"""Where a value is only told: `the token is ...`, `| token | ... |`."""
+"""A value in prose or a table: `the token is ...`, `| token | ... |`."""
 
 _REST = lazy(r"[^\s\\\"'`,;<>()\[\]{}|]{0,512}(?<![.!?*:])")
-"""What belongs to a value without quotes behind its first `:`, `=` or `&`."""
+"""The rest of a value without quotes after its first `:`, `=` or `&`."""
 
 _IN_CONNECTION = lazy(rf"[ \t]{{0,4}}=[ \t]{{0,4}}(?P<bare>[^;\s\"'<>&]{{{MIN_IN_CONNECTION},256}}+)")
 _CONNECTION = lazy(
@@ -96,7 +96,7 @@ _CONNECTION = lazy(
     r"|port)[ \t]?[=:]"
 )
 AROUND = 240
-"""Characters before and behind a password in which the other parts of a connection string are looked for."""
+"""Characters around a password that are searched for the other parts of a connection string."""
 
 _SURE_KEY = lazy(
     r"(?:api|app|application|access|auth|private|signing|encryption|master|secret|account|service|session|"
@@ -106,10 +106,10 @@ _SURE_KEY = lazy(
     r"|symmetric|crypto|decryption|cipher|aes|ssl|tls|wallet|validator|team|user|server|push|vapid|backup|ssh"
     r"|unlock|developer|node|member|integration)[_ -]?$"
 )
-"""What stands before `key` and `token` where they mean a secret, not the key of a table."""
+"""Words before `key` and `token` that mean a secret, not the key of a table."""
 
 _OWNED = lazy(r"(?:api|private|secret|access|auth|master|signing|encryption|bearer|wallet)[_ -]$")
-"""The same, where a value follows without a mark."""
+"""The same words, if a value follows without a separator."""
 
 _TABLE_KEY = lazy(
     r"(?:cache|primary|foreign|public|sort|partition|idempotency|object|row|map|lookup|routing|group|dedupe"
@@ -121,20 +121,19 @@ _REVERSED = lazy(
     r"\\{0,3}[\"']?(?:name|key|id)\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'][\w.-]{0,40}\Z",
     re.IGNORECASE,
 )
-"""A value that stands before its name, at the end of what is searched."""
+"""A value before its name, at the end of the searched text."""
 
 PASSWORDS = (
     *tuple(
         "password passwd passphrase passcode passwrd pwd passwort kennwort motdepasse contrase senha "
-        "wachtwoord "
-        "parola haslo has?o heslo lozink passord senord adgangskode salasana jelsz aloz".split()
+        "wachtwoord parola haslo has?o heslo lozink passord senord adgangskode salasana jelsz aloz".split()
     ),
     "mot de passe",
     "palavra-passe",
     "kata sandi",
     "palabra clave",
 )
-"""Names of a password in languages with Latin letters, from where they are ASCII; ? is one that is not."""
+"""Names of a password in languages with Latin letters; ? is a non-ASCII character."""
 
 _NAMED = {
     **dict.fromkeys((name.encode() for name in PASSWORDS), "password"),
@@ -174,30 +173,30 @@ _TAILS = {
     b"passwort": lazy(r"(?i:passwort(?:s|es)?)"),
     b"password": lazy(r"(?i:password(?:s(?=[ \t]{0,4}[:=]))?)"),
 }
-"""What a name is as a whole, where more belongs to it than what is looked for."""
+"""The patterns of whole names that are longer than the searched string."""
 
 
-def named(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield the values of telling names; `raw` is the text in ASCII, `small` that in small letters."""
-    for sought in held(small, _NAMED):
+def in_assignments(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    """Yield the values of names of secrets; `raw` is the text in ASCII, `small` the same in lower case."""
+    for sought in names_in(small, _NAMED):
         name = _NAMED[sought]
         at = small.find(sought)
         while at >= 0:
             end = at + len(sought)
             if (behind := _end_of_name(text, raw, at, sought, name)) >= 0:
-                reached = yield from _given(text, raw, small, at, behind, name=name, end=end)
+                reached = yield from _assigned_value(text, raw, small, at, behind, name=name, end=end)
                 end = max(end, reached)
             at = small.find(sought, end)
 
 
 def _end_of_name(text: str, raw: bytes, at: int, sought: bytes, name: str) -> int:
-    """Return where a name ends; -1 where it is only a part of a word."""
+    """Return the end of a name; -1 if it is only a part of a word."""
     if sought in _TAILS:
         whole = _TAILS[sought].match(text, at)
         return whole.end() if whole else -1
     if name in _SHORT_NAMES:
         at += sought[:1] == b"_"
-        # `dbPass` is a name, `bypass` is none.
+        # `dbPass` is a name, `bypass` is not.
         if raw[at - 1 : at].isalpha() and not (
             (raw[at - 1 : at].islower() and raw[at : at + 1].isupper())
             or _OWNER.search(raw[max(0, at - 8) : at].decode())
@@ -210,16 +209,16 @@ def _end_of_name(text: str, raw: bytes, at: int, sought: bytes, name: str) -> in
 
 _SHORT_NAMES = frozenset({"pass", "pw", "mdp"})
 _VARIABLE = lazy(r"(?<![A-Za-z0-9_])(?!BY|COM|ENCOM|SUR|TRES|OVER|UNDER|IM)[A-Z0-9_]{2,20}PASS=\Z")
-"""A variable of the environment whose name ends in `pass` without a mark before it."""
+"""An environment variable that ends in `PASS` without a separator."""
 
 _OWNER = lazy(r"(?:root|bind|admin|user|db|my|sql|smtp|mail|ldap|login|proxy|usr|svc|app)$", re.IGNORECASE)
-"""What stands right before `pass` and `pw`, which are the end of many a word."""
+"""Words directly before `pass` and `pw`, which are the end of many other words."""
 
 
-def _given(
+def _assigned_value(
     text: str, raw: bytes, small: bytes, at: int, behind: int, *, name: str, end: int
 ) -> Generator[Secret, None, int]:
-    """Yield the value of the name from `at` to `behind`; return from where on to look for the next name."""
+    """Yield the value of the name from `at` to `behind`; return the position for the next search."""
     found = _ASSIGNED.match(text, behind)
     told = found is None and name in _IN_PROSE and raw[behind : behind + 1] in _TOLD_AFTER
     if told:
@@ -229,10 +228,10 @@ def _given(
         group = "quoted" if found["mark"] else "bare"
         start = found.start(group)
         value = found[group] if group == "quoted" else found[group].rstrip(".!?*")
-        # What is none may hold the next name: `key: secret_key = ...`.
+        # A value that is no secret may contain the next name: `key: secret_key = ...`.
         end = max(end, min(start, end + AROUND))
         if told:
-            value = _told_value(found, value, name, before)
+            value = _whole_value(found, value, name, before)
         operator = "" if told else found["operator"] or ""
         if _is_secret(
             name,
@@ -240,7 +239,7 @@ def _given(
             before=before,
             quoted=group == "quoted",
             told=told or not operator or (name == "pass" and operator == ":" and group == "bare"),
-            # The token or key of a service, in the environment.
+            # The token or key of a service in the environment
             variable=raw[max(0, at - 1) : behind].isupper() and raw[at - 1 : at] == b"_",
             setting=operator in _SETTING and raw[at:behind].isupper() and (name != "pass" or operator != ":"),
         ):
@@ -250,33 +249,33 @@ def _given(
             yield Secret(start, end, kind_of(name))
     if name == "password" and (short := _IN_CONNECTION.match(text, behind)):
         around = text[max(0, at - AROUND) : short.end() + AROUND]
-        if ";" in around and _CONNECTION.search(around) and not _is_shown(short["bare"]):
+        if ";" in around and _CONNECTION.search(around) and not _is_placeholder(short["bare"]):
             yield Secret(*short.span("bare"), "password")
     if before.endswith(_REVERSE) or ("name" in before or "key" in before or "id" in before):
         low = max(0, at - AROUND)
         given = _REVERSED.search(text[low:at]) if small.find(b"value", low, at) >= 0 else None
-        if given and is_chosen(given["value"]) and not is_ordinary(given["value"]):
+        if given and is_plausible_password(given["value"]) and not is_ordinary(given["value"]):
             yield Secret(low + given.start("value"), low + given.end("value"), kind_of(name))
     return end
 
 
 _REVERSE = ('"', "'")
 _SETTING = frozenset({"=", ":-", "?=", ":", ":="})
-"""Between a variable of the environment and its value."""
+"""Operators between an environment variable and its value."""
 
 
-def _told_value(found: re.Match[str], value: str, name: str, before: str) -> str:
-    """Return the whole of a value that is told; nothing where a sentence only goes on."""
+def _whole_value(found: re.Match[str], value: str, name: str, before: str) -> str:
+    """Return the whole value of a sentence; "" if the sentence only continues."""
     if not found["mark"]:
         if found["spaced"] is not None and not (before.endswith(("_", "-")) or _OWNED.search(before)):
             return value if _is_plain_key(value) and not _TABLE_KEY.search(before) else ""
         more = _REST.match(found.string, found.start("bare") + len(value))
         value += more.group() if more else ""
-    return "" if found["block"] is not None and not _is_alone(found, value, name, before) else value
+    return "" if found["block"] is not None and not _is_alone_on_line(found, value, name, before) else value
 
 
 def _is_plain_key(value: str) -> bool:
-    """Tell whether a value is a key of some service by itself, whatever service that is."""
+    """Tell whether a value alone looks like the key of some service."""
     return (
         len(value) >= MIN_PLAIN
         and value.isalnum()
@@ -289,8 +288,8 @@ def _is_plain_key(value: str) -> bool:
     )
 
 
-def _is_alone(found: re.Match[str], value: str, name: str, before: str) -> bool:
-    """Tell whether a value has its line to itself, and a name that says more than that it is some key."""
+def _is_alone_on_line(found: re.Match[str], value: str, name: str, before: str) -> bool:
+    """Tell whether a value is alone in its line, with a name that surely means a secret."""
     end = found.start("quoted" if found["mark"] else "bare") + len(value)
     behind = found.string[end : end + AROUND].lstrip(" \t\"'.!?*")
     if behind and behind[0] not in "\r\n\\":
@@ -302,12 +301,12 @@ _TOLD_AFTER = frozenset(bytes((code,)) for code in b" \t*`\"'|:=")
 _IN_PROSE = frozenset({"password", "secret", "token", "key"})
 
 
-def _is_shown(value: str) -> bool:
+def _is_placeholder(value: str) -> bool:
     return is_ordinary(value) or value.lower().strip("{}%$") in STAND_INS
 
 
 def kind_of(name: str) -> str:
-    """Return what stands in place of the value of a name."""
+    """Return the kind of the mark that replaces the value of a name."""
     return "password" if name.startswith(("pa", "pw", "mdp", "psk")) else "secret"
 
 
@@ -327,31 +326,35 @@ def _is_secret(
             and not is_ordinary(value)
             and (
                 _is_password(name, value, quoted=quoted, told=told, setting=setting)
-                # A generator may have used no digit.
+                # A generated password may have no digit.
                 or (name != "pass" and len(value) >= MIN_TOKEN and value.isalpha() and is_random(value))
             )
         )
     if len(value) < MIN_VALUE or is_ordinary(value) or told:
-        return told and len(value) >= MIN_VALUE and not is_ordinary(value) and _is_told(value, before)
+        return told and len(value) >= MIN_VALUE and not is_ordinary(value) and _is_assigned(value, before)
     if name in _LONG_ONES:
-        return not _is_known(name, value, before) and len(value) >= MIN_TOKEN and is_random(value)
+        return not _is_harmless(name, value, before) and len(value) >= MIN_TOKEN and is_random(value)
     if name in {"key", "token"} and (_TABLE_KEY.search(before) or not (variable or _SURE_KEY.search(before))):
-        # The key of a table or cache may well be a hash or an id.
+        # The key of a table or cache may be a hash or an id.
         ordinary = HEX.fullmatch(value) or UUID.fullmatch(value) or before[-1:].isalpha()
         return not ordinary and len(value) >= MIN_TOKEN and is_random(value)
     if name == "secret" or variable:
-        return is_random(value) or ((quoted or setting) and is_safe(value)) or (setting and is_chosen(value))
+        return (
+            is_random(value)
+            or ((quoted or setting) and is_safe(value))
+            or (setting and is_plausible_password(value))
+        )
     return is_random(value)
 
 
-def _is_told(value: str, before: str) -> bool:
+def _is_assigned(value: str, before: str) -> bool:
     if HEX.fullmatch(value.removeprefix("0x")):
         return len(value) >= MIN_HEX and bool(_OWNED.search(before))
     return is_strong(value) and not UUID.fullmatch(value)
 
 
-def _is_known(name: str, value: str, before: str) -> bool:
-    """Tell whether this is the id of a session, which opens none, or the signature of a function."""
+def _is_harmless(name: str, value: str, before: str) -> bool:
+    """Tell whether the value is the id of a session, which gives no access, or a function signature."""
     if name.startswith("sig"):
         return not before.endswith(_LINKED)
     tail = value.rpartition("-")[2]
@@ -359,7 +362,7 @@ def _is_known(name: str, value: str, before: str) -> bool:
 
 
 def _is_password(name: str, value: str, *, quoted: bool, told: bool, setting: bool) -> bool:
-    """Tell whether the value of a name of a password is one, and not a type, a state or a name in code."""
+    """Tell whether the value of a password name is a password, not a type, a state or a name in code."""
     letters = value.replace("_", "").replace("-", "")
     if is_word(value) or (letters.isalpha() and name in letters.lower()):
         return False
@@ -368,18 +371,12 @@ def _is_password(name: str, value: str, *, quoted: bool, told: bool, setting: bo
     if value.isdigit():
         return len(value) >= (MIN_PASSWORD if setting else MIN_BARE)
     if value.isalpha() or not any(map(str.isdigit, value)):
-        if (
-            is_name(value)
-            or (name == "pass" and not setting)
-            or (
-                value.isalpha()
-                and not setting
-                and not (quoted and value.islower() and len(value) >= MIN_BARE)
-            )
-        ):
+        phrase = quoted and value.islower() and len(value) >= MIN_BARE
+        if is_name(value) or (not setting and (name == "pass" or (value.isalpha() and not phrase))):
             return False
-        return setting or quoted or is_chosen(value)
-    return quoted or setting or ((is_mixed(value) or is_chosen(value)) and (len(value) >= MIN_BARE))
+        return setting or quoted or is_plausible_password(value)
+    mixed = has_mixed_characters(value) or is_plausible_password(value)
+    return quoted or setting or (len(value) >= MIN_BARE and mixed)
 
 
 _LONG_ONES = frozenset({"sig", "signature", "sess", "sid", "salt", "bearer"})
@@ -405,10 +402,10 @@ _BASIC = lazy(r"(?i:basic)[ \t]{1,2}(?P<value>[A-Za-z0-9+/]{8,512}+={0,2})")
 
 
 def _is_login(encoded: str) -> bool:
-    """Tell whether base64 stands for a name and a password."""
+    """Tell whether base64 encodes a name and a password."""
     decoded = base64.b64decode(encoded + "=" * (-len(encoded) % 4)) if len(encoded) % 4 != 1 else b""
     name, _, password = decoded.decode("utf-8", "replace").partition(":")
-    shown = password.lower() in STAND_INS or stands_in(password) or password == name
+    shown = password.lower() in STAND_INS or is_placeholder(password) or password == name
     return (
         len(password) >= MIN_PASSWORD
         and (name + password).isprintable()
@@ -418,24 +415,18 @@ def _is_login(encoded: str) -> bool:
 
 
 def in_headers(text: str, small: bytes) -> Iterator[Secret]:
-    """Yield what an `Authorization` header, a bearer and the login of a registry carry."""
-    for at in places(small, b"basic "):
-        login = _BASIC.match(text, at)
-        if login and _is_login(login["value"]):
+    """Yield the secrets of `Authorization` headers, bearer tokens and registry logins."""
+    for login in matches(text, small, (b"basic ",), _BASIC):
+        if _is_login(login["value"]):
             yield Secret(*login.span("value"), "token")
     for sought in (b"bearer ", b"auth"):
-        at = small.find(sought)
-        while at >= 0:
-            if (
-                (pair := _LOGIN.match(text, at))
-                and not is_ordinary(pair["value"])
-                and is_mixed(pair["value"])
-            ):
+        for pair in matches(text, small, (sought,), _LOGIN):
+            if not is_ordinary(pair["value"]) and has_mixed_characters(pair["value"]):
                 yield Secret(*pair.span("value"), "password")
+        for at in places(small, sought):
             found = _HEADER.match(text, at) or _DOCKER.match(text, at)
-            if found and not stands_in(found["value"]) and is_random(found["value"]):
+            if found and not is_placeholder(found["value"]) and is_random(found["value"]):
                 yield Secret(*found.span("value"), "token")
-            at = small.find(sought, at + 1)
 
 
 _COOKIE = lazy(
@@ -446,7 +437,7 @@ _PAIR = lazy(r"[\w.%-]{1,64}=(?P<value>[^;,\s]{16,2048}+)")
 
 
 def in_cookies(text: str, small: bytes) -> Iterator[Secret]:
-    """Yield the random values of the cookies that a header sends or sets."""
+    """Yield the random values of the cookies in a header."""
     at = small.find(b"cookie")
     while at >= 0:
         end = at + 1
@@ -454,6 +445,6 @@ def in_cookies(text: str, small: bytes) -> Iterator[Secret]:
             end = found.end()
             for pair in _PAIR.finditer(text, found.start("pairs"), found.end("pairs")):
                 value = pair["value"]
-                if not stands_in(value) and is_random(value):
+                if not is_placeholder(value) and is_random(value):
                     yield Secret(*pair.span("value"), "cookie")
         at = small.find(b"cookie", end)

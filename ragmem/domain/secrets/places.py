@@ -1,4 +1,4 @@
-"""Find secrets by where they stand: key blocks, addresses, and the files in which logins are kept."""
+"""Find secrets by their place: key blocks, addresses, and files with credentials."""
 
 import base64
 import binascii
@@ -9,16 +9,16 @@ from itertools import pairwise
 from ragmem.domain.secrets.values import (
     STAND_INS,
     Secret,
-    is_mixed,
+    has_mixed_characters,
     is_ordinary,
+    is_placeholder,
     is_random,
     is_safe,
-    stands_in,
 )
-from ragmem.domain.secrets.words import lazy, places
+from ragmem.domain.secrets.words import lazy, matches, places
 
 MIN_KEY_LETTERS = 32
-"""Letters within a private key block; with fewer it shows only what one looks like."""
+"""Minimum letters of a private key block; one with fewer is an example."""
 
 _BREAK = r"(?:\s|\\{1,2}[nrt]|[>|#*+\"',]){1,16}"
 _PEM = lazy(
@@ -30,7 +30,7 @@ _LINE = lazy(r"[A-Za-z0-9+/=]{16,}+")
 _END = lazy(r"-----END [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----")
 _TAIL = lazy(rf"(?:(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{{16,128}}+{_BREAK})++\Z")
 MOST_TAIL = 8_192
-"""Characters before the end of a key in which the lines of one without a beginning are looked for."""
+"""Characters before the end of a key that are searched for its lines if the beginning is missing."""
 
 _PUTTY = lazy(r"Private-Lines: \d{1,3}\s{1,2}(?:[A-Za-z0-9+/=]{16,64}\s{1,2}){1,99}")
 _ADDRESS = lazy(
@@ -56,21 +56,23 @@ _ENTRY = lazy(
 _DATA = lazy(r"(?:^|[\s{,]|\\n)[\"']?(?:data|stringData)[\"']?:")
 
 MOST_DOCUMENT = 64_000
-"""Characters of a Kubernetes document in which its secrets are looked for."""
+"""Characters of a Kubernetes document that are searched for its secrets."""
 
 
 def key_blocks(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the private keys in their armour, also as JSON escapes them, quoted, or without an end."""
+    """Yield the private keys in PEM armour, also escaped in JSON, quoted, or without an end."""
     if b"-----BEGIN " in raw:
         for block in _PEM.finditer(text):
             letters = sum(map(str.isalnum, block.group()))
-            if letters >= MIN_KEY_LETTERS + 2 * len(block["name"]) and not stands_in(_key_of(block.group())):
+            if letters >= MIN_KEY_LETTERS + 2 * len(block["name"]) and not is_placeholder(
+                _key_of(block.group())
+            ):
                 yield Secret(block.start(), block.end(), "private key")
     if b"-----END " in raw:
         for end in _END.finditer(text):
-            # A key that was cut above; one with its beginning is known by that.
+            # A key without its beginning; a whole one was found above.
             low = max(text.rfind("-----", 0, end.start()) + 5, end.start() - MOST_TAIL, 0)
-            if (tail := _TAIL.search(text[low : end.start()])) and is_mixed(tail.group()):
+            if (tail := _TAIL.search(text[low : end.start()])) and has_mixed_characters(tail.group()):
                 yield Secret(low + tail.start(), end.end(), "private key")
     if b"Private-Lines: " in raw:
         for block in _PUTTY.finditer(text):
@@ -78,39 +80,38 @@ def key_blocks(text: str, raw: bytes) -> Iterator[Secret]:
 
 
 def _key_of(block: str) -> str:
-    """Return a private key block, its most telling line last: behind a cut one anything may stand."""
+    """Return a private key block with its most random line last; anything may follow a truncated one."""
     if block.endswith("-----"):
         return block
     return block + max(_LINE.findall(block), key=lambda line: len(set(line[-16:])), default="")
 
 
 def in_addresses(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the passwords and tokens before the host of an address."""
+    """Yield the passwords and tokens before the host of a URL."""
     if b"@" not in raw:
         return
     for found in _ADDRESS.finditer(text):
         value = found["value"]
         known = value.lower() in STAND_INS or value == found["user"]
-        if not (known or stands_in(value) or value[0] in "$%{["):
+        if not (known or is_placeholder(value) or value[0] in "$%{["):
             yield Secret(*found.span("value"), "password")
-    for at in places(raw, b"jdbc:oracle:"):
-        login = _ORACLE.match(text, at)
-        if login and not is_ordinary(login["value"]):
+    for login in matches(text, raw, (b"jdbc:oracle:",), _ORACLE):
+        if not is_ordinary(login["value"]):
             yield Secret(*login.span("value"), "password")
     for found in _USER.finditer(text):
-        if not stands_in(found["value"]) and is_random(found["value"]):
+        if not is_placeholder(found["value"]) and is_random(found["value"]):
             yield Secret(*found.span("value"), "token")
 
 
 def in_files(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield what .netrc, .pgpass and the Secret of a Kubernetes manifest keep."""
+    """Yield the secrets of .netrc, .pgpass and Kubernetes manifests."""
     if b"machine" in raw and b"password" in raw:
         for found in _NETRC.finditer(text):
             if not is_ordinary(found["value"]):
                 yield Secret(*found.span("value"), "password")
     if _PORT.search(text):
         for found in _PGPASS.finditer(text):
-            if not is_ordinary(found["value"]) and (is_mixed(found["value"])):
+            if not is_ordinary(found["value"]) and (has_mixed_characters(found["value"])):
                 yield Secret(*found.span("value"), "password")
     yield from _in_pairs(text, raw)
     yield from _in_jwk(text, raw)
@@ -126,7 +127,7 @@ _MEMBER = lazy(
     r"[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"']\s{0,4}:\s{0,4}\\{0,3}[\"'](?P<value>[A-Za-z0-9_-]{16,}+)"
 )
 MOST_JWK = 8_192
-"""Characters of a JSON Web Key before and behind its `kty`."""
+"""Characters of a JSON Web Key before and after its `kty`."""
 
 
 def _in_jwk(text: str, raw: bytes) -> Iterator[Secret]:
@@ -137,15 +138,14 @@ def _in_jwk(text: str, raw: bytes) -> Iterator[Secret]:
             end = raw.find(b"}", at, at + MOST_JWK)
             behind = end if end >= 0 else at + MOST_JWK
             for member in _MEMBER.finditer(text, low, behind):
-                if not stands_in(member["value"]):
+                if not is_placeholder(member["value"]):
                     yield Secret(*member.span("value"), "private key")
 
 
 def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the passwords of `name:password@host`, of `name:password@tcp(host)`, and of a Wi-Fi's code."""
-    at = raw.find(b"@")
-    while at >= 0:
-        # In most addresses of mail no colon stands before.
+    """Yield the passwords of `name:password@host`, `name:password@tcp(host)`, and of Wi-Fi QR codes."""
+    for at in places(raw, b"@"):
+        # Most email addresses have no colon before.
         low = max(0, at - MOST_PAIR)
         if (
             raw.rfind(b":", low, at) > 0
@@ -154,13 +154,10 @@ def _in_pairs(text: str, raw: bytes) -> Iterator[Secret]:
             and (is_safe(found["value"]) or _PROTOCOL.match(text, at))
         ):
             yield Secret(*found.span("value"), "password")
-        at = raw.find(b"@", at + 1)
     for sought, pattern in _SOUGHT:
-        at = raw.find(sought)
-        while at >= 0:
-            if (found := pattern.match(text, at)) and not is_ordinary(found["value"]):
+        for found in matches(text, raw, (sought,), pattern):
+            if not is_ordinary(found["value"]):
                 yield Secret(*found.span("value"), "secret" if sought[:1] == b"o" else "password")
-            at = raw.find(sought, at + 1)
 
 
 MOST_PAIR = 80
@@ -173,7 +170,7 @@ _SOUGHT = (
 
 
 def _manifest(text: str, at: int, low: int) -> tuple[int, int]:
-    """Return where the document begins and ends that says at this place what it is; not before `low`."""
+    """Return the span of the document that declares its kind here; not before `low`."""
     low = max(low, at - MOST_DOCUMENT)
     first = max(text.rfind("\n---", low, at), text.rfind("```", low, at), low)
     ends = [end for mark in ("\n---", "```") if (end := text.find(mark, at, at + MOST_DOCUMENT)) >= 0]
@@ -181,7 +178,7 @@ def _manifest(text: str, at: int, low: int) -> tuple[int, int]:
 
 
 def _of_manifest(text: str, first: int, last: int) -> Iterator[Secret]:
-    # What belongs to one `data:` goes up to the next one.
+    # The entries of one `data:` end at the next one.
     starts = [data.end() for data in _DATA.finditer(text, first, last)]
     for start, end in pairwise((*starts, last)):
         yield from _entries(text, start, end)
@@ -190,7 +187,7 @@ def _of_manifest(text: str, first: int, last: int) -> Iterator[Secret]:
 def _entries(text: str, start: int, last: int) -> Iterator[Secret]:
     for entry in _ENTRY.finditer(text, start, last):
         value = entry["value"]
-        if not stands_in(value) and (is_mixed(value) or _is_encoded(value)):
+        if not is_placeholder(value) and (has_mixed_characters(value) or _is_encoded(value)):
             yield Secret(*entry.span("value"), "secret")
 
 

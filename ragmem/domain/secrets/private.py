@@ -1,4 +1,4 @@
-"""Find what is marked `<private>`, and leave parts of a text out without gluing what stood around them."""
+"""Find the parts marked `<private>`, and cut parts out of a text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ _TAG = re.compile(r"<(?P<close>/)?private\s{0,8}>", re.IGNORECASE)
 
 
 def private_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what stands between <private> tags; one that is never closed hides the rest of the text.
+    """Yield the spans between <private> tags; an unclosed one hides the rest of the text.
 
     Tags may be nested. In a code fence they count as anywhere; in backticks, `<private>`, one is spoken of.
     """
@@ -27,12 +27,12 @@ def private_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def without_private(text: str) -> str:
-    """Return the text without what is marked private."""
-    return left_out(text, private_spans(text))
+    """Return the text without the parts marked private."""
+    return remove_spans(text, private_spans(text))
 
 
-def left_out(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return the text without these spans, which are in order; a blank keeps apart what would be glued."""
+def remove_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return the text without these sorted spans; a blank separates the remaining words."""
     kept = ""
     parts: list[str] = []
     at = 0

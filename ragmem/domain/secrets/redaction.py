@@ -1,4 +1,4 @@
-"""Take secrets out of a text before anyone reads it: keys, tokens, passwords, and what is marked private."""
+"""Redact secrets in a text: keys, tokens, passwords, and parts marked private."""
 
 import re
 from bisect import bisect_right
@@ -15,18 +15,18 @@ from ragmem.errors import UsageError
 __all__ = ["DEFAULT", "MOST_PASSES", "Redactor", "Secret", "cover", "find_secrets", "refuse_secret"]
 
 _APART = "\n\0\n"
-"""Stands between texts that are searched together; no secret reaches over it but what begins like _FAR."""
+"""Separator of texts that are searched together; no secret spans it except those that begin like _FAR."""
 
 _FAR = re.compile(r"-----BEGIN|<private", re.IGNORECASE)
 
 
 MOST_PASSES = 6
-"""Each finds all but what is glued to another secret."""
+"""Search passes; each finds everything but secrets directly next to another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Takes secrets out of texts by the rules of one home; a value that any process or thread may be given.
+    """Redacts secrets by the rules of one home; immutable and safe to share between threads and processes.
 
     What a pattern of `allow` matches as a whole is no secret; what one of `extra` finds is (of a pattern with
     a group, the first group). With `stored` texts are stored with their secrets, and redacted only where they
@@ -39,20 +39,20 @@ class Redactor:
 
     def __post_init__(self) -> None:
         for patterns in (self.allow, self.extra):
-            _compiled(patterns)
+            _compile(patterns)
 
     def find(self, text: str) -> list[Secret]:
-        """Return the secrets of a text in order; none overlaps another. See `find_secrets`."""
+        """Return the secrets of a text in order, without overlaps. See `find_secrets`."""
         return find_secrets(text, self)
 
     def redact(self, text: str) -> tuple[str, int]:
-        """Return the text with each secret replaced by `[redacted: kind]`, and how many were replaced.
+        """Return the text with each secret replaced by `[redacted: kind]`, and the number of replacements.
 
         The time is linear in the text; the result has nothing more to redact. Values that stand for a secret
         (YOUR_API_KEY, xxxx, ${TOKEN}) and hashes, ids and names that are none stay.
         """
         count = 0
-        # What a secret is glued to may be known as one only when that is gone.
+        # A neighbour of a secret may be recognized only after the secret is gone.
         for _ in range(MOST_PASSES):
             secrets = self.find(text)
             if not secrets:
@@ -61,7 +61,7 @@ class Redactor:
         return text, count
 
     def beginning(self, text: str, most: int) -> str:
-        """Return up to so many characters; fewer where a secret would be cut and no longer be known."""
+        """Return at most `most` characters; fewer if the cut would make a secret unrecognizable."""
         if len(text) <= most:
             return text
         for secret in self.find(text):
@@ -74,7 +74,7 @@ class Redactor:
 
         The key above a text is the name that its value was given: `{"password": ...}` is found as in a text.
         """
-        redacted = iter(self._redact_each(list(_named_texts(document, ""))))
+        redacted = iter(self._redact_each(list(_texts_with_names(document, ""))))
 
         def copied(part: Any) -> Any:
             if isinstance(part, str):
@@ -86,7 +86,7 @@ class Redactor:
         return copied(document)
 
     def _redact_each(self, named: Sequence[tuple[str, str]]) -> list[str]:
-        """Return the texts redacted; they are searched together, since each search has its price."""
+        """Return the redacted texts; they are searched together, because each search has a fixed cost."""
         lines = [f"{name}: {text}" for name, text in named]
         near = [number for number, line in enumerate(lines) if not _FAR.search(line)]
         starts = list(accumulate((len(lines[number]) + len(_APART) for number in near), initial=0))
@@ -100,22 +100,22 @@ class Redactor:
 
 
 @lru_cache(maxsize=64)
-def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+def _compile(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     return tuple(map(re.compile, patterns))
 
 
 DEFAULT = Redactor()
-"""The rules that are shipped: for what is written where nothing of a home is known."""
+"""The default rules, for places without access to a home's settings."""
 
 
 def refuse_secret(name: str, what: str, redactor: Redactor) -> None:
-    """Raise UsageError for a name that holds a secret: things are known by it, so it is stored as it is."""
+    """Raise UsageError for a name with a secret, because names are stored as they are."""
     if name and not redactor.stored and redactor.find(name):
         raise UsageError(f"the {what} holds a secret", hint="choose a name that anyone may read")
 
 
 def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None = None) -> str:
-    """Return text[start:end] with the secrets replaced that reach into it; they are those of the whole text.
+    """Return text[start:end] with the secrets replaced, given the secrets of the whole text.
 
     So a part of a text shows nothing of a secret that begins before it or goes on behind it.
     """
@@ -131,20 +131,20 @@ def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None 
     return "".join(parts)
 
 
-def _named_texts(part: Any, name: str) -> Iterator[tuple[str, str]]:
+def _texts_with_names(part: Any, name: str) -> Iterator[tuple[str, str]]:
     if isinstance(part, str):
         yield name, part
     elif isinstance(part, Mapping):
         for key, value in part.items():
-            yield from _named_texts(value, str(key))
+            yield from _texts_with_names(value, str(key))
     elif isinstance(part, list | tuple):
         for item in part:
-            yield from _named_texts(item, name)
+            yield from _texts_with_names(item, name)
 
 
 def find_secrets(text: str, redactor: Redactor = DEFAULT) -> list[Secret]:
-    """Return the secrets of a text in order; none overlaps another."""
-    # The rules are some hundred patterns, which take longer to compile than the help of a command may.
+    """Return the secrets of a text in order, without overlaps."""
+    # Imported late, because some hundred patterns take longer to compile than a help text may.
     from ragmem.domain.secrets.search import search  # noqa: PLC0415
 
-    return search(text, allow=_compiled(redactor.allow), extra=_compiled(redactor.extra))
+    return search(text, allow=_compile(redactor.allow), extra=_compile(redactor.extra))

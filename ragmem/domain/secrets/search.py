@@ -1,61 +1,62 @@
-"""Find the secrets of a text: every rule, on the text as it stands, in disguise, and in base64."""
+"""Find the secrets of a text with all rules: in the text itself, in disguise, and in base64."""
 
 import base64
 import re
 from collections.abc import Iterator
 
-from ragmem.domain.secrets.commands import in_calls, in_clients, in_key_calls, in_options, printed
+from ragmem.domain.secrets.commands import in_calls, in_clients, in_key_calls, in_options, in_output
 from ragmem.domain.secrets.directives import in_directives
-from ragmem.domain.secrets.dress import undressed
+from ragmem.domain.secrets.dress import remove_disguises
 from ragmem.domain.secrets.lists import in_lists
 from ragmem.domain.secrets.marks import MARKED, without_kinds
-from ragmem.domain.secrets.names import in_cookies, in_headers, named
+from ragmem.domain.secrets.names import in_assignments, in_cookies, in_headers
 from ragmem.domain.secrets.places import in_addresses, in_files, key_blocks
 from ragmem.domain.secrets.private import private_spans
 from ragmem.domain.secrets.sentences import in_sentences
-from ragmem.domain.secrets.shapes import in_vendors, runs, shaped
+from ragmem.domain.secrets.shapes import in_known_formats, in_vendors, runs
 from ragmem.domain.secrets.tables import in_tables
-from ragmem.domain.secrets.values import UUID, Secret, is_mixed, is_random
+from ragmem.domain.secrets.values import UUID, Secret, has_mixed_characters, is_random
 from ragmem.domain.secrets.wallets import seed_phrases
 from ragmem.domain.secrets.words import lazy
 
 Patterns = tuple[re.Pattern[str], ...]
-"""What a person allows, or takes for a secret besides."""
+"""A user's additional patterns, or the values that a user allows."""
 
 _BASE64 = bytes(
     ord("x") if (chr(code).isascii() and chr(code).isalnum()) or chr(code) in "+/" else ord(" ")
     for code in range(256)
 )
 MIN_ENCODED = 40
-"""Characters of base64 in a row that may be a text with a secret."""
+"""Minimum characters of base64 that may encode a text with a secret."""
 
 PEEK = 32
-"""Characters of base64 that tell whether it stands for a text."""
+"""Characters of base64 that are decoded to see whether they encode a text."""
 
 
 def search(text: str, *, allow: Patterns = (), extra: Patterns = ()) -> list[Secret]:
-    """Return the secrets of a text in order, without overlaps: `extra` patterns count, `allow` values do not.
+    """Return the secrets of a text in order, without overlaps.
 
-    Those in disguise are found as well (colours, escapes, invisible letters, breaks within them), and of
-    base64 and hexadecimal the whole of what stands for a text with a secret.
+    Matches of `extra` count as secrets, and whole matches of `allow` do not. Secrets in disguise are found as
+    well (colours, escapes, invisible letters, line breaks). If base64 or hexadecimal encodes a text with a
+    secret, all of it is one secret.
     """
     text = without_kinds(text)
-    # One byte for each character, in which all that is looked for is found much faster than in the text.
+    # One byte for each character: searching bytes is much faster than searching text.
     raw = text.encode("ascii", "replace")
     small = raw.lower()
-    found = [*_found(text, raw, small, allow, extra), *_encoded(raw, allow, extra)]
-    if seen := undressed(text, raw, small):
+    found = [*_find(text, raw, small, allow, extra), *_in_encoded_text(raw, allow, extra)]
+    if seen := remove_disguises(text, raw, small):
         shown = seen.text.encode("ascii", "replace")
-        found += seen.secrets(_found(seen.text, shown, shown.lower(), allow, extra))
-    return _apart(found)
+        found += seen.secrets(_find(seen.text, shown, shown.lower(), allow, extra))
+    return _merge_overlaps(found)
 
 
-def _encoded(raw: bytes, allow: Patterns, extra: Patterns) -> Iterator[Secret]:
+def _in_encoded_text(raw: bytes, allow: Patterns, extra: Patterns) -> Iterator[Secret]:
     for start, end in runs(raw.translate(_BASE64), MIN_ENCODED):
         if not _as_text(raw[start : start + PEEK]) or not (text := _as_text(raw[start:end])):
             continue
         shown = text.encode("ascii", "replace")
-        if secrets := _found(text, shown, shown.lower(), allow, extra):
+        if secrets := _find(text, shown, shown.lower(), allow, extra):
             yield Secret(
                 start, end + len(raw[end : end + 2]) - len(raw[end : end + 2].lstrip(b"=")), secrets[0].kind
             )
@@ -65,24 +66,24 @@ _HEX = re.compile(rb"(?:[0-9a-f]{2})+|(?:[0-9A-F]{2})+")
 
 
 def _as_text(encoded: bytes) -> str:
-    """Return what base64 or hexadecimal stands for; nothing where it is no text."""
+    """Return the text that base64 or hexadecimal encodes; "" if it is no text."""
     if _HEX.fullmatch(encoded):
         decoded = bytes.fromhex(encoded.decode())
     else:
         decoded = base64.b64decode(encoded[: len(encoded) // 4 * 4])
-    # PowerShell encodes its commands with two bytes a letter.
+    # PowerShell encodes commands in UTF-16.
     if decoded[1:2] == b"\0":
         decoded = decoded.replace(b"\0", b"")
     text = decoded.decode("utf-8", "replace")
-    # A character may be cut at the end.
+    # The last character may be truncated.
     lines = text[: PEEK // 2].split()
     return text if lines and all(map(str.isprintable, lines)) and "\ufffd" not in text[: PEEK // 2] else ""
 
 
-def _found(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns) -> list[Secret]:
+def _find(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns) -> list[Secret]:
     found = [
         *key_blocks(text, raw),
-        *shaped(text, raw, small),
+        *in_known_formats(text, raw, small),
         *in_vendors(text, small),
         *in_addresses(text, raw),
         *in_files(text, raw),
@@ -95,8 +96,8 @@ def _found(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns
         *in_lists(text, raw, small),
         *seed_phrases(small),
         *in_calls(text, raw, small),
-        *printed(text, raw, small),
-        *named(text, raw, small),
+        *in_output(text, raw, small),
+        *in_assignments(text, raw, small),
         *in_sentences(text, raw, small),
         *in_tables(text, raw, small),
     ]
@@ -106,8 +107,8 @@ def _found(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns
         found = [one for one in found if not _is_allowed(text[one.start : one.end], allow)]
     seen: set[int] = set()
     for one in found:
-        # What is appended is looked at as well: a token may be cut more than once.
-        if one.end not in seen and (more := _wrapped(text, one)):
+        # The loop also visits appended secrets, because a token may be broken more than once.
+        if one.end not in seen and (more := _line_continuation(text, one)):
             found.append(more)
         seen.add(one.end)
     if b"<private" in small:
@@ -123,15 +124,15 @@ _BLANKS = frozenset("\r\n\\ \t")
 _TOKEN_END = lazy(r"[A-Za-z0-9+/_-]{12}\Z")
 
 
-def _wrapped(text: str, one: Secret) -> Secret | None:
-    """Return the line that a token goes on in, with its last letter, where a line ended within it."""
+def _line_continuation(text: str, one: Secret) -> Secret | None:
+    """Return the next line of a token that a line end breaks, starting with its last letter."""
     if text[one.end : one.end + 1] not in _BLANKS or not _TOKEN_END.search(text, one.start, one.end):
         return None
     found = _GOES_ON.match(text, one.end)
     if (
         not found
         or UUID.fullmatch(found["rest"])
-        or not is_mixed(found["rest"])
+        or not has_mixed_characters(found["rest"])
         or not is_random(found["rest"])
     ):
         return None
@@ -150,11 +151,11 @@ def _is_allowed(value: str, allow: Patterns) -> bool:
     return any(pattern.fullmatch(value) for pattern in allow)
 
 
-def _apart(found: list[Secret]) -> list[Secret]:
+def _merge_overlaps(found: list[Secret]) -> list[Secret]:
     kept: list[Secret] = []
     for secret in sorted(found, key=lambda one: (one.start, -one.end)):
         if kept and secret.start < kept[-1].end:
-            # What reaches beyond the one before is covered with it.
+            # An overlapping secret extends the one before.
             if secret.end > kept[-1].end:
                 kept[-1] = Secret(kept[-1].start, secret.end, kept[-1].kind)
         else:

@@ -1,4 +1,4 @@
-"""The words of which a wallet's phrase is made: the English list of BIP-39, in its order."""
+"""The English words of wallet seed phrases (BIP-39), in the standard order."""
 
 ENGLISH = """
 abandon ability able about above absent absorb abstract absurd abuse access accident account accuse achieve

@@ -1,4 +1,4 @@
-"""Find the passwords, codes and phrases that a sentence tells, in the languages that notes are written in."""
+"""Find passwords, codes and seed phrases in prose, in many languages."""
 
 import re
 from collections.abc import Iterator
@@ -9,24 +9,24 @@ from ragmem.domain.secrets.values import (
     HEX,
     UUID,
     Secret,
-    is_chosen,
     is_dense,
     is_name,
     is_ordinary,
+    is_plausible_password,
     is_safe,
     is_word,
 )
-from ragmem.domain.secrets.words import held, lazy, places
+from ragmem.domain.secrets.words import lazy, matches, names_in, places
 
 MIN_TOLD = 5
-"""Characters of a password that a sentence tells."""
+"""Minimum characters of a password in prose."""
 
 FOREIGN = (
     *"парол Парол ПАРОЛ лозинк 密码 密碼 口令 パスワード 暗証番号 合言葉".split(),
     *"비밀번호 암호 पासवर्ड סיסמ κωδικ Κωδικ şifre Şifre".split(),
     *("كلمة المرور", "كلمة السر", "كلمة مرور", "رمز عبور", "گذرواژه", "รหัสผ่าน", "mật khẩu", "Mật khẩu"),
 )
-"""Names of a password in other letters, without the endings that change."""
+"""Names of a password in other scripts, without their inflection."""
 
 _VERB = (
     r"is|was|are|to|be|as|ist|war|lautet|lautete|sei|wäre|heißt|heisst|est|était|es|era|fue|será|é|è|e'|jest"
@@ -49,7 +49,7 @@ _TOLD = lazy(
     r"|simply|just))"
     rf"{{0,3}}[ \t\u3000]{{0,3}}(?:[:=][ \t]{{0,3}})?(?P<open>{_OPEN})(?P<value>{_WORD}{{5,128}}+)"
 )
-"""Behind the name: what it is the password of, a verb or a mark, the password."""
+"""After the name: the system it belongs to, a verb or a mark, and the password."""
 
 _TO = r"to|auf|zu|en|à|a|em|para|in|na|на|naar|till|til|als|into|by|with|from|von|de|da|с|от|z|van|från|fra"
 _CHANGED = lazy(
@@ -57,24 +57,24 @@ _CHANGED = lazy(
     rf"[ \t]{{1,3}}(?:{_TO})[ \t]{{1,3}}{_OPEN}(?P<value>(?=\S{{0,40}}\d){_WORD}{{6,128}}+)"
     rf"(?:[\"'`“”„«»]?[ \t]{{1,3}}(?:{_TO})[ \t]{{1,3}}{_OPEN}(?P<second>(?=\S{{0,40}}\d){_WORD}{{6,128}}+))?"
 )
-"""Behind the name: `was changed to ...`, `from ... to ...`, in which no verb stands beside the password."""
+"""After the name: `was changed to ...`, `from ... to ...`, where no verb precedes the password."""
 
 _WORDS = lazy(
     r"(?:[ \t]{1,3}[^\s.!?;:=\"'`]{1,24}){0,6}?[\"'`]?[ \t]{0,3}(?::|=|(?<=[ \t])(?:is|ist|lautet|est|es"
     r"|è)(?=[ \t]))[ \t]{0,3}"
     r"\\{0,3}[\"'`“„«](?P<value>[^\W\d_]{2,16}(?:[ -][^\W\d_]{2,16}){2,9})\\{0,3}[\"'`”“»]"
 )
-"""A phrase of several words in quotes, behind `passphrase`."""
+"""A phrase of several words in quotes, after `passphrase`."""
 
 _SIDE = lazy(rf"[^\W\d_A-Z]{{0,4}}[*_`]{{0,2}}(?P<open>[ \t]{{1,3}}{_OPEN})(?P<value>{_WORD}{{6,128}}+)")
-"""Right behind the name: `with password ...`."""
+"""Directly after the name: `with password ...`."""
 
 _BELOW = lazy(
     rf"(?:s|es)?[*_`\"')\]]{{0,3}}[:\uff1a][*_]{{0,2}}[ \t]{{0,3}}(?:(?:\r?\n"
     rf"|\\{{1,2}}n)[ \t>*-]{{0,8}}(?:`{{3}}\w{{0,8}}[ \t]{{0,3}})?){{1,4}}"
     rf"`?(?P<value>{_WORD}{{6,128}}+)`?[ \t]{{0,3}}(?=\r?\n|\\|\"|\Z)"
 )
-"""A password that has the line below its name to itself."""
+"""A password alone in the line below its name."""
 
 _DIGIT = lazy(r"[\d\u00b2\u00b3\u00b9\u2070-\u2089]")
 _AHEAD = lazy(
@@ -83,7 +83,7 @@ _AHEAD = lazy(
     r"|—)(?:[ \t]\w{1,12}){0,3}[ \t][\w-]{0,12}\Z",
     re.IGNORECASE,
 )
-"""A password that stands before its name, at the end of what is searched: `use ... as the password`."""
+"""A password before its name, at the end of the searched text: `use ... as the password`."""
 
 _PAIR = lazy(
     r"(?i:[ \t]?(?:info|data|daten|details|is|are|as|with|using|for|the|staging|prod|production|test|admin"
@@ -95,32 +95,13 @@ _PAIR = lazy(
     r"|en|met|i|och|og|и|pw|pass)"
     rf"[ \t]{{1,3}}(?:(?i:the|password|pass|pw|pwd)[ \t:=]{{1,3}}){{0,2}}){_OPEN}(?P<value>{_WORD}{{6,128}}+)"
 )
-"""Behind `login`: a name and a password."""
+"""After `login`: a name and a password."""
 
-_CODES = (
-    "recovery",
-    "backup",
-    "licen",
-    "activation",
-    "product key",
-    "serial",
-    "2fa",
-    "mfa",
-    "otp",
-    "totp",
-    "one-time",
-)
+_CODE_NAMES = (
+    b"recovery,backup,licen,activation,product key,serial,2fa,mfa,otp,totp,one-time,security code,unlock,puk,"
+    b"einmal,wiederherstellung,setup key,voucher,registration"
+).split(b",")
 _OTP = frozenset((b"2fa", b"mfa", b"otp", b"totp", b"setup key"))
-_CODES_MORE = (
-    "security code",
-    "unlock",
-    "puk",
-    "einmal",
-    "wiederherstellung",
-    "setup key",
-    "voucher",
-    "registration",
-)
 _CODE = lazy(
     r"(?i:[a-z]{0,8}(?:[ _-](?:recovery|backup|code|codes|key|keys|number|no\.?|pin|token|secret|password"
     r"|passwort|phrase|seed"
@@ -149,17 +130,7 @@ _PIN = lazy(
 )
 _PIN_PLACES = (b"PIN", b"PUK", b"CVV", b"CVC", b"Pin", b"Passcode", b"passcode", b"PASSCODE")
 
-_PHRASE_NAMES = (
-    "mnemonic",
-    "seed",
-    "recovery",
-    "wallet",
-    "secret words",
-    "secret phrase",
-    "backup phrase",
-    "bip39",
-    "bip-39",
-)
+_PHRASES = b"mnemonic,seed,recovery,wallet,secret words,secret phrase,backup phrase,bip39,bip-39".split(b",")
 _PHRASE = lazy(
     r"(?i:[\w-]{0,12}(?:[ _-](?:phrases?|words?|seed|mnemonics?|recovery|secret|wallet|key|backup|for|of|my"
     r"|the|our|is|are|was|were"
@@ -172,42 +143,38 @@ _PHRASE = lazy(
 )
 _NO_SEED = frozenset(
     "the and for with from are was were has have had not but its been our their his her they're which should "
-    "would could "
-    "does did don doesn how why who than into these those each them then can't isn because while "
+    "would could does did don doesn how why who than into these those each them then can't isn because while "
     "where".split()
 )
-"""Words of sentences that no list of seed words has (BIP-39, english.txt)."""
+"""Common words that are not in the list of seed words (BIP-39, english.txt)."""
 
 
 _FOREIGN_LETTERS = lazy(f"[{''.join(sorted({name[0] for name in FOREIGN if not name[0].isascii()}))}ậ]")
-"""One of these stands in every one of FOREIGN."""
+"""Every name in FOREIGN has one of these."""
 
 _FOREIGN = lazy("|".join(map(re.escape, FOREIGN)))
 
 
 @lru_cache(maxsize=1)
 def foreign_names(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where the names of a password in other letters begin and end."""
+    """Return the spans of the names of a password in other scripts."""
     if text.isascii() or not _FOREIGN_LETTERS.search(text):
         return ()
     return tuple(one.span() for one in _FOREIGN.finditer(text))
 
 
 def in_sentences(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield what sentences tell: passwords, logins, codes, PINs and the words that a wallet is made from."""
-    for name in held(small, _TOLD_NAMES):
-        at = small.find(name)
-        while at >= 0:
-            end = at + len(name)
+    """Yield the passwords, logins, codes, PINs and seed phrases in prose."""
+    for name in names_in(small, _TOLD_NAMES):
+        for at in places(small, name, step=len(name)):
             if not raw[at - 1 : at].isalpha() or raw[at : at + 1].isupper() or name in _WITHIN:
-                yield from _told(text, at, end, short=len(name) < 5 or name in _WEAK)
-            at = small.find(name, end)
-    for name in held(small, _AS):
+                yield from _passwords_near(text, at, at + len(name), short=len(name) < 5 or name in _WEAK)
+    for name in names_in(small, _AS):
         for at in places(small, name):
-            if one := _ahead(text, at + name.rfind(b" ") + 1):
+            if one := _password_before(text, at + name.rfind(b" ") + 1):
                 yield one
     for at, end in foreign_names(text):
-        yield from _told(text, at, end, short=False)
+        yield from _passwords_near(text, at, end, short=False)
     for at in places(small, b"phrase"):
         phrase = _WORDS.match(text, at + len("phrase")) if small[at - 4 : at] == b"pass" else None
         if (
@@ -221,79 +188,73 @@ def in_sentences(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 
 
 _WEAK = (b"clave ", b"clave:", b"chave ", b"chave:", b"chiave ", b"chiave:", b"klucz ", b"klucz:")
-"""Words for a key that mean a password where one follows."""
+"""Words for a key that mean a password if one follows."""
 
 _AS = (b"as pw", b"as the pw", b"as pass", b"as the pass", b"as my pw", b"als pw")
 _TOLD_NAMES = (
     *(name.encode() for name in PASSWORDS),
-    b"pw:",
-    b"pw is",
-    b"pw ist",
-    b"pass is",
-    b"pass was",
-    b"pass:",
-    b"pass ",
-    b"pw ",
-    b"mdp",
+    *b"pw:,pw is,pw ist,pass is,pass was,pass:,pass ,pw ,mdp".split(b","),
     *_WEAK,
 )
 _WITHIN = frozenset({b"password", b"passwort", b"kennwort", b"senord", b"aloz", b"wachtwoord"})
 
 
-def _told(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
+def _passwords_near(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
     if short:
         end = at + len(text[at:end].split(maxsplit=1)[0].rstrip(":"))
     found = _TOLD.match(text, end)
     value = found["value"].rstrip(_STOPS) if found else ""
-    if found and value and _is_told(value, found["open"], found["verb"], short=short):
-        yield Secret(found.start("value"), found.start("value") + len(value), "password")
+    if found and value and _is_password(value, found["open"], found["verb"], short=short):
+        yield _password_at(found, value)
         return
     if found and (second := _SECOND.match(text, found.start("value"))):
         # `login/password: bob / ...`.
         value = second["value"].rstrip(_STOPS)
         if _LOGIN_BEFORE.search(text, max(0, at - 24), at) and is_safe(value) and not is_ordinary(value):
-            yield Secret(second.start("value"), second.start("value") + len(value), "password")
+            yield _password_at(second, value)
             return
-    if not (one := _beside(text, end)):
-        one = _ahead(text, at)
-    if one:
+    if one := _password_after(text, end) or _password_before(text, at):
         yield one
         return
     if changed := _CHANGED.match(text, end):
         for group in ("value", "second"):
             value = (changed[group] or "").rstrip(_STOPS.replace("!", "").replace("?", ""))
             if is_dense(value) and not is_ordinary(value) and not is_code(value):
-                yield Secret(changed.start(group), changed.start(group) + len(value), "password")
+                yield _password_at(changed, value, group)
 
 
-def _beside(text: str, end: int) -> Secret | None:
-    """Return the password right behind its name, or alone in the line below."""
+def _password_after(text: str, end: int) -> Secret | None:
+    """Return the password directly after its name, or alone in the line below."""
     if side := _SIDE.match(text, end):
         value = side["value"].rstrip(_STOPS)
         quoted = side["open"].strip() != "" and side["open"].strip() not in "(<["
-        if (
-            len(value) >= MIN_TOLD
-            and not is_ordinary(value)
-            and (is_safe(value) or (quoted and is_chosen(value)))
-            and not is_code(value)
-        ):
-            return Secret(side.start("value"), side.start("value") + len(value), "password")
+        ordinary = len(value) < MIN_TOLD or is_ordinary(value) or is_code(value)
+        if not ordinary and (is_safe(value) or (quoted and is_plausible_password(value))):
+            return _password_at(side, value)
     if below := _BELOW.match(text, end):
         value = below["value"].rstrip(_STOPS)
-        if len(value) > MIN_TOLD and is_safe(value) and not is_ordinary(value) and not is_code(value):
-            return Secret(below.start("value"), below.start("value") + len(value), "password")
+        if len(value) > MIN_TOLD and _is_safe_word(value):
+            return _password_at(below, value)
     return None
 
 
-def _ahead(text: str, at: int) -> Secret | None:
-    """Return the password that stands before its name."""
+def _password_before(text: str, at: int) -> Secret | None:
+    """Return the password before its name."""
     low = max(0, at - 110)
-    # Without a digit nothing is a password by its place alone.
+    # Without a digit the place alone is not enough.
     if _DIGIT.search(text, low, at) and (ahead := _AHEAD.search(text[low:at])):
         value = ahead["value"].rstrip(_STOPS)
-        if is_safe(value) and not is_ordinary(value) and not is_code(value):
+        if _is_safe_word(value):
             return Secret(low + ahead.start("value"), low + ahead.start("value") + len(value), "password")
     return None
+
+
+def _is_safe_word(value: str) -> bool:
+    return is_safe(value) and not is_ordinary(value) and not is_code(value)
+
+
+def _password_at(found: re.Match[str], value: str, group: str = "value") -> Secret:
+    return Secret(found.start(group), found.start(group) + len(value), "password")
 
 
 _SECOND = lazy(rf"{_WORD}{{1,48}}?[ \t]{{0,3}}[/|,:;][ \t]{{0,3}}[\"'`]?(?P<value>{_WORD}{{6,128}}+)")
@@ -301,13 +262,13 @@ _LOGIN_BEFORE = lazy(r"(?i)(?:login|user\w{0,4}|e?-?mail|account|id|name|konto|u
 _STOPS = ".,;:!?)]}>*_"
 
 
-def _is_told(value: str, opening: str, verb: str, *, short: bool) -> bool:
-    """Tell whether what a sentence gives a password is one: a word by itself only within quotes."""
+def _is_password(value: str, opening: str, verb: str, *, short: bool) -> bool:
+    """Tell whether the value in a sentence is a password; a plain word is one only in quotes."""
     if len(value) < MIN_TOLD or is_ordinary(value) or is_word(value) or is_code(value):
         return False
     if short:
         return is_safe(value)
-    if is_chosen(value):
+    if is_plausible_password(value):
         return True
     quoted = any(mark in opening for mark in "\"'“”„«»‘’「『")
     return (
@@ -336,29 +297,25 @@ def is_code(value: str) -> bool:
 
 
 def _logins(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    for name in held(small, _LOGIN_NAMES):
-        at = small.find(name)
-        while at >= 0:
-            end = at + len(name)
-            if not raw[at - 1 : at].isalpha() and (found := _LOGIN.match(text, end)):
+    for name in names_in(small, _LOGIN_NAMES):
+        for at in places(small, name, step=len(name)):
+            if not raw[at - 1 : at].isalpha() and (found := _LOGIN.match(text, at + len(name))):
                 value = found["value"].rstrip(_STOPS)
-                if len(value) > MIN_TOLD and is_safe(value) and not is_ordinary(value) and not is_code(value):
-                    yield Secret(found.start("value"), found.start("value") + len(value), "password")
-            at = small.find(name, end)
+                if len(value) > MIN_TOLD and _is_safe_word(value):
+                    yield _password_at(found, value)
 
 
 _LOGIN = lazy(r"(?i:[a-z]{0,8}(?:[/ ]{1,3}(?:pass(?:word)?|pw|pwd|passwort|name))?)" + _PAIR.pattern)
 _LOGIN_NAMES = tuple(
     b"login;logon;log in;logged in;signin;sign in;credential;creds;user/;user /;username/;username "
-    b"/;user,;usr/;account:;"
-    b"zugangsdaten;zugang:;anmeld;identifiant;credencial;credenzial;accesso;acesso;acceso;inlog;logowani".split(
+    b"/;user,;usr/;account:;zugangsdaten;zugang:;anmeld;identifiant;credencial;credenzial;accesso;acesso;acceso;inlog;logowani".split(
         b";"
     )
 )
 
 
 def _codes(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    for name in held(small, _CODE_NAMES):
+    for name in names_in(small, _CODE_NAMES):
         at = small.find(name)
         while at >= 0:
             end = at + len(name)
@@ -373,23 +330,19 @@ def _codes(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
                     found = _MORE_CODES.match(text, end)
             at = small.find(name, end)
     yield from _phrases(text, small)
-    for place in held(small, _PIN_PLACES):
-        at = raw.find(place)
-        while at >= 0:
-            if found := _PIN.match(text, at):
-                yield Secret(*found.span("value"), "PIN")
-            at = raw.find(place, at + 1)
+    for pin in matches(text, raw, names_in(small, _PIN_PLACES), _PIN):
+        yield Secret(*pin.span("value"), "PIN")
 
 
 def _phrases(text: str, small: bytes) -> Iterator[Secret]:
-    for name in held(small, _PHRASES):
+    for name in names_in(small, _PHRASES):
         at = small.find(name)
         while at >= 0:
             end = at + len(name)
             if found := _PHRASE.match(text, end):
                 end = found.end()
                 lead = text[at : found.start("words")]
-                if _tells_words(lead, found["words"]):
+                if _is_seed_phrase(lead, found["words"]):
                     yield Secret(*found.span("words"), "seed phrase")
             at = small.find(name, end)
 
@@ -397,19 +350,15 @@ def _phrases(text: str, small: bytes) -> Iterator[Secret]:
 _OF_WORDS = lazy(r"(?i:phrase|word|mnemonic|recovery|bip|wallet)|[:=\uff1a]")
 
 
-def _tells_words(lead: str, words: str) -> bool:
-    """Tell whether words are those of a wallet: no options of a command, no sentence, and named as such."""
+def _is_seed_phrase(lead: str, words: str) -> bool:
+    """Tell whether words are a seed phrase: announced as one, and neither options nor a sentence."""
     if "--" in words or " -" in words or not _OF_WORDS.search(lead):
         return False
     return not _NO_SEED & set(re.findall("[a-z]+", words))
 
 
-_CODE_NAMES = tuple(name.encode() for name in (*_CODES, *_CODES_MORE))
-_PHRASES = tuple(name.encode() for name in _PHRASE_NAMES)
-
-
 def _is_key_of_code(value: str) -> bool:
-    """Tell whether a value is made of groups of capitals and digits, as codes are, and is no date or word."""
+    """Tell whether a value has groups of capitals and digits like a code, and is no date or word."""
     groups = value.split("-")
     if value.isdigit():
         return True

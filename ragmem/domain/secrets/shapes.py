@@ -1,28 +1,28 @@
-"""What the keys and tokens of services look like: a table of shapes that no other text has."""
+"""The formats of keys and tokens of known services."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from ragmem.domain.secrets.values import Secret, is_mixed, is_random, stands_in
-from ragmem.domain.secrets.words import lazy, letters, vocabulary, word_set
+from ragmem.domain.secrets.values import Secret, has_mixed_characters, is_placeholder, is_random
+from ragmem.domain.secrets.words import lazy, letters, places, vocabulary, word_set
 
 _WEB = r"[A-Za-z0-9_-]"
-"""The alphabet of base64 in addresses."""
+"""The alphabet of URL-safe base64."""
 
 _END = r"(?![A-Za-z0-9])"
 _TAIL = rf"{_WEB}*+"
-"""What else hangs on, so that nothing that follows comes to stand alone."""
+"""Any further characters of the token, so that no rest of it remains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One shape: what stands in place of the secret, what it begins with, the pattern of the rest.
+    """One format: its kind, its prefixes, and the pattern of the rest.
 
-    What is not sure must also hold digits or capitals among its letters: sk-folding-cube is no key. What is
-    not `wide` has RUN characters of a token in a row, its beginning among them; a dot ends them where it is
-    `dotted`.
+    Unless it is `sure`, a match must also contain digits or capitals among its letters: sk-folding-cube is no
+    key. Unless it is `wide`, it has RUN token characters in a row, including its prefix; `dotted`: a dot ends
+    them.
     """
 
     kind: str
@@ -34,12 +34,12 @@ class Shape:
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """The whole shape; made when a text holds its beginning, since most texts hold none."""
-        return _compiled(self.begins, self.rest)
+        """The whole pattern; compiled on demand, because most texts have none of its prefixes."""
+        return _compile(self.begins, self.rest)
 
 
 @cache
-def _compiled(begins: tuple[str, ...], rest: str) -> re.Pattern[str]:
+def _compile(begins: tuple[str, ...], rest: str) -> re.Pattern[str]:
     return re.compile(f"(?:{'|'.join(map(re.escape, begins))}){rest}{_TAIL}")
 
 
@@ -50,9 +50,9 @@ def _shape(
 
 
 RUN = 16
-"""Characters in a row that every shape has which is not wide."""
+"""Minimum characters in a row of every format that is not wide."""
 
-# A part of a shape is possessive or of bounded length, so that each is linear on any text.
+# Every part is possessive or has a bounded length, so that each pattern is linear on any text.
 SHAPES = (
     _shape("Anthropic key", "sk-ant-", rf"{_WEB}{{20,}}+"),
     _shape("OpenRouter key", "sk-or-v1-", r"[0-9a-f]{32,}+"),
@@ -64,27 +64,12 @@ SHAPES = (
         "glpat- glrt- gldt- glptt- glcbt- glft- glsoat- glimt- glagent- gloas- GR1348941 glwt- glffct-",
         rf"(?={_WEB}{{14}})[A-Za-z0-9_.-]{{20,}}+",
     ),
-    _shape(
-        "Slack token",
-        "xox xapp-",
-        r"(?:(?<=xox)[a-eoprs][-.]|(?<=xapp-))[A-Za-z0-9.%-]{8,}+",
-        wide=True,
-    ),
-    _shape(
-        "Slack webhook",
-        "hooks.slack.com/",
-        r"(?:services|workflows|triggers)/[\w/-]{20,}+",
-        wide=True,
-    ),
+    _shape("Slack token", "xox xapp-", r"(?:(?<=xox)[a-eoprs][-.]|(?<=xapp-))[A-Za-z0-9.%-]{8,}+", wide=True),
+    _shape("Slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/-]{20,}+", wide=True),
     _shape("Teams webhook", ".webhook.office.com/webhookb2/", r"[\w@/-]{60,}+", wide=True),
-    _shape(
-        "Discord webhook",
-        "/api/webhooks/",
-        rf"\d{{10,20}}/{_WEB}{{20,}}+",
-        wide=True,
-    ),
+    _shape("Discord webhook", "/api/webhooks/", rf"\d{{10,20}}/{_WEB}{{20,}}+", wide=True),
     _shape("Discord token", "M N O", rf"{_WEB}{{22,27}}\.{_WEB}{{6}}\.{_WEB}{{27,}}+", dotted=True),
-    # The secret often stands right behind the id, and has no shape of its own.
+    # The secret often follows the id directly, without a format of its own.
     _shape(
         "AWS key",
         "AKIA ASIA ABIA ACCA",
@@ -179,7 +164,7 @@ SHAPES = (
     _shape("EasyPost key", "EZAK EZTK", r"[A-Za-z0-9]{54,}+"),
     _shape("Flutterwave key", "FLWSECK- FLWSECK_TEST-", rf"{_WEB}{{12,}}+", sure=True),
     _shape("Adyen key", "AQE", r"[A-Za-z0-9+/=<>{}()&\"']{80,200}+", wide=True),
-    # What base64 makes of the first line: OPENSSH, RSA, DSA, EC, ENCRYPTED, or nothing before PRIVATE.
+    # Base64 of the first line: OPENSSH, RSA, DSA, EC, ENCRYPTED, or nothing before PRIVATE
     _shape(
         "private key",
         "LS0tLS1CRUdJTiB",
@@ -275,16 +260,16 @@ SHAPES = (
     _shape("Zoho token", "1000.", r"[0-9a-f]{32}\.[0-9a-f]{32}", wide=True),
     _shape("Firebase key", ":APA91b", rf"(?<={_WEB}{{11}}:APA91b){_WEB}{{80,}}+", wide=True),
     _shape("GitLab session", "_gitlab_session=", r"[0-9a-z]{32}", wide=True),
-    # A wallet: BIP-32, and what Cardano and Tezos call a secret key.
+    # Wallets: BIP-32, and the secret keys of Cardano and Tezos
     _shape("wallet key", "xprv yprv zprv tprv uprv vprv Ltpv", r"[1-9A-HJ-NP-Za-km-z]{100,112}"),
     _shape(
         "wallet key", "ed25519_sk1 ed25519e_sk1 root_xsk1 acct_xsk1 addr_xsk1 addr_sk1", r"[a-z0-9]{50,}+"
     ),
     _shape("wallet key", "edsk", rf"[1-9A-HJ-NP-Za-km-z]{{50,94}}{_END}"),
-    # Bitcoin's format for import, of a compressed and of an uncompressed key.
+    # Bitcoin's import format, of a compressed and of an uncompressed key
     _shape("wallet key", "K L", rf"[1-9A-HJ-NP-Za-km-z]{{51}}{_END}"),
     _shape("wallet key", "5H 5J 5K", rf"[1-9A-HJ-NP-Za-km-z]{{49}}{_END}"),
-    # What is stored of a password: crypt(5), passlib, Django, Werkzeug, RFC 2307, PostgreSQL.
+    # Stored password hashes: crypt(5), passlib, Django, Werkzeug, RFC 2307, PostgreSQL
     _shape("password hash", "$2a$ $2b$ $2y$ $2x$", r"\d\d\$[./A-Za-z0-9]{40,53}", wide=True, sure=True),
     _shape("password hash", "$argon2", r"(?:id|i|d)\$[A-Za-z0-9+/=,$.-]{20,400}", wide=True, sure=True),
     _shape(
@@ -336,10 +321,10 @@ SHAPES = (
 
 _WORD = re.compile(r"[A-Za-z]+[^A-Za-z]+\Z")
 _BEFORE = frozenset({":AA", "-us", ".atlasv1.", "AZDO", "Q~", "/1", ":fx", "_mmk", ":APA91b", ":::", "|"})
-"""Beginnings before which a part of the secret stands, which goes with it."""
+"""Strings with a part of the secret before them, which belongs to the match."""
 
 _WIDE = [
-    # Where no letter may stand before a beginning and none follows its letters, they are a word.
+    # A prefix with letters only, and no letter before or after it, is a whole word.
     (shape, lead, lead.encode(), letters(lead.encode()), bool(_WORD.match(lead)) and lead not in _BEFORE)
     for shape in SHAPES
     if shape.wide
@@ -351,7 +336,7 @@ MOST_BEFORE = 72
 _HEAD = lazy(rf"[\w.~:-]{{1,{MOST_BEFORE}}}\Z")
 
 LONG = 1_024
-"""Characters of a match in which no other one is looked for, so that the time stays linear."""
+"""No other match is searched within a longer one, so that the time stays linear."""
 
 _BLANK = ord(" ")
 _TOKEN = bytes(
@@ -363,9 +348,9 @@ _CAPITALS = bytes(ord("x") if 48 <= code <= 57 or 65 <= code <= 90 else _BLANK f
 
 
 def _lead_pattern(leads: Iterable[str]) -> re.Pattern[bytes]:
-    """Return a pattern that finds each of these where no letter or digit stands before it.
+    """Return a pattern that finds each of these unless a letter or digit precedes it.
 
-    It begins with a single character of a set, which lets the search skip what is none of them.
+    It begins with a set of single characters, which lets the search skip all others.
     """
     by_first: dict[str, set[str]] = {}
     for lead in leads:
@@ -394,23 +379,22 @@ _MARKS = tuple(
     )
     for mark in "${"
 )
-"""What hashes of passwords begin with: many beginnings with the same mark are looked for at once."""
+"""The prefixes of password hashes: many with the same first character are searched at once."""
 
 
-def shaped(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield the secrets that have a shape of the table; `raw` is the text with ? for what is not ASCII.
+def in_known_formats(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    """Yield the secrets with a known format; `raw` is the text with ? for non-ASCII characters.
 
-    Only where RUN characters of a token stand in a row are beginnings looked for, but for those of the wide
-    shapes, which are few.
+    Prefixes are searched only in runs of RUN token characters, except those of the few wide formats.
     """
     yield from _in_runs(text, raw)
-    yield from _wide_ones(text, raw, small)
+    yield from _with_wide_pattern(text, raw, small)
 
 
 def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
     telling = raw.translate(_CAPITALS)
     for start, end in runs(raw.translate(_TOKEN), RUN):
-        # What has neither digits nor capitals is a name.
+        # A run without digits and capitals is a name.
         at = start if telling.find(b"x", start, end) >= 0 else end
         ends_in_dot = raw[end : end + 1] == b"."
         while lead := _LEAD.search(raw, at, end):
@@ -419,13 +403,13 @@ def _in_runs(text: str, raw: bytes) -> Iterator[Secret]:
                 if shape.dotted and not ends_in_dot:
                     continue
                 if text.startswith(begin, place) and (found := shape.pattern.match(text, place)):
-                    at = max(at, _behind(found))
+                    at = max(at, _search_position(found))
                     if secret := _secret(shape, found):
                         yield secret
             at = max(at, place + 1)
 
 
-def _marked_ones(text: str, raw: bytes) -> Iterator[Secret]:
+def _with_prefix(text: str, raw: bytes) -> Iterator[Secret]:
     behind: dict[str, int] = {}
     for lead in _MARKS:
         for place in (one.start() for one in lead.finditer(raw)):
@@ -433,13 +417,13 @@ def _marked_ones(text: str, raw: bytes) -> Iterator[Secret]:
                 if not text.startswith(begin, place) or place < behind.get(begin, 0):
                     continue
                 if found := shape.pattern.match(text, place):
-                    behind[begin] = _behind(found)
+                    behind[begin] = _search_position(found)
                     if secret := _secret(shape, found, begin):
                         yield secret
 
 
-def _wide_ones(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    yield from _marked_ones(text, raw)
+def _with_wide_pattern(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    yield from _with_prefix(text, raw)
     some, words = vocabulary(small), word_set(small)
     for shape, begin, sought, run, whole in _WIDE:
         if run not in (words if whole else some):
@@ -449,46 +433,36 @@ def _wide_ones(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
             following = place + 1
             inside = begin[0].isalnum() and begin not in _BEFORE and raw[place - 1 : place].isalnum()
             if not inside and (found := shape.pattern.match(text, place)):
-                following = _behind(found)
+                following = _search_position(found)
                 if secret := _secret(shape, found, begin):
                     yield secret
             place = raw.find(sought, following)
 
 
 def in_vendors(text: str, small: bytes) -> Iterator[Secret]:
-    """Yield what stands behind the name of a service and has no shape of its own: `Algolia admin ...`."""
+    """Yield keys without a format of their own after the name of a service: `Algolia admin ...`."""
     words = word_set(small)
     for name in (name for name in _VENDORS if name in words):
-        at = small.find(name)
-        while at >= 0:
-            end = at + len(name)
-            found = None if small[at - 1 : at].isalpha() else _OF_VENDOR.match(text, end)
+        for at in places(small, name, step=len(name)):
+            found = None if small[at - 1 : at].isalpha() else _OF_VENDOR.match(text, at + len(name))
             if found and _is_key(found["value"], found["told"] or ""):
                 yield Secret(*found.span("value"), "secret")
-            at = small.find(name, end)
 
 
 _VENDORS = tuple(
     name.encode()
     for name in (
         "adyen airtable algolia alchemy amplitude anthropic asana auth aws azure binance bitbucket brevo "
-        "bugsnag "
-        "buildkite cerebras circleci cloudflare cloudinary codecov coinbase cohere contentful datadog "
-        "deepgram "
-        "deepl deepseek digitalocean discord docker doppler dropbox elevenlabs etherscan fastly figma "
-        "firebase "
-        "fireworks freshdesk gemini ghost gitea github gitlab giphy google grafana groq helicone heroku "
-        "hetzner "
-        "honeycomb hubspot infura intercom jenkins jira kaggle klaviyo kraken langfuse linear linode "
-        "lokalise "
-        "mailchimp mailgun mailjet mapbox mistral mixpanel mongodb netlify newrelic ngrok notion okta openai "
-        "openrouter openweathermap ovh pagerduty perplexity pinecone plaid postmark pusher quicknode "
-        "razorpay "
-        "replicate resend rollbar scaleway segment sendgrid sendinblue sentry shodan shopify slack snyk "
-        "sonarqube "
-        "sparkpost spotify square stripe supabase telegram tiingo trello twilio twitch twitter typeform "
-        "unsplash "
-        "vercel vonage vultr weatherapi yandex zapier zendesk zoom"
+        "bugsnag buildkite cerebras circleci cloudflare cloudinary codecov coinbase cohere contentful "
+        "datadog deepgram deepl deepseek digitalocean discord docker doppler dropbox elevenlabs etherscan "
+        "fastly figma firebase fireworks freshdesk gemini ghost gitea github gitlab giphy google grafana "
+        "groq helicone heroku hetzner honeycomb hubspot infura intercom jenkins jira kaggle klaviyo kraken "
+        "langfuse linear linode lokalise mailchimp mailgun mailjet mapbox mistral mixpanel mongodb netlify "
+        "newrelic ngrok notion okta openai openrouter openweathermap ovh pagerduty perplexity pinecone plaid "
+        "postmark pusher quicknode razorpay replicate resend rollbar scaleway segment sendgrid sendinblue "
+        "sentry shodan shopify slack snyk sonarqube sparkpost spotify square stripe supabase telegram tiingo "
+        "trello twilio twitch twitter typeform unsplash vercel vonage vultr weatherapi yandex zapier zendesk "
+        "zoom"
     ).split()
 )
 _OF_VENDOR = lazy(
@@ -502,19 +476,19 @@ _KEY_WORD = re.compile(r"(?i)key|token|secret|admin|\bpat\b|auth|bot")
 
 
 def _is_key(value: str, told: str) -> bool:
-    """Tell whether a value is random; what may be a hash or an id only where a word says that it is a key."""
+    """Tell whether a value is a random key; a possible hash or id needs a word such as "key" before it."""
     plain = value.isalnum() and value != value.lower() and sum(map(str.isdigit, value)) > 1
     sure = bool(_KEY_WORD.search(told)) and "-" not in value
-    return not stands_in(value) and is_random(value) and is_mixed(value) and (plain or sure)
+    return not is_placeholder(value) and is_random(value) and has_mixed_characters(value) and (plain or sure)
 
 
-def _behind(found: re.Match[str]) -> int:
-    """Return from where on to look behind a match; in a long one all that stands in it is one thing."""
+def _search_position(found: re.Match[str]) -> int:
+    """Return the next search position after a match; nothing is searched within a long one."""
     return found.end() if found.end() - found.start() > LONG else found.start() + 1
 
 
 def runs(marked: bytes, least: int) -> Iterator[tuple[int, int]]:
-    """Yield where so many letters x or more stand in a row, between blanks."""
+    """Yield the spans of `least` or more letters x in a row, between blanks."""
     sought = b"x" * least
     at = marked.find(sought)
     while at >= 0:
@@ -529,6 +503,6 @@ def _secret(shape: Shape, found: re.Match[str], begin: str = "") -> Secret | Non
     if begin in _BEFORE and (head := _HEAD.search(found.string, max(0, start - MOST_BEFORE), start)):
         start = head.start()
     value = found.string[start : found.end()]
-    if stands_in(value) or not (shape.sure or is_mixed(found.group())):
+    if is_placeholder(value) or not (shape.sure or has_mixed_characters(found.group())):
         return None
     return Secret(start, found.end(), shape.kind)

@@ -1,4 +1,4 @@
-"""Find passwords in the column of a table whose heading tells what they are."""
+"""Find passwords in the columns of tables whose heading announces them."""
 
 import re
 from collections.abc import Iterator
@@ -9,37 +9,37 @@ from ragmem.domain.secrets.values import (
     HEX,
     UUID,
     Secret,
-    is_chosen,
     is_name,
     is_ordinary,
+    is_plausible_password,
     is_random,
     is_word,
 )
-from ragmem.domain.secrets.words import held, lazy
+from ragmem.domain.secrets.words import lazy, names_in, places
 
 _ROW_ENDS = ("\n", "\\n", "<tr")
 
 MOST_WALKED = 2
-"""Times the length of a text that rows are gone through which a heading before may have claimed already."""
+"""Limit of the work, in text lengths, on rows that may belong to an earlier heading."""
 
 MOST_ROWS = 200
-"""Rows of one table that are looked at."""
+"""Maximum rows of a table."""
 
 MOST_LINE = 600
-"""Characters of a line that may be one of a table."""
+"""Maximum characters of a line of a table."""
 
 MOST_HEADING = 40
-"""Characters of a heading."""
+"""Maximum characters of a heading."""
 
 MIN_CELL = 4
 MIN_KEY = 16
 
 MOST_BREAK = 6
-"""Characters of a break as JSON within JSON writes it."""
+"""Maximum characters of a line break, as in JSON within JSON."""
 
 _BREAK = lazy(r"\r?\n|\\{1,2}r\\{1,2}n|\\{1,2}n")
 _RULE = lazy(r"[\s|+:=│┃┼╪├┤╞╡┌┐└┘─━═┬┴╭╮╰╯_-]+")
-"""A line between the heading and the rows, or around them."""
+"""A line between heading and rows, or around them."""
 
 _WIDE_GAP = lazy(r" {2,}")
 _SEPARATORS = ("||", "|", "│", "┃", "\t", "\\t", ";", ",", "&")
@@ -71,18 +71,18 @@ _TAG = lazy(r"<[^<>]{1,80}>")
 
 
 def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield the passwords and keys that stand in a column with a telling heading."""
+    """Yield the passwords and keys in columns whose heading announces them."""
     rows = behind = 0
-    # Rows that are headings themselves would be gone through once for each of them.
+    # Rows that are headings themselves would be searched once for each of them.
     left = MOST_WALKED * len(text)
     for at, end, key in sorted(_headings(text, raw, small)):
         if rows <= at < behind:
             continue
-        found, reached = _below(text, at, end, key=key)
+        found, reached = _column_values(text, at, end, key=key)
         yield from found
         left -= reached - end
         if found or left < 0:
-            # Other columns of the same heading line are looked at, what stands in its rows is not.
+            # Other columns of this heading are still searched, but headings in its rows are not.
             rows = min(
                 (place for mark in _ROW_ENDS if (place := text.find(mark, end, reached)) >= 0), default=end
             )
@@ -92,11 +92,11 @@ def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
 
 _FLAT_RULE = lazy(r"\|(?:[ \t]?:?-{2,60}:?[ \t]?\|){2,12}")
 MOST_FLAT = 2_000
-"""Characters of the rows of a table that stands in one line."""
+"""Maximum characters of the rows of a table within one line."""
 
 
 def _in_one_line(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the passwords of a table of Markdown whose lines were put together to one."""
+    """Yield the passwords of a Markdown table whose lines were joined to one."""
     for sought in (b"| |-", b"| | -", b"| |:-", b"| | :-"):
         at = raw.find(sought)
         while at >= 0:
@@ -107,15 +107,12 @@ def _in_one_line(text: str, raw: bytes) -> Iterator[Secret]:
                 names = [name.strip(_FRAME) for name in text[low:at].split("|")[-count:]]
                 stop = text.find("\n", rule.end(), rule.end() + MOST_FLAT)
                 stop = stop if stop >= 0 else rule.end() + MOST_FLAT
-                # The next table has headings of its own.
+                # The next table has its own headings.
                 following = _FLAT_RULE.search(text, rule.end(), stop)
                 rows = text[rule.end() : following.start() if following else stop].split("|")
                 for column in range(len(names)):
-                    if (
-                        names[column].isascii()
-                        and _PASSWORD.search(names[column])
-                        and _is_heading(names, column)
-                    ):
+                    name = names[column]
+                    if name.isascii() and _PASSWORD.search(name) and _is_heading(names, column):
                         yield from _of_flat(rows, rule.end(), column, names)
                 behind = rule.end()
             at = raw.find(sought, behind)
@@ -126,44 +123,35 @@ _PASSWORD = lazy("|".join(re.escape(name) for name in (*PASSWORDS, "pass", "pw")
 
 def _of_flat(rows: list[str], at: int, column: int, names: list[str]) -> Iterator[Secret]:
     for number, cell in enumerate(rows):
-        # Between two rows stands an empty cell.
+        # An empty cell separates two rows.
         if number % (len(names) + 1) == column + 1:
             yield from _cell(cell, at, names, key=False)
         at += len(cell) + 1
 
 
 def _headings(text: str, raw: bytes, small: bytes) -> Iterator[tuple[int, int, bool]]:
-    for name in held(small, _NAMES + _KEYS):
-        at = small.find(name)
-        while at >= 0:
+    for name in names_in(small, _NAMES + _KEYS):
+        for at in places(small, name, step=len(name)):
             end = at + len(name)
-            # What stands alone in its cell has a mark or a blank at both sides.
-            if _may_end(raw, small, at, end):
+            # A mark or a blank stands on both sides of a heading in its cell.
+            if small[end : end + 1] in _AFTER_NAME and not (
+                raw[at - 1 : at].isalpha() and raw[at : at + 1].islower()
+            ):
                 yield at, end, name in _KEYS or name == b"secret"
-            at = small.find(name, end)
     yield from ((at, end, False) for at, end in foreign_names(text))
 
 
-_ENDS = b"|\t,;\n\r\\<*`\"' )?:sceart&_="
+_AFTER_NAME = frozenset(bytes((code,)) for code in b"|\t,;\n\r\\<*`\"' )?:sceart&_=") | {b""}
 
 
-def _may_end(raw: bytes, small: bytes, at: int, end: int) -> bool:
-    return small[end : end + 1] in _AFTER_NAME and not (
-        raw[at - 1 : at].isalpha() and raw[at : at + 1].islower()
-    )
-
-
-_AFTER_NAME = frozenset(bytes((code,)) for code in _ENDS) | {b""}
-
-
-def _below(text: str, at: int, end: int, *, key: bool) -> tuple[list[Secret], int]:
-    """Return the values below a heading, and where the table ends."""
+def _column_values(text: str, at: int, end: int, *, key: bool) -> tuple[list[Secret], int]:
+    """Return the values below a heading, and the end of the table."""
     low, high = max(0, at - MOST_LINE), end + MOST_LINE
     tag = text.rfind("<", max(0, at - MOST_HEADING), at)
     if tag >= 0 and text[tag : tag + 3].lower() in {"<th", "<td"}:
         return _in_markup(text, tag, key=key)
     ends = [place for mark in ("\n", "\\n") if (place := text.find(mark, end, high)) >= 0]
-    # What goes before the mark belongs to the break as well.
+    # The backslashes before the mark belong to the line break.
     close = _BREAK.search(text, max(end, min(ends) - MOST_BREAK), high) if ends else None
     if close is None:
         return [], end
@@ -171,7 +159,7 @@ def _below(text: str, at: int, end: int, *, key: bool) -> tuple[list[Secret], in
         (start + len(mark) for mark in ("\n", "\\n") if (start := text.rfind(mark, low, at)) >= 0),
         default=low,
     )
-    # What JSON writes a text in is no part of its first line.
+    # A quote and the text before it are JSON around the text, not its first line.
     heading = text[first : close.start()]
     if (
         (opened := heading.rfind('"', 0, at - first)) >= 0
@@ -215,7 +203,7 @@ def _in_rows(
 def _in_columns(
     text: str, first: int, at: int, start: int, *, heading: str, key: bool
 ) -> tuple[list[Secret], int]:
-    """Return what stands below a heading in a table that blanks make: from the same column on."""
+    """Return the values below a heading of a table that is aligned with blanks."""
     names = [name.strip(_FRAME) for name in _WIDE_GAP.split(heading.strip())]
     place = at - first
     number = len(_WIDE_GAP.findall(heading[:place].lstrip(" ")))
@@ -239,7 +227,7 @@ def _in_columns(
 
 
 def _in_markup(text: str, tag: int, *, key: bool) -> tuple[list[Secret], int]:
-    """Return what stands below a heading in a table of HTML."""
+    """Return the values below a heading of an HTML table."""
     row = text.lower().rfind("<tr", max(0, tag - 2 * MOST_LINE), tag) if tag else -1
     if row < 0:
         return [], tag
@@ -253,13 +241,10 @@ def _in_markup(text: str, tag: int, *, key: bool) -> tuple[list[Secret], int]:
     close = text.find("</table", tag, limit)
     found: list[Secret] = []
     for number, begin in enumerate(rows):
-        stop = (
-            rows[number + 1]
-            if number + 1 < len(rows)
-            else (close if close > begin else min(limit, begin + 4 * MOST_LINE))
-        )
         if 0 <= close < begin:
             break
+        last_stop = close if close > begin else min(limit, begin + 4 * MOST_LINE)
+        stop = rows[number + 1] if number + 1 < len(rows) else last_stop
         cells = list(_TAG_CELL.finditer(text, begin, stop))
         if column < len(cells):
             found += _cell(cells[column]["cell"], cells[column].start("cell"), names, key=key)
@@ -267,7 +252,7 @@ def _in_markup(text: str, tag: int, *, key: bool) -> tuple[list[Secret], int]:
 
 
 def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Yield where the lines begin and end that follow, up to an empty one."""
+    """Yield the spans of the following lines, up to an empty one."""
     for _ in range(MOST_ROWS):
         if start >= len(text):
             return
@@ -293,7 +278,7 @@ _OTHERS = lazy(
 
 
 def _is_heading(names: list[str], column: int) -> bool:
-    """Tell whether these are the headings of a table, one of them that of a column of passwords."""
+    """Tell whether these are the headings of a table, and this one the heading of passwords."""
     named = [name for name in names if name]
     if len(named) < 2 or column >= len(names) or not 1 < len(names[column]) + 1 <= MOST_HEADING:
         return False
@@ -318,7 +303,7 @@ def _cell(cell: str, at: int, names: list[str], *, key: bool) -> list[Secret]:
         known = len(value) < 6
     else:
         known = not (
-            is_chosen(value)
+            is_plausible_password(value)
             or (value.isalpha() and value.islower() and len(value) > 5 and not is_name(value))
         )
         known = known or bool(UUID.fullmatch(value))

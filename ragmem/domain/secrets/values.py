@@ -1,4 +1,4 @@
-"""Judge whether a value is a secret, a name, an id, or only shows where a secret would stand."""
+"""Classify a value: a secret, a name, an id, or a placeholder."""
 
 import math
 import re
@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from ragmem.domain.secrets.words import lazy
 
 MIN_ENTROPY = 3.0
-"""Bits a character that a random value has at least; a short one 80 % of what it can have."""
+"""Minimum entropy of a random value in bits per character; a short one needs 80 % of its maximum."""
 
 MIN_TURNS = 0.2
-"""Changes between small letters, capitals and digits a character: 0.4 in random strings, few in names."""
+"""Minimum changes between lower case, upper case and digits per character; random strings have 0.4."""
 
 MIN_LETTERS = 3
-"""Different characters at the end of a value; with fewer it is a row of x or of zeros."""
+"""Distinct characters at the end of a value; one with fewer is a row of x or zeros."""
 
 READ = 64
-"""Characters of a value in which the words that make it a placeholder are looked for."""
+"""Characters of a value that are searched for words of a placeholder."""
 
 MIN_DENSE = 8
 MIN_STRONG = 10
-"""Characters of a password that is known as one without quotes or an equals sign before it."""
+"""Minimum characters of a password that is recognized without quotes or an equals sign."""
 
 _PLACEHOLDERS = tuple(
     "your example placeholder changeme change-me change_me xxxx *** ... … dummy fake sample redacted insert "
     "replace todo notareal not_a_real not-a-real ${ {{ %(".split()
 )
-"""Words and marks by which a value says that it is none."""
+"""Words and marks of placeholders."""
 
 _TRIAL = lazy(
     r"(?:(?:my|your|our|the|some|any|new|old|an?|bad|good|wrong|weak|strong|super|very|top|test|user|admin|db"
@@ -40,7 +40,7 @@ _TRIAL = lazy(
     r"(?:[-_. ]?(?:0?1?2?3?4?5?6?7?8?9?0?|\d\d?|[!#@$]|s|here|value|name)){0,3}",
     re.IGNORECASE,
 )
-"""What people type to try something, as a whole."""
+"""Typical test values, as a whole."""
 
 STAND_INS = frozenset(
     "password passwd pass pwd secret token key pw user admin root test guest postgres mysql".split()
@@ -48,43 +48,31 @@ STAND_INS = frozenset(
 
 _WORDS = frozenset(
     "string str text bool boolean int integer number float double bytes byte object any null none nil "
-    "undefined "
-    "true false yes no on off required optional hidden visible masked encrypted hashed hash plain plaintext "
-    "varchar "
-    "nvarchar char field input label value values empty blank default missing invalid incorrect wrong unset "
-    "disabled "
-    "enabled auto random generated env environment prompt ask stdin stdout file path self this super new old "
-    "confirm "
-    "protected stored sent used set unused expired reset forgotten changed shown needed valid correct "
-    "mandatory "
-    "necessary optionally always never only also not the and for with from into your here there available "
-    "unknown "
-    "sensitive private public shared secure insecure strong weak length minlength maxlength type name "
-    "username user "
-    "login email admin description title message error errors warning info debug config settings data body "
-    "form query "
-    "params header headers request response result context state props options args kwargs const let var "
-    "function "
-    "return await async passwort kennwort senha parola wachtwoord haslo heslo clave motdepasse contrasena "
-    "passord "
+    "undefined true false yes no on off required optional hidden visible masked encrypted hashed hash plain "
+    "plaintext varchar nvarchar char field input label value values empty blank default missing invalid "
+    "incorrect wrong unset disabled enabled auto random generated env environment prompt ask stdin stdout "
+    "file path self this super new old confirm protected stored sent used set unused expired reset forgotten "
+    "changed shown needed valid correct mandatory necessary optionally always never only also not the and "
+    "for with from into your here there available unknown sensitive private public shared secure insecure "
+    "strong weak length minlength maxlength type name username user login email admin description title "
+    "message error errors warning info debug config settings data body form query params header headers "
+    "request response result context state props options args kwargs const let var function return await "
+    "async passwort kennwort senha parola wachtwoord haslo heslo clave motdepasse contrasena passord "
     "losenord adgangskode salasana md5 sha1 sha256 sha384 sha512 bcrypt argon2 argon2i argon2id scrypt "
-    "pbkdf2 base32 "
-    "base64 base64url utf8 utf-8 utf16 oauth oauth2 oidc saml2 x509 rs256 rs512 es256 hs256 hs512 eddsa "
-    "ed25519 "
-    "secp256k1 aes aes128 aes256 aes-256 aes-256-gcm aes-256-cbc aes-128-gcm hmac-sha256 hmac ldap ldaps "
-    "http2 ssl tls "
-    "i18n l10n a11y k8s s3 ec2 rc4 crc32 fido2 webauthn u2f ipv4 ipv6 es2020 vec64 int32 int64 uint8 uint32 "
-    "uint64 "
-    "float32 float64 varchar255 char64 nvarchar255 varbinary varchar2".split()
+    "pbkdf2 base32 base64 base64url utf8 utf-8 utf16 oauth oauth2 oidc saml2 x509 rs256 rs512 es256 hs256 "
+    "hs512 eddsa ed25519 secp256k1 aes aes128 aes256 aes-256 aes-256-gcm aes-256-cbc aes-128-gcm hmac-sha256 "
+    "hmac ldap ldaps http2 ssl tls i18n l10n a11y k8s s3 ec2 rc4 crc32 fido2 webauthn u2f ipv4 ipv6 es2020 "
+    "vec64 int32 int64 uint8 uint32 uint64 float32 float64 varchar255 char64 nvarchar255 varbinary "
+    "varchar2".split()
 )
-"""What stands behind a telling name and is no value of it: types, states, algorithms, words of code."""
+"""Values of such names that are no secrets: types, states, algorithms, keywords."""
 
 _ABOUT = lazy(
     r"pass|pwd|secret|token|\bkey|_key|Key|auth|login|user|field|input|label|hash|prompt|required|valid"
     r"|config"
-    r"|setting|forgot|confirm|reset|encrypt|param|placeholder",
+    r"|setting|forgot|confirm|reset|encrypt|param|placeholder"
 )
-"""Within a name in code, that stands where a value could."""
+"""Parts of a name in code that refers to a secret."""
 
 UUID = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 HEX = lazy(r"[0-9a-f]+", re.IGNORECASE)
@@ -92,7 +80,7 @@ _RUN = lazy(r"[A-Za-z0-9]+")
 _TURN = lazy(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
 _SOUP = lazy(r"[^\w\s./:,;()\[\]-]")
 MIN_SOUP = 6
-"""Marks in a value that no name, path, address or call has."""
+"""Minimum number of marks that no name, path, address or call has."""
 
 _REFERENCE = lazy(
     r"\$\{|\$\(|\$\$|\$\w+(?::\w+)?\Z|%\(|%\{|%[\w-]+%?\Z|@[\w.]+\Z|@\{|&\w+;?\Z|~/|\.{0,2}/|\.[\w.]+\Z"
@@ -107,20 +95,20 @@ _REFERENCE = lazy(
     r"_?[A-Z][A-Za-z]*\d{0,2}(?:[A-Z][a-z]{2,})+(?:_?T)?\Z"
     r"|[A-Za-z_]\w*!?(?:(?:\??\.|::|->)[A-Za-z_]\w*!?)+\Z"
 )
-"""The beginning of a path, an address or a variable; an OID; a name in capitals or of a type; other code."""
+"""The beginning of a path, an address or a variable; an OID; a constant or type name; other code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret found in a text, `text[start:end]`, and what sort it is."""
+    """A secret in a text, `text[start:end]`, and its kind."""
 
     start: int
     end: int
     kind: str
 
 
-def stands_in(value: str) -> bool:
-    """Tell whether a value only shows where a secret would stand."""
+def is_placeholder(value: str) -> bool:
+    """Tell whether a value is a placeholder."""
     if len(set(value[-16:])) <= MIN_LETTERS:
         return True
     small = value[:READ].lower()
@@ -128,23 +116,23 @@ def stands_in(value: str) -> bool:
 
 
 def is_ordinary(value: str) -> bool:
-    """Tell whether the value of a telling name is one that nobody hides: tried, shown or referred to."""
-    return bool(stands_in(value) or _TRIAL.fullmatch(value) or _REFERENCE.match(value))
+    """Tell whether the value is no secret: a test value, a placeholder or a reference."""
+    return bool(is_placeholder(value) or _TRIAL.fullmatch(value) or _REFERENCE.match(value))
 
 
 def is_word(value: str) -> bool:
-    """Tell whether a value says what sort of thing belongs there, or names an algorithm or a field."""
+    """Tell whether a value names a type, an algorithm or a field."""
     small = value.lower().strip("!?.,:;*()[]{}<>+-_")
     return small in _WORDS or small.rstrip("0123456789") in _WORDS
 
 
 def is_name(value: str) -> bool:
-    """Tell whether a value is a name in code that speaks of a secret (`newPassword`, `current-password`)."""
+    """Tell whether a value is a name in code that refers to a secret (`newPassword`, `current-password`)."""
     return not any(map(str.isdigit, value)) and bool(_ABOUT.search(value) or not value.isascii())
 
 
-def is_mixed(value: str) -> bool:
-    """Tell whether a value is more than words and numbers side by side, as names are."""
+def has_mixed_characters(value: str) -> bool:
+    """Tell whether a value is more than words and numbers next to each other."""
     return any(
         not (run.isdigit() or (run.isalpha() and (run[1:].islower() or run.isupper())))
         for run in _RUN.findall(value)
@@ -152,9 +140,9 @@ def is_mixed(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Tell whether letters and digits change as in a random string, and are as many different ones."""
+    """Tell whether letters and digits change as in a random string, with enough entropy."""
     marks = len(_SOUP.findall(value))
-    # Marks among letters are turns as well, where there are more of them than a name has.
+    # More marks than a name has count as changes, too.
     turns = len(_TURN.findall(value)) + (marks if marks >= MIN_SOUP else 0)
     counts = Counter(value)
     entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
@@ -164,19 +152,21 @@ def is_random(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Tell whether a value is a secret by itself: random, or letters, digits and marks within one word."""
+    """Tell whether a value alone is a secret: random, or letters, digits and marks within one word."""
     if len(value) < MIN_STRONG:
         return False
     digits = sum(map(str.isdigit, value))
     marks = sum(not (one.isalnum() or one in "-_./:") for one in value[:-1])
     cased = any(map(str.isupper, value)) and any(map(str.islower, value))
-    return is_random(value) or bool(is_mixed(value) and cased and digits and (marks or digits > 2))
+    return is_random(value) or bool(
+        has_mixed_characters(value) and cased and digits and (marks or digits > 2)
+    )
 
 
-def is_chosen(value: str) -> bool:
-    """Tell whether a person may have chosen a value as a password: letters with digits or marks within.
+def is_plausible_password(value: str) -> bool:
+    """Tell whether a value may be a chosen password: letters with digits or marks inside.
 
-    Of a word with a number behind it, and of a name with capitals in it, that is not sure: see `is_safe`.
+    This is not certain for a word with a number after it, or a name with capitals in it: see `is_safe`.
     """
     if is_word(value) or UUID.fullmatch(value):
         return False
@@ -186,16 +176,16 @@ def is_chosen(value: str) -> bool:
             bool(kinds & _MARK)
             and kinds & _LETTER == _LETTER
             and len(value) >= MIN_STRONG
-            and is_mixed(value)
+            and has_mixed_characters(value)
         )
-    return is_mixed(value) or kinds == _ALL or (kinds & _MARK > 0 and "-" not in value.strip("-"))
+    return has_mixed_characters(value) or kinds == _ALL or (kinds & _MARK > 0 and "-" not in value.strip("-"))
 
 
 def is_safe(value: str) -> bool:
-    """Tell whether a value is a password where only its place says so: three sorts of letters at least."""
+    """Tell whether a value that only its place marks is a password: at least three types of characters."""
     kinds = _kinds(value)
     sorts = sum(bool(kinds & one) for one in (_LOWER, _UPPER, _DIGIT, _MARK))
-    mixed = is_mixed(value) or kinds == _ALL
+    mixed = has_mixed_characters(value) or kinds == _ALL
     return mixed and kinds & _DIGIT > 0 and (sorts > 2 or is_random(value)) and not is_word(value)
 
 
@@ -205,7 +195,7 @@ _ALL = _LETTER | _DIGIT | _MARK
 
 
 def is_dense(value: str) -> bool:
-    """Tell whether a value is a password wherever it stands alone: all sorts of letters, or random ones."""
+    """Tell whether a value alone is surely a password: all types of characters, or random ones."""
     return len(value) >= MIN_DENSE and (_kinds(value) == _ALL or (is_safe(value) and is_random(value)))
 
 

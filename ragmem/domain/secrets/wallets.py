@@ -1,4 +1,4 @@
-"""Find the words that a wallet is made from, wherever they stand in a row."""
+"""Find seed phrases of wallets: words of the BIP-39 list in a row."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from ragmem.domain.secrets.values import Secret
 from ragmem.domain.secrets.words import words_of
 
 MIN_WORDS = 12
-"""The shortest phrase of BIP-39; of prose no more than ten words in a row are in its list."""
+"""The shortest phrase of BIP-39; prose has at most ten words of the list in a row."""
 
 MIN_DIFFERENT = 9
 MOST_BETWEEN = 24
-"""Characters between two words of a phrase: a blank, a number, the frame of a table."""
+"""Maximum characters between two words of a phrase: a blank, a number, the frame of a table."""
 
 _WORD = re.compile(rb"[a-z]+")
 
@@ -25,7 +25,7 @@ def _seeds() -> frozenset[bytes]:
 
 
 def seed_phrases(small: bytes) -> Iterator[Secret]:
-    """Yield each row of twelve words or more that are all in the list of BIP-39."""
+    """Yield each run of twelve or more words of the BIP-39 list."""
     seeds = _seeds()
     if b"\1" * MIN_WORDS not in bytes(map(seeds.__contains__, words_of(small))):
         return
@@ -43,7 +43,7 @@ _BETWEEN = b" \t\r\n0123456789.,;:|\"'`*->)\\"
 
 
 def _is_between(small: bytes, start: int, end: int) -> bool:
-    """Tell whether what stands between two words may stand between those of a phrase."""
+    """Tell whether the text between two words may separate words of a phrase."""
     return end - start <= MOST_BETWEEN and not small[start:end].strip(_BETWEEN)
 
 

@@ -1,4 +1,4 @@
-"""Tell quickly which words a text lacks, and compile patterns only when a text needs them."""
+"""Check quickly which words a text lacks, and compile patterns on demand."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,47 +13,57 @@ _RUN = re.compile(rb"[a-z]+")
 
 @lru_cache(maxsize=1)
 def words_of(small: bytes) -> tuple[bytes, ...]:
-    """Return the runs of letters of a text in small letters; several finders ask for the same text."""
+    """Return the runs of letters of a lower-case text; cached, because several finders use them."""
     return tuple(small.translate(_NO_LETTER).split())
 
 
 @lru_cache(maxsize=1)
 def word_set(small: bytes) -> frozenset[bytes]:
-    """Return the different words of a text."""
+    """Return the distinct words of a text."""
     return frozenset(words_of(small))
 
 
 @lru_cache(maxsize=1)
 def vocabulary(small: bytes) -> bytes:
-    """Return each word of a text once: what has letters that do not stand in it is not in the text.
+    """Return each word of a text once; a string whose letters are missing here is not in the text.
 
-    It is some seven times shorter than the text, and most of what is looked for is in no text.
+    It is about seven times shorter than the text, and most texts lack most strings.
     """
     return b" ".join(word_set(small))
 
 
 @cache
 def letters(sought: bytes) -> bytes:
-    """Return the longest run of letters of what is looked for, in small letters."""
+    """Return the longest run of letters of a string, in lower case."""
     return max(_RUN.findall(sought.lower()), key=len, default=b"")
 
 
-def places(raw: bytes, sought: bytes) -> Iterator[int]:
-    """Yield where something stands in a text, each place once."""
+def places(raw: bytes, sought: bytes, *, step: int = 1) -> Iterator[int]:
+    """Yield the offsets of `sought`; the next one is at least `step` bytes after the last."""
     at = raw.find(sought)
     while at >= 0:
         yield at
-        at = raw.find(sought, at + 1)
+        at = raw.find(sought, at + step)
 
 
-def held(small: bytes, names: Iterable[bytes]) -> list[bytes]:
-    """Return which of these names a text may hold."""
+def matches(
+    text: str, raw: bytes, sought: Iterable[bytes], pattern: re.Pattern[str], *, shift: int = 0
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern `shift` characters after each occurrence of the strings in `raw`."""
+    for name in sought:
+        for at in places(raw, name):
+            if found := pattern.match(text, at + shift):
+                yield found
+
+
+def names_in(small: bytes, names: Iterable[bytes]) -> list[bytes]:
+    """Return the names that may occur in a text."""
     words = vocabulary(small)
     return [name for name in names if letters(name) in words]
 
 
 class _Lazy:
-    """A pattern that is compiled when it is first used; then its methods are those of the compiled one."""
+    """A pattern that is compiled on first use, with the methods of the compiled one."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self._source, self._flags = source, flags
@@ -66,5 +76,5 @@ class _Lazy:
 
 
 def lazy(source: _Letters, flags: int = 0) -> re.Pattern[_Letters]:
-    """Return a pattern that costs nothing until a text is searched for it: most texts need few."""
+    """Return a pattern that is compiled on first use, because most texts need few patterns."""
     return cast("re.Pattern[_Letters]", _Lazy(source, flags))

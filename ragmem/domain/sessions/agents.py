@@ -1,4 +1,4 @@
-"""What agents tell one another: who they are, what is sent to them, and what happens around them."""
+"""The values of the agent registry: agents, messages, signals and events."""
 
 import re
 from collections.abc import Mapping
@@ -10,21 +10,21 @@ from typing import Any
 from ragmem.errors import UsageError
 
 EVERYONE = ("", "all")
-"""Names that mean each known agent; no agent can be called so."""
+"""Names that address all agents; no agent may have them."""
 
 STARTING = "starting"
-"""The status with which a new life begins: what was told to stop or to pause the former one is void."""
+"""The status of a new start; earlier stop and pause signals become void."""
 
 STOPPED = "stopped"
-"""The status of an agent that has ended; it is not expected to be heard of again."""
+"""The status of an agent that has ended."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _EVENT_TYPE = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
 _HEAD = 120
 
 
-class Sort(StrEnum):
-    """What is sent: a signal, which also changes what the agent is told by each check, or a message."""
+class MessageType(StrEnum):
+    """The type of a message: plain, or a signal that changes the result of the agent's checks."""
 
     STOP = "stop"
     PAUSE = "pause"
@@ -32,19 +32,19 @@ class Sort(StrEnum):
     MESSAGE = "message"
 
 
-SIGNALS = (Sort.STOP, Sort.PAUSE, Sort.RESUME)
+SIGNALS = (MessageType.STOP, MessageType.PAUSE, MessageType.RESUME)
 
-SUPERSEDES: Mapping[Sort, tuple[Sort, ...]] = {
-    Sort.STOP: (Sort.STOP, Sort.PAUSE, Sort.RESUME),
-    Sort.PAUSE: (Sort.PAUSE, Sort.RESUME),
-    Sort.RESUME: (Sort.STOP, Sort.PAUSE, Sort.RESUME),
-    Sort.MESSAGE: (),
+SUPERSEDES: Mapping[MessageType, tuple[MessageType, ...]] = {
+    MessageType.STOP: (MessageType.STOP, MessageType.PAUSE, MessageType.RESUME),
+    MessageType.PAUSE: (MessageType.PAUSE, MessageType.RESUME),
+    MessageType.RESUME: (MessageType.STOP, MessageType.PAUSE, MessageType.RESUME),
+    MessageType.MESSAGE: (),
 }
-"""Which waiting signals a new one makes void: who comes back must not stop on an order taken back."""
+"""Signal -> waiting signals that it makes void."""
 
 
-class Happening(StrEnum):
-    """The types of the events that ragmem writes itself; agents may publish others of their own."""
+class AgentEventType(StrEnum):
+    """The types of ragmem's own events; agents may publish others."""
 
     JOINED = "agent_joined"
     STATUS = "agent_status"
@@ -58,7 +58,7 @@ class Happening(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One that has checked in. `stale`: not heard of for too long; `waiting`: messages not acknowledged."""
+    """An agent that checked in. `stale`: no heartbeat for too long; `waiting`: unacknowledged messages."""
 
     id: str
     config_name: str
@@ -80,15 +80,15 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Something sent to one agent; ids grow with time and are never used again.
+    """A message to one agent; ids grow with time and are never used again.
 
-    `delivered` is when it was first handed out, which says nothing of whether it was read.
+    `delivered` is the time of the first delivery; the agent may not have read it.
     """
 
     id: int
     to: str
     sender: str
-    sort: Sort
+    sort: MessageType
     text: str
     data: Mapping[str, Any]
     created: datetime
@@ -97,7 +97,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened; ids grow with time and are never used again."""
+    """An event; ids grow with time and are never used again."""
 
     id: int
     at: datetime
@@ -107,45 +107,45 @@ class Event:
 
 
 def begins_or_ends(before: Agent | None, after: Agent) -> bool:
-    """Tell whether a check-in begins another life of an agent, or ends one."""
+    """Tell whether a check-in starts or ends an agent."""
     if before is None:
         return False
     another = after.status == STARTING and 0 != before.pid != after.pid
     return another or (after.status in (STARTING, STOPPED) and after.status != before.status)
 
 
-def signalled(agent: Agent, letter: Letter) -> Agent:
-    """Return an agent as a signal leaves it."""
-    if letter.sort is Sort.STOP:
+def apply_signal(agent: Agent, letter: Letter) -> Agent:
+    """Return an agent after a signal."""
+    if letter.sort is MessageType.STOP:
         return replace(agent, should_stop=True, stop_reason=letter.text)
-    if letter.sort is Sort.PAUSE:
+    if letter.sort is MessageType.PAUSE:
         return replace(agent, paused=True, pause_reason=letter.text)
     return replace(agent, should_stop=False, stop_reason="", paused=False, pause_reason="")
 
 
-def checked_id(agent: str) -> str:
-    """Return the id of an agent; raises UsageError for what cannot be one."""
+def parse_agent_id(agent: str) -> str:
+    """Return a valid id of an agent; raises UsageError for an invalid one."""
     if not _ID.fullmatch(agent) or agent in EVERYONE:
         raise UsageError(
-            f'"{_shown(agent)}" cannot be the id of an agent',
+            f'"{_quote(agent)}" cannot be the id of an agent',
             hint='up to 128 letters, digits and any of . _ : @ -; "all" means every agent',
         )
     return agent
 
 
-def checked_type(name: str) -> str:
-    """Return the type of an event; raises UsageError for what cannot be one."""
+def parse_event_type(name: str) -> str:
+    """Return a valid event type; raises UsageError for an invalid one."""
     if not _EVENT_TYPE.fullmatch(name):
         raise UsageError(
-            f'"{_shown(name)}" cannot be the type of an event',
+            f'"{_quote(name)}" cannot be the type of an event',
             hint="a small letter, then up to 63 small letters, digits and any of _ . -",
         )
     return name
 
 
 def own_type(name: str) -> str:
-    """Return the type of an event that an agent publishes; raises UsageError for one of ragmem's own."""
-    if checked_type(name) in {happening.value for happening in Happening}:
+    """Return the type of an agent's own event; raises UsageError for one of ragmem's types."""
+    if parse_event_type(name) in {happening.value for happening in AgentEventType}:
         raise UsageError(f'events of the type "{name}" are written by ragmem alone', hint="choose another")
     return name
 
@@ -156,5 +156,5 @@ def head_of(text: str) -> str:
     return line if len(line) <= _HEAD else line[: _HEAD - 1] + "…"
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text[:64])

@@ -1,17 +1,17 @@
-"""What a language model is asked about rules that take judgement, and when its answer counts."""
+"""The prompt for rules that need judgement, and the check of the answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragmem.domain.injection.framing import framed
+from ragmem.domain.injection.framing import wrap_in_tags
 from ragmem.domain.sessions.rules import MAX_EXCERPT, Rule, Violation, excerpt
 from ragmem.domain.text.loose_json import read_loosely
 
 MAX_CHARS = 12_000
-"""Characters of a text that is judged: its end, where an assistant says what it did."""
+"""Characters at the end of a text that are checked; there an assistant says what it did."""
 
 LEAST_QUOTE = 8
-"""Characters of the text that an answer must quote."""
+"""Minimum characters of a quotation in an answer."""
 
 SYSTEM = """\
 You check what a coding assistant said against rules of the person it works for.
@@ -44,15 +44,15 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def prompt(text: str, rules: Sequence[Rule]) -> str:
-    """Return what a model is asked: the rules by number, and the end of the text."""
+    """Return the prompt: the rules by number, and the end of the text."""
     listed = "\n".join(f"{number}. {rule.statement}" for number, rule in enumerate(rules, start=1))
-    return f"Rules:\n{listed}\n\n{framed(text[-MAX_CHARS:], name='said')}"
+    return f"Rules:\n{listed}\n\n{wrap_in_tags(text[-MAX_CHARS:], name='said')}"
 
 
 def read_answer(answer: str, text: str, rules: Sequence[Rule]) -> list[Violation] | None:
-    """Return what is broken; None where the answer is of no use.
+    """Return the violations; None if the answer is unusable.
 
-    What it does not quote from the text letter by letter, but for blanks, does not count.
+    A violation without a literal quotation from the text (blanks aside) does not count.
     """
     values = [value for value in read_loosely(answer).values if isinstance(value, dict)]
     listed = [value["broken"] for value in values if isinstance(value.get("broken"), list)]

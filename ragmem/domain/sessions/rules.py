@@ -1,19 +1,19 @@
-"""What a person demands of an assistant: rules that text decides, and rules that take judgement."""
+"""A user's rules for an assistant: rules that patterns decide, and rules that need judgement."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragmem.domain.text.blocks import Form, blocks
+from ragmem.domain.text.blocks import BlockType, blocks
 from ragmem.errors import ConfigError
 
 MAX_RULES = 200
 MAX_STATEMENT = 300
-"""Characters of what a rule demands: it is injected, and shown in lists."""
+"""Maximum characters of a rule's statement, because it is injected and listed."""
 
 MAX_EXCERPT = 200
-"""Characters of what broke it."""
+"""Maximum characters of an excerpt with a violation."""
 
 _PATTERN = re.compile(r"`(?P<literal>[^`\n]+)`|/(?P<regex>(?:\\.|[^/\\\n])+)/")
 _ITEM = re.compile(r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<said>\S.*)$", re.MULTILINE)
@@ -26,7 +26,7 @@ _DEMANDS = re.compile(
 _EMPHASIS = re.compile(r"^(?P<mark>\*\*|__|\*|_)(?P<said>\S.*?)(?P=mark)")
 _NEVER = frozenset({"never", "do not", "don't", "don\u2019t", "must not", "avoid"})
 _WHEN = re.compile(r"\b(when|if|unless)\b", re.IGNORECASE)
-# What may stand beside the patterns of a rule that text alone decides.
+# Words that may stand between the patterns of a rule.
 _FILLING = frozenset(
     "say says saying write writes use uses mention mentions contain contains name names the text it and or a"
     " an".split()
@@ -36,10 +36,10 @@ _SENTENCE_END = re.compile(r"[.!?]+(?=\s)|\n")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One demand. Without patterns it takes judgement, by a language model.
+    """A rule. Without patterns a language model must judge it.
 
-    `never`: it is broken where one of these is found. `always`: where none of these is found. Both only where
-    one of `when` is found, if there are any, and none of `unless` is.
+    A match of `never` breaks the rule, and so does the absence of every `always`. The rule applies if one of
+    `when` matches (if there are any) and none of `unless` does.
     """
 
     name: str
@@ -49,17 +49,17 @@ class Rule:
     when: tuple[re.Pattern[str], ...] = ()
     unless: tuple[re.Pattern[str], ...] = ()
     in_code: bool = False
-    """Whether fenced code is looked at as well."""
+    """Whether fenced code is checked as well."""
 
     @property
     def by_text(self) -> bool:
-        """Tell whether text alone decides."""
+        """Tell whether patterns alone decide."""
         return bool(self.never or self.always)
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """What broke a rule; the excerpt is a part of the text, perhaps cut."""
+    """A violation of a rule; the excerpt is a part of the text, perhaps truncated."""
 
     rule: str
     statement: str
@@ -79,7 +79,7 @@ def read_markdown(text: str) -> list[Rule]:
         named = _NAMED.match(said)
         if named and (rule := _of_sentence((named["bold"] or named["plain"]).strip(), said[named.end() :])):
             _add(found, rule, named=True)
-        # What stands out at the beginning may be the demand itself: `**Never** push`.
+        # Emphasis at the beginning may mark the keyword: `**Never** push`.
         elif rule := _of_sentence("", _EMPHASIS.sub(r"\g<said>", said)):
             _add(found, rule)
     return list(found.values())
@@ -101,18 +101,18 @@ def read_tables(document: Mapping[str, Any]) -> list[Rule]:
 
 
 def violations(text: str, rules: Sequence[Rule]) -> list[Violation]:
-    """Return what in a text breaks the rules that text decides, in the order of the rules, each once."""
+    """Return the violations of the rules with patterns in a text, in the order of the rules, each once."""
     prose = _prose(text)
     found = []
     for rule in rules:
         looked_at = text if rule.in_code else prose
-        if rule.by_text and looked_at.strip() and (at := _broken(rule, looked_at)) is not None:
+        if rule.by_text and looked_at.strip() and (at := _find_violation(rule, looked_at)) is not None:
             found.append(Violation(rule.name, rule.statement, excerpt(looked_at, at)))
     return found
 
 
 def excerpt(text: str, at: int) -> str:
-    """Return the sentence around a place of a text, on one line."""
+    """Return the sentence around a position of a text, in one line."""
     least = max(0, at - MAX_EXCERPT // 2)
     start = max((match.end() for match in _SENTENCE_END.finditer(text, least, at)), default=least)
     end = _SENTENCE_END.search(text, at, at + 2 * MAX_EXCERPT)
@@ -122,11 +122,13 @@ def excerpt(text: str, at: int) -> str:
 
 def _prose(text: str) -> str:
     """Return a text without its fenced code."""
-    return "\n".join(text[block.start : block.end] for block in blocks(text) if block.form is not Form.FENCE)
+    return "\n".join(
+        text[block.start : block.end] for block in blocks(text) if block.form is not BlockType.FENCE
+    )
 
 
-def _broken(rule: Rule, text: str) -> int | None:
-    """Return where a text breaks a rule, None where it does not."""
+def _find_violation(rule: Rule, text: str) -> int | None:
+    """Return where a text breaks a rule, None if it does not."""
     if any(pattern.search(text) for pattern in rule.unless):
         return None
     occasions = [match.start() for pattern in rule.when if (match := pattern.search(text))]
@@ -146,16 +148,16 @@ def _of_sentence(name: str, said: str) -> Rule | None:
         return None
     verb = demands["verb"].lower().rstrip(":")
     rest = said[demands.end() :]
-    statement = _shortened(rest if verb == "judge" else said)
+    statement = _shorten(rest if verb == "judge" else said)
     name = name or _name_of(statement)
-    if verb != "judge" and _PATTERN.search(rest) and _is_filling(rest):
+    if verb != "judge" and _PATTERN.search(rest) and _has_only_patterns(rest):
         sides: dict[str, list[re.Pattern[str]]] = {"": [], "when": [], "unless": []}
         side = ""
         at = 0
         for match in _PATTERN.finditer(rest):
             for word in _WHEN.findall(rest[at : match.start()]):
                 side = "unless" if word.lower() == "unless" else "when"
-            sides[side].append(_compiled(match["literal"], match["regex"], name))
+            sides[side].append(_compile(match["literal"], match["regex"], name))
             at = match.end()
         own = tuple(sides[""])
         if own:
@@ -170,8 +172,8 @@ def _of_sentence(name: str, said: str) -> Rule | None:
     return Rule(name, statement)
 
 
-def _is_filling(rest: str) -> bool:
-    """Tell whether nothing but patterns, and the words between them, makes up what a rule says."""
+def _has_only_patterns(rest: str) -> bool:
+    """Tell whether the rule consists of patterns and the words between them only."""
     words = _WHEN.sub(" ", _PATTERN.sub(" ", rest)).replace(",", " ").replace(".", " ").split()
     return all(word.lower() in _FILLING for word in words)
 
@@ -194,11 +196,11 @@ def _of_table(table: Mapping[str, Any], number: int) -> Rule:
         raise ConfigError(f"{what}: judge is a sentence, in_code true or false", hint='judge = "..."')
     if bool(judged.strip()) == bool(sides["never"] or sides["always"]):
         raise ConfigError(f"{what} demands nothing, or two things", hint="give it never, always, or judge")
-    statement = _shortened(str(table.get("statement", "")) or judged or _told(table))
+    statement = _shorten(str(table.get("statement", "")) or judged or _rule_text(table))
     return Rule(name or _name_of(statement), statement, **sides, in_code=table.get("in_code", False))
 
 
-def _told(table: Mapping[str, Any]) -> str:
+def _rule_text(table: Mapping[str, Any]) -> str:
     parts = []
     for key in ("never", "always", "when", "unless"):
         value = table.get(key)
@@ -214,14 +216,14 @@ def _patterns(value: Any, what: str, key: str) -> Iterator[re.Pattern[str]]:
         raise ConfigError(f"{what}: {key} must be a text or a list of texts", hint=f'{key} = ["..."]')
     for one in listed:
         is_regex = len(one) > 2 and one.startswith("/") and one.endswith("/")
-        yield _compiled(None, one[1:-1], what) if is_regex else _compiled(one, None, what)
+        yield _compile(None, one[1:-1], what) if is_regex else _compile(one, None, what)
 
 
-def _compiled(literal: str | None, regex: str | None, what: str) -> re.Pattern[str]:
+def _compile(literal: str | None, regex: str | None, what: str) -> re.Pattern[str]:
     if literal is not None:
         if not literal.strip():
             raise ConfigError(f"{what}: a pattern is blank", hint="write what is to be found")
-        # As a word of its own where it begins and ends as one.
+        # Match whole words only, if the literal begins and ends with a letter.
         before = r"(?<!\w)" if literal[0].isalnum() else ""
         after = r"(?!\w)" if literal[-1].isalnum() else ""
         return re.compile(before + r"\s+".join(map(re.escape, literal.split())) + after, re.IGNORECASE)
@@ -245,7 +247,7 @@ def _add(found: dict[str, Rule], rule: Rule, *, named: bool = False) -> None:
         raise ConfigError(f"more than {MAX_RULES} rules", hint="keep those that matter")
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= MAX_STATEMENT else f"{line[: MAX_STATEMENT - 1].rstrip()}\u2026"
 

@@ -1,4 +1,4 @@
-"""What the transcripts of all assistants have in common: a person asks, an assistant speaks and acts."""
+"""The common model of all transcripts: a person asks, an assistant speaks and acts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from enum import StrEnum
 from ragmem.domain.model import Memory
 
 SOURCE = "transcripts"
-"""The source of all that is read of transcripts."""
+"""The source of all transcripts."""
 
 
-class Deed(StrEnum):
-    """What sort of thing was said or done within an exchange."""
+class ActType(StrEnum):
+    """The type of an act within an exchange."""
 
     SAID = "said"
     ADDED = "added"
-    """The person said something while the assistant was at work, or answered a question of its."""
+    """The user interrupted the assistant, or answered its question."""
     PLANNED = "planned"
     READ = "read"
     SEARCHED = "searched"
@@ -27,22 +27,22 @@ class Deed(StrEnum):
     TESTED = "tested"
     COMMITTED = "committed"
     FAILED = "failed"
-    """Lines of what a command printed that name an error."""
+    """Error lines in the output of a command."""
     REPORTED = "reported"
-    """Lines of what a command printed that sum up: of tests, of a pull request."""
+    """Summary lines in the output of a command: of tests, of a pull request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing that was said or done: a text for words, a path for files, a line for commands."""
+    """One act: a text for words, a path for files, a line for commands."""
 
-    deed: Deed
+    deed: ActType
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a person asked, and all that the assistant said and did until the next question.
+    """A question, and everything that the assistant said and did until the next question.
 
     `number` counts the questions of a session from 1. An exchange that is too long for one memory comes in
     parts, numbered from 1, each with the question's beginning. `key` is the assistant's own name for the
@@ -75,11 +75,11 @@ class Exchange:
 
     @property
     def answered(self) -> str:
-        """All that the assistant said, without what it did."""
-        return "\n\n".join(act.text for act in self.acts if act.deed is Deed.SAID)
+        """All words of the assistant, without its actions."""
+        return "\n\n".join(act.text for act in self.acts if act.deed is ActType.SAID)
 
 
-def counted_as(memory: Memory) -> str:
-    """Return as what a memory counts among others: an exchange as its session, anything else as itself."""
+def counting_key(memory: Memory) -> str:
+    """Return the key by which a memory is counted: an exchange counts as its session."""
     session = memory.metadata.get("session", "") if memory.source == SOURCE else ""
     return f"session {session}" if session else memory.id

@@ -1,7 +1,7 @@
 """The structure of a Markdown text as spans: sections, blocks, lines and sentences.
 
-Every function walks the text once and looks at no character more than a few times, so that the cost is linear
-for any input; a text without Markdown is simply a row of paragraphs.
+Every function reads the text once and visits no character more than a few times, so the time is linear for
+any input. A text without Markdown is a sequence of paragraphs.
 """
 
 import re
@@ -13,7 +13,7 @@ MAX_HEADING_CHARS = 200
 """A longer heading line is text that happens to begin with `#`."""
 
 MAX_TITLE_CHARS = 80
-"""Characters of one heading within a path of headings, so that the path leaves the window to the text."""
+"""Maximum characters of one heading in a path of headings, so that the path leaves room for the text."""
 
 _LINE = re.compile(r"[^\r\n]+(?:\r\n|\r|\n)?|(?:\r\n|\r|\n)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
@@ -28,8 +28,8 @@ _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Mrs|Ms|Dr|Prof|St|No
 _ABBREVIATION_REACH = 8
 
 
-class Form(StrEnum):
-    """What a block is."""
+class BlockType(StrEnum):
+    """The type of a block."""
 
     HEADING = "heading"
     FENCE = "fence"
@@ -41,9 +41,9 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block, `text[start:end]`, without the blank lines after it; level and title are a heading's."""
+    """One block, `text[start:end]`, without trailing blank lines; headings have a level and a title."""
 
-    form: Form
+    form: BlockType
     start: int
     end: int
     level: int = 0
@@ -65,35 +65,35 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
             at += 1
             continue
         form, found = _line_form(text[start:end])
-        if form is Form.HEADING and found is not None:
+        if form is BlockType.HEADING and found is not None:
             at += 1
             title = (found.group(2) or "").strip().rstrip("#").rstrip()
             yield Block(form, start, end, len(found.group(1)), title)
-        elif form is Form.RULE:
+        elif form is BlockType.RULE:
             at += 1
             yield Block(form, start, end)
-        elif form is Form.FENCE and found is not None:
+        elif form is BlockType.FENCE and found is not None:
             at = _fence_end(text, rows, at + 1, found.group(1))
             yield Block(form, start, max(stop for _, stop in rows[at - 1 : at]))
         else:
             last = _run_end(text, rows, at + 1, form)
-            if last == at + 1 and last < len(rows) and _underlined(text, rows, last):
+            if last == at + 1 and last < len(rows) and _is_underline(text, rows, last):
                 at = last + 1
-                yield Block(Form.HEADING, start, rows[last][1], 1, text[start:end].strip())
+                yield Block(BlockType.HEADING, start, rows[last][1], 1, text[start:end].strip())
             else:
                 at = last
                 yield Block(form, start, rows[last - 1][1])
 
 
 def sections(text: str, begin: int, stop: int) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
-    """Yield the sections of text[begin:stop] with the path of headings that each stands under.
+    """Yield the sections of text[begin:stop], each with its path of headings.
 
     A title of the path is clipped; the first block of a section is its heading, where it has one.
     """
     path: list[tuple[int, str]] = []
     section: list[Block] = []
     for block in blocks(text, begin, stop):
-        if block.form is Form.HEADING:
+        if block.form is BlockType.HEADING:
             if section:
                 yield tuple(title for _, title in path), section
             while path and path[-1][0] >= block.level:
@@ -107,7 +107,7 @@ def sections(text: str, begin: int, stop: int) -> Iterator[tuple[tuple[str, ...]
 
 
 def _clip(title: str) -> str:
-    """Return a title that is not longer than a path may bear."""
+    """Shorten a title for a path."""
     return title if len(title) <= MAX_TITLE_CHARS else title[: MAX_TITLE_CHARS - 1] + "…"
 
 
@@ -126,23 +126,26 @@ def _fence_end(text: str, rows: list[tuple[int, int]], at: int, fence: str) -> i
     return full
 
 
-def _run_end(text: str, rows: list[tuple[int, int]], at: int, form: Form) -> int:
-    """Return the row after the paragraph, item or table that goes on at row `at`."""
+def _run_end(text: str, rows: list[tuple[int, int]], at: int, form: BlockType) -> int:
+    """Return the row after the paragraph, item or table that continues at row `at`."""
     while at < len(rows):
         start, end = rows[at]
         if start == end:
             break
         follows, _ = _line_form(text[start:end])
-        if not (follows is form is not Form.ITEM or (form is Form.ITEM and follows is Form.PARAGRAPH)):
+        if not (
+            follows is form is not BlockType.ITEM
+            or (form is BlockType.ITEM and follows is BlockType.PARAGRAPH)
+        ):
             break
-        if form is Form.PARAGRAPH and _underlined(text, rows, at):
+        if form is BlockType.PARAGRAPH and _is_underline(text, rows, at):
             break
         at += 1
     return at
 
 
-def _underlined(text: str, rows: list[tuple[int, int]], at: int) -> bool:
-    """Tell whether row `at` is the line of equal signs that makes the row above it a heading."""
+def _is_underline(text: str, rows: list[tuple[int, int]], at: int) -> bool:
+    """Tell whether row `at` is a line of equal signs that makes the row above it a heading."""
     start, end = rows[at]
     above = rows[at - 1][1] - rows[at - 1][0]
     return (
@@ -152,24 +155,24 @@ def _underlined(text: str, rows: list[tuple[int, int]], at: int) -> bool:
     )
 
 
-def _line_form(body: str) -> tuple[Form, re.Match[str] | None]:
-    """Return what a line that is not blank begins, with the match that says so."""
+def _line_form(body: str) -> tuple[BlockType, re.Match[str] | None]:
+    """Return the type of block that a line begins, with the match."""
     first = body.lstrip()[0]
     if first == "#" and len(body) <= MAX_HEADING_CHARS and (found := _HEADING.match(body)):
-        return Form.HEADING, found
+        return BlockType.HEADING, found
     if first in "`~-*+>" and (found := _FENCE.match(body)) and "`" not in found.group(2):
-        return Form.FENCE, found
+        return BlockType.FENCE, found
     if first == "|":
-        return Form.TABLE, None
+        return BlockType.TABLE, None
     if first in "-*_" and len(body) <= MAX_HEADING_CHARS and _RULE.match(body):
-        return Form.RULE, None
+        return BlockType.RULE, None
     if (first in "-*+" or first.isdigit()) and _ITEM.match(body):
-        return Form.ITEM, None
-    return Form.PARAGRAPH, None
+        return BlockType.ITEM, None
+    return BlockType.PARAGRAPH, None
 
 
 def lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the lines in text[start:end] that are not blank, without surrounding white space."""
+    """Yield the spans of the non-blank lines in text[start:end], without surrounding white space."""
     for line in _LINE.finditer(text, start, end):
         span = trim(text, line.start(), line.end())
         if span[0] < span[1]:
@@ -199,7 +202,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def statements(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the sentences in text[start:end], the marker of a list item with its first one."""
+    """Yield the spans of the sentences in text[start:end]; a list marker belongs to the first one."""
     begun: int | None = None
     stop = start
     for begin, stop in sentences(text, start, end):
@@ -214,18 +217,18 @@ def statements(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def units(text: str) -> Iterator[tuple[Block, int, int]]:
     """Yield the statements of a text, each with its block: sentences, or lines of tables and fences.
 
-    The delimiter lines of fences and tables, and rules, state nothing and are left out; a heading is one.
+    Delimiter lines of fences and tables, and rules, are skipped; a heading is one statement.
     """
     for block in blocks(text):
-        if block.form is Form.RULE:
+        if block.form is BlockType.RULE:
             continue
-        if block.form is Form.HEADING:
+        if block.form is BlockType.HEADING:
             yield block, block.start, block.end
-        elif block.form in {Form.FENCE, Form.TABLE}:
+        elif block.form in {BlockType.FENCE, BlockType.TABLE}:
             for begin, stop in lines(text, block.start, block.end):
                 if text[begin] in "`~" and text.startswith(("```", "~~~"), begin):
                     continue
-                if block.form is Form.TABLE and not text[begin:stop].strip("|-: \t"):
+                if block.form is BlockType.TABLE and not text[begin:stop].strip("|-: \t"):
                     continue
                 yield block, begin, stop
         else:
@@ -234,7 +237,7 @@ def units(text: str) -> Iterator[tuple[Block, int, int]]:
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without the white space at its ends; an all-blank span becomes empty."""
+    """Return the span without white space at its ends; a blank span becomes empty."""
     part = text[start:end]
     left = len(part) - len(part.lstrip())
     return start + left, max(start + left, start + len(part.rstrip()))

@@ -1,4 +1,4 @@
-"""How a text becomes chunks that fit the embedder's window, along headings, turns or definitions."""
+"""Split a text into chunks that fit the embedder's window, along headings, turns or definitions."""
 
 from itertools import groupby
 from operator import itemgetter
@@ -12,10 +12,10 @@ from ragmem.domain.text.pieces import Budget, Piece, atoms_of, atoms_of_code, me
 from ragmem.domain.text.turns import turns
 
 MAX_CHARS = 900
-"""Four characters a token: 225 of a window of 256 WordPiece tokens, the rest for the heading path."""
+"""225 of the 256 WordPiece tokens of the window, at four characters each; the rest is for headings."""
 
 MIN_CHARS = 300
-"""A smaller section says too little alone and is merged with its neighbour under the same parent."""
+"""A smaller section has too little context and is merged with its neighbour under the same parent."""
 
 SEPARATOR = " > "
 
@@ -47,12 +47,12 @@ def chunk(
 
 
 def chunk_id(memory_id: str, order: int, part: str) -> str:
-    """Return the id of the chunk with this text at this place of a memory."""
+    """Return the id of a chunk by its text and its position in a memory."""
     return digest("chunk", memory_id, str(order), part)
 
 
 def _pieces(text: str, budget: Budget, redactor: Redactor) -> list[Piece]:
-    """Return the pieces of a text by what it is: a conversation, a program, or Markdown, as plain text is."""
+    """Return the pieces of a text by its type: a conversation, a program, or Markdown or plain text."""
     spoken = turns(text)
     if spoken:
         return exchanges.pieces_of(text, spoken, budget, redactor=redactor)

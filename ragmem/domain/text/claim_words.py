@@ -1,4 +1,4 @@
-"""The words that claims are compared by: stems, the parts of names, and none that say nothing."""
+"""The words by which claims are compared: stems and parts of names, without stop words."""
 
 import re
 from functools import lru_cache
@@ -18,12 +18,12 @@ _SAY_NOTHING = frozenset(
     path copy approach way option thing variant support
     """.split()
 )
-"""Words that tell of a change or of who says so, but not of what."""
+"""Words about a change or its author, but not about its subject."""
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Return a word in small letters without the ending that grammar gave it."""
+    """Return a lower-case word without its inflection."""
     if len(word) <= 3 or not word.isalpha():
         return word
     for ending, rest in (
@@ -45,23 +45,23 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=65536)
 def stem_of(token: str) -> str:
-    """Return the stem of a token in whatever case."""
+    """Return the stem of a token in any case."""
     return stem(token.lower())
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words and names of a text without the marks around them."""
+    """Return the words and names of a text without surrounding punctuation."""
     return [token for raw in _TOKEN.findall(text) if (token := raw.strip(_EDGES))]
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that carry meaning, and of the parts of its names."""
+    """Return the stems of the words of a text without stop words, and of the parts of its names."""
     return frozenset(chain.from_iterable(map(stems, tokens(text))))
 
 
 @lru_cache(maxsize=65536)
 def stems(token: str) -> tuple[str, ...]:
-    """Return a token's own stem, and those of its parts where it is a name."""
+    """Return the stem of a token, and those of its parts if it is a name."""
     lowered = token.lower()
     if lowered in _SAY_NOTHING or means_nothing(lowered):
         return ()

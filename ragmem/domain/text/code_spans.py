@@ -1,4 +1,4 @@
-"""What a piece of inline code names: a symbol, a path, a setting, a command, a route, or an error."""
+"""Classify inline code: a symbol, a path, a setting, a command, a route, or an error."""
 
 import re
 from functools import lru_cache
@@ -55,7 +55,7 @@ KEYWORDS = frozenset(
 PLAIN_PROGRAMS = frozenset(
     "cd ls cat cp mv rm mkdir find tar which touch chmod tee echo pwd head tail".split()
 )
-"""Programs that everybody runs everywhere: a line of them is worth its paths alone."""
+"""Common programs; only the paths in their command lines are of interest."""
 
 _NAMELESS = LITERALS | KEYWORDS | PLAIN_PROGRAMS
 _WORDS = (
@@ -68,7 +68,7 @@ _WORDS = (
     ("tool", re.compile(rf"(?:{'|'.join(map(re.escape, sorted(COMMANDS)))})$")),
     ("symbol", _WORDLIKE),
 )
-"""What a word of code is, surest first, where the form of a bare word proves nothing."""
+"""Patterns of a word of code that is no name by its form, the most certain first."""
 
 _PARTS = (
     ("symbol", _DECLARED),
@@ -78,12 +78,12 @@ _PARTS = (
     ("symbol", _COMPARED),
     ("config", _FLAG_WITH_VALUE),
 )
-"""What code that is more than a name begins with."""
+"""Patterns of the beginning of longer code."""
 
 
 @lru_cache(maxsize=8192)
 def classify_code(code: str) -> tuple[str, str, float] | None:
-    """Return name, type and weight of the entity that a piece of inline code names, or None."""
+    """Return name, type and weight of the entity of a piece of inline code, or None."""
     text = " ".join(code.strip().strip("\"'").rstrip(",;").split())
     if not (MIN_NAME_CHARS <= len(text) <= MAX_CODE_CHARS) or not any(letter.isalpha() for letter in text):
         return None
@@ -92,14 +92,14 @@ def classify_code(code: str) -> tuple[str, str, float] | None:
         return found[0], found[1], CODE_WEIGHT
     name, kind = _by_phrase(text) if " " in text else _by_word(text)
     if not kind:
-        name, kind = _by_beginning(text)
+        name, kind = _by_prefix(text)
     if not kind or not MIN_NAME_CHARS <= len(name) <= MAX_NAME_CHARS:
         return None
     return name, kind, CODE_WEIGHT
 
 
 def _by_word(text: str) -> tuple[str, str]:
-    """Return name and type of a word of code whose form alone proves nothing; the type is "" for no name."""
+    """Return name and type of a word of code with an ambiguous form; the type is "" for no name."""
     if assigned := _ASSIGNMENT.match(text):
         return assigned.group(1), "config"
     if text.lower() in COMMON_WORDS or text in _NAMELESS or NUMERIC.match(text):
@@ -110,7 +110,7 @@ def _by_word(text: str) -> tuple[str, str]:
 
 
 def _by_phrase(text: str) -> tuple[str, str]:
-    """Return name and type of code of several words: a command, a setting, a route, or an error."""
+    """Return name and type of code with several words: a command, a setting, a route, or an error."""
     if assigned := _SETTING.match(text):
         name = assigned.group(1)
         if _ERROR_WORDS.search(text, assigned.end()):
@@ -130,8 +130,8 @@ def _by_phrase(text: str) -> tuple[str, str]:
     return name, "command" if name else ""
 
 
-def _by_beginning(text: str) -> tuple[str, str]:
-    """Return name and type of what code begins with, where it is more than a name."""
+def _by_prefix(text: str) -> tuple[str, str]:
+    """Return name and type of the beginning of longer code."""
     first = text.split(" ", 1)[0]
     if first != text and is_file(first):
         return first, "file"
@@ -144,7 +144,7 @@ def _by_beginning(text: str) -> tuple[str, str]:
 
 
 def command_name(line: str) -> str:
-    """Return the command that a line runs, without what it is given in quotes or as an example; "" if none.
+    """Return the command in a line, without quoted and example arguments; "" if there is none.
 
     A line runs a command when it begins with a known program, a script or a slash command, when it has
     flags, or when it is of two to four words in small letters of which the first opens no other phrase.

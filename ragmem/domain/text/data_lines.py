@@ -1,4 +1,4 @@
-"""Data within a text, as JSON writes it: what is one record of it, and which of its words are only keys."""
+"""JSON data within a text: its records, and which of its words are keys."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ _NEXT_VALUE = re.compile(r"([\"']),(?=\s*[\"'])")
 
 
 def is_data(line: str) -> bool:
-    """Tell whether a line is data: a bracket, a key with its value, or a string in quotes alone."""
+    """Tell whether a line is data: a bracket, a key with its value, or only a string in quotes."""
     return bool(_DATA.match(line))
 
 
@@ -34,5 +34,5 @@ def records(text: str, rows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
 
 
 def without_keys(text: str) -> str:
-    """Return data with its keys blanked and each value begun anew; every other character stays in place."""
+    """Return data with blanked keys and with each value on a new line; all offsets stay the same."""
     return _NEXT_VALUE.sub(r"\1;", _KEY.sub(lambda key: f"{':':>{len(key.group())}}", text))

@@ -1,4 +1,4 @@
-"""The definitions of a program as spans, found by the layout of the lines and by Python's syntax."""
+"""Find the spans of definitions in a program, by the layout of the lines and by Python's syntax."""
 
 import ast
 import re
@@ -10,13 +10,13 @@ from itertools import pairwise
 from ragmem.domain.text.python_syntax import module_tree
 
 MAX_PARSED_CHARS = 200_000
-"""A longer text is data: its layout is looked at, but it is not parsed."""
+"""A longer text is data: only its layout is used, it is not parsed."""
 
 MAX_DEPTH = 4
-"""Namespace, class, method, block: what lies deeper is told by its lines only."""
+"""Nesting levels: namespace, class, method, block; deeper code is split by lines only."""
 
 MIN_CODE_SHARE = 0.4
-"""Of the lines with text, those that end as a statement does, in a text that is a program."""
+"""Minimum share of non-blank lines that end like a statement, in a program."""
 
 MIN_LINES = 3
 
@@ -36,8 +36,8 @@ _NAMED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A span of a program, under the names of what it lies within; it tells what it defines itself."""
+class Definition:
+    """A span of a program, with the path of names around it; the definition itself gives the last one."""
 
     path: tuple[str, ...]
     start: int
@@ -46,7 +46,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line that is not blank: `first` is its first character, `gap` whether a blank line stands above."""
+    """A non-blank line: `first` is its first character, `gap` whether a blank line precedes it."""
 
     start: int
     first: int
@@ -56,7 +56,7 @@ class _Row:
 
 
 def is_program(text: str) -> bool:
-    """Tell whether a text is a program: Python that defines something, or lines that end as code does."""
+    """Tell whether a text is a program: Python with definitions, or lines that end like code."""
     if _statement_lines(text):
         return True
     lines = [line.strip()[:_MAX_LINE] for line in text.splitlines() if line.strip()]
@@ -66,11 +66,11 @@ def is_program(text: str) -> bool:
     return ends >= MIN_CODE_SHARE * len(lines) and any(map(_NAMED.match, lines))
 
 
-def parts(text: str, start: int, end: int, fits: Callable[[int, int], bool]) -> Iterator[Part]:
-    """Yield text[start:end] in parts that each begin with a definition or statement, no line left out.
+def parts(text: str, start: int, end: int, fits: Callable[[int, int], bool]) -> Iterator[Definition]:
+    """Yield the parts of text[start:end], each beginning with a definition or statement, without gaps.
 
-    What fits is not divided; a class that does not is told by its methods, and so on. A part that has nothing
-    to be divided by may not fit. The time is linear.
+    A part that fits is not divided; a class that does not fit is divided into methods, and so on. A part that
+    cannot be divided may be too large. The time is linear.
     """
     python = _statement_lines(text[start:end])
     rows: list[_Row] = []
@@ -84,14 +84,14 @@ def parts(text: str, start: int, end: int, fits: Callable[[int, int], bool]) -> 
         gap = not body
         begin += len(line) + 1
     if rows:
-        yield from _divided(text, rows, (), fits, 0)
+        yield from _divide(text, rows, (), fits, 0)
 
 
-def _divided(
+def _divide(
     text: str, rows: Sequence[_Row], path: tuple[str, ...], fits: Callable[[int, int], bool], depth: int
-) -> Iterator[Part]:
-    """Yield the parts of these rows, which lie within what `path` names."""
-    # A string over several lines may stand further left than the code around it.
+) -> Iterator[Definition]:
+    """Yield the parts of these rows, all of them under the names in `path`."""
+    # A multi-line string may be indented less than the code around it.
     least = min(row.first - row.start for row in ([row for row in rows if row.begins] or rows))
     level = [at for at, row in enumerate(rows) if row.first - row.start == least]
     starts = [0, *(at for at in level if at and _begins(text, rows, at, least)), len(rows)]
@@ -100,22 +100,22 @@ def _divided(
         name = next((found for row in unit if (found := _name(text, row, least))), "")
         within = (*path, name) if name else path
         if depth == MAX_DEPTH or fits(unit[0].start, unit[-1].end):
-            yield Part(path, unit[0].start, unit[-1].end)
+            yield Definition(path, unit[0].start, unit[-1].end)
             continue
         inner = [place for place, row in enumerate(unit) if row.first - row.start > least]
         if not inner:
-            yield from (Part(path, row.start, row.end) for row in unit)
+            yield from (Definition(path, row.start, row.end) for row in unit)
             continue
         head, stop = inner[0], inner[-1] + 1
         if head:
-            yield Part(path, unit[0].start, unit[head - 1].end)
-        yield from _divided(text, unit[head:stop], within, fits, depth + 1)
+            yield Definition(path, unit[0].start, unit[head - 1].end)
+        yield from _divide(text, unit[head:stop], within, fits, depth + 1)
         if stop < len(unit):
-            yield Part(within, unit[stop].start, unit[-1].end)
+            yield Definition(within, unit[stop].start, unit[-1].end)
 
 
 def _begins(text: str, rows: Sequence[_Row], at: int, least: int) -> bool:
-    """Tell whether a row of the least indentation begins a part of its own."""
+    """Tell whether a row of the least indentation begins a new part."""
     row, above = rows[at], rows[at - 1]
     if row.gap:
         return row.begins or _STANDS_ABOVE.match(text, row.first) is not None
@@ -129,7 +129,7 @@ def _begins(text: str, rows: Sequence[_Row], at: int, least: int) -> bool:
 
 
 def _name(text: str, row: _Row, least: int) -> str:
-    """Return what a row of the least indentation defines, or an empty text."""
+    """Return the name that a row of the least indentation defines, or ""."""
     if row.first - row.start != least:
         return ""
     found = _NAMED.match(text[row.first : min(row.end, row.first + _MAX_LINE)])
@@ -137,7 +137,7 @@ def _name(text: str, row: _Row, least: int) -> str:
 
 
 def _statement_lines(text: str) -> frozenset[int]:
-    """Return the lines, from 1, at which the statements of a Python module that defines something begin."""
+    """Return the first lines, from 1, of the statements of a Python module with definitions."""
     if len(text) > MAX_PARSED_CHARS or not _PYTHON.search(text):
         return frozenset()
     try:

@@ -1,25 +1,25 @@
-"""Parts of a text that can be shown by themselves: whole sentences, lines of tables, code and headings."""
+"""Parts of a text that can be shown alone: sentences, lines of tables, code and headings."""
 
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from ragmem.domain.text.blocks import Form, blocks, lines, statements
+from ragmem.domain.text.blocks import BlockType, blocks, lines, statements
 from ragmem.domain.text.pieces import size_of
 
 CHARACTERS_PER_TOKEN = 4
 
 GAP = "[…]"
-"""Stands where text of the same memory was left out between two parts."""
+"""Marks omitted text of the same memory between two parts."""
 
 Span = tuple[int, int]
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text takes, without a tokenizer: four characters each, marks one each.
+    """Estimate the tokens of a text without a tokenizer: four characters each, marks one each.
 
-    The costs are those by which chunks are cut, fitted with the MiniLM vocabulary on developers' notes. Two
-    texts joined never have more than both apart.
+    The costs are the ones of chunking, fitted with the MiniLM vocabulary on developers' notes. The estimate
+    of two joined texts is at most the sum of both.
     """
     return math.ceil(size_of(text, 0, len(text)) / CHARACTERS_PER_TOKEN)
 
@@ -27,15 +27,16 @@ def estimate_tokens(text: str) -> int:
 def atoms(text: str) -> list[Span]:
     """Return the spans of a text that are shown whole or not at all, in order.
 
-    A heading, a code fence and a sentence are one each, and so is a line of a table, the first with its head.
+    They are headings, code fences, sentences, and lines of tables; the first line of a table includes its
+    head.
     """
     found: list[Span] = []
     for block in blocks(text):
-        if block.form in {Form.HEADING, Form.FENCE, Form.RULE}:
+        if block.form in {BlockType.HEADING, BlockType.FENCE, BlockType.RULE}:
             found.append((block.start, block.end))
-        elif block.form is Form.TABLE:
+        elif block.form is BlockType.TABLE:
             rows = list(lines(text, block.start, block.end))
-            # The head of a table says nothing without a row.
+            # The head of a table is useless without a row.
             head = 2 if len(rows) > 2 and not text[slice(*rows[1])].strip("|-: \t") else 0
             found.append((rows[0][0], rows[head][1]))
             found.extend(rows[head + 1 :])
@@ -45,7 +46,7 @@ def atoms(text: str) -> list[Span]:
 
 
 def announces(text: str, span: Span) -> bool:
-    """Tell whether a part only says that something follows: a heading, or what ends with a colon."""
+    """Tell whether a part only announces the next one: a heading, or a text that ends with a colon."""
     start, end = span
     line = text[start:end]
     return (line.startswith("#") and "\n" not in line) or line.rstrip("*_ ").endswith(":")
@@ -56,8 +57,8 @@ def is_fence(text: str, span: Span) -> bool:
     return text.startswith(("```", "~~~"), span[0])
 
 
-def reaching(parts: Sequence[Span], start: int, end: int) -> range:
-    """Return which of the spans, in order, have something in common with text[start:end]."""
+def overlapping(parts: Sequence[Span], start: int, end: int) -> range:
+    """Return the indexes of the sorted spans that overlap text[start:end]."""
     if start >= end:
         return range(0)
     first = bisect_right(parts, (start, -1))
@@ -70,7 +71,7 @@ def reaching(parts: Sequence[Span], start: int, end: int) -> range:
 
 
 def runs(chosen: Iterable[int]) -> list[tuple[int, int]]:
-    """Return the runs of neighbouring numbers as (first, last), in order."""
+    """Return the runs of consecutive numbers as (first, last), in order."""
     found: list[tuple[int, int]] = []
     for number in sorted(set(chosen)):
         if found and number == found[-1][1] + 1:

@@ -1,11 +1,11 @@
-"""Code-like tokens of a text, and the words that they are made of."""
+"""Find code-like tokens in a text, and split them into words."""
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 MAX_CHARS = 200
-"""A longer token is data (base64, minified code), which nobody asks for by its parts."""
+"""A longer token is data (base64, minified code), whose parts nobody searches for."""
 
 _RUN = re.compile(
     r"`[^`]+`"
@@ -24,15 +24,15 @@ _PIECE = re.compile(r"[^\W_]+")
 _VERSION_MARK = re.compile(r"v(?=\d+\.\d)")
 _CAPITAL = re.compile(r"[A-Z]")
 _HUMP = re.compile(
-    r"[A-Z]{2,}s(?![^\W\d_A-Z])\d*"  # the URLs of openURLs
-    r"|[A-Z]+(?![^\W\d_A-Z])\d*"  # the HTTP of HTTPServer
+    r"[A-Z]{2,}s(?![^\W\d_A-Z])\d*"  # the URLs in openURLs
+    r"|[A-Z]+(?![^\W\d_A-Z])\d*"  # the HTTP in HTTPServer
     r"|[A-Z]?[^\W\d_A-Z]+\d*"
     r"|\d+[^\W\d_A-Z]*"
 )
 
 
 def parts(token: str) -> list[str]:
-    """Return the words that a code-like token is made of, in small letters and in order.
+    """Return the words of a code-like token, in lower case and in order.
 
     Capitals and marks divide: `HTTPServer.sendAll` is http, server, send and all. Digits stay with their
     letters, so that a hash stays whole. A plain word, also with an apostrophe, has no parts; nor has a token
@@ -62,7 +62,7 @@ def identifiers(text: str) -> list[str]:
 
 
 def paths(names: Sequence[str]) -> list[str]:
-    """Return those of the identifiers that are paths or names of files."""
+    """Return the identifiers that are paths or file names."""
     if not names:
         return []
     from ragmem.domain.text.token_types import classify_token  # noqa: PLC0415 - see `_identifier`
@@ -72,7 +72,7 @@ def paths(names: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=32768)
 def _in_word(word: str) -> tuple[str, ...]:
-    """Return the identifiers between two blanks; cached, for most words of a text are met again."""
+    """Return the identifiers between two blanks; cached, because most words repeat."""
     return () if _PLAIN.fullmatch(word) else _in_long_word(word)
 
 
@@ -99,7 +99,7 @@ def _identifier(run: str) -> str:
             return ""
         if _CODE.fullmatch(token) or _HASH.fullmatch(token) or _PRIVATE.fullmatch(token):
             return token
-    # Most questions hold plain words and numbers alone and do not need the many patterns.
+    # Most questions hold only plain words and numbers and need none of the patterns.
     from ragmem.domain.text.code_spans import classify_code  # noqa: PLC0415
     from ragmem.domain.text.token_types import KNOWN_WEIGHT, classify_token  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The keywords of a question, by rule, so that no language model is needed to ask one."""
+"""Extract the keywords of a question by rule, without a language model."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _STOP_WORDS = frozenset(_STOP.split())
 
 
 def means_nothing(word: str) -> bool:
-    """Tell whether a word in small letters carries no meaning by itself."""
+    """Tell whether a lower-case word is a stop word."""
     return word in _STOP_WORDS
 
 
@@ -34,12 +34,12 @@ INTENTS = {
     "who": "person author",
     "which": "choice",
 }
-"""What a question asks for, by its first such word; a theme beside those that it names."""
+"""The theme of a question by its first such word, besides the themes that it names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The keywords of a question as LightRAG's graph is asked: `low` for entities, `high` for relations."""
+    """The keywords for LightRAG's graph: `low` for entities, `high` for relations."""
 
     low: tuple[str, ...]
     high: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Small word lists that extraction leans on: well-known names, file endings and words that name nothing."""
+"""Word lists for extraction: well-known names, file extensions, and words that are no names."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -73,7 +73,7 @@ KNOWN_NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {name.lower(): (name, kind) for kind, names in _KNOWN.items() for name in names.split() if name != "Go"}
     | {name.lower(): (name, kind) for kind, names in _KNOWN_PHRASES.items() for name in names}
 )
-"""Names that developers of any field know, by their small letters: canonical form and type."""
+"""Names known to all developers, by their lower-case form: canonical form and type."""
 
 _ENDINGS = """
 py pyi ipynb js jsx ts tsx mjs cjs go rs java kt swift rb php ex exs erl hrl c h cc cpp hpp cs lua sh bash
@@ -94,7 +94,7 @@ perplexity confluence celery drizzle
 puppeteer telegram cohere milvus jira opus sonnet haiku
 """
 AMBIGUOUS_NAMES = frozenset(_AMBIGUOUS.split())
-"""Known names that are words too: names with a capital letter inside a sentence only."""
+"""Known names that are also words: they count only with a capital within a sentence."""
 
 _COMMON = """
 red green shall goal goals eof feat chore core custom basic advanced global internal external manual automatic
@@ -120,7 +120,7 @@ fixme warning tip am pm utc api apis cli sdk sdks llm llms ai ui ux id ids url u
 db ide readme faq tdd ml gpu cpu ram io qa dev prod get post put patch delete success failed pending
 """
 COMMON_WORDS = frozenset(_COMMON.split())
-"""Words that name nothing on their own, whatever their capitals."""
+"""Words that are never names alone, even with a capital."""
 
 _STARTERS = """
 add added adds allow allows analyze apply ask avoid build building call check choose clean configure
@@ -133,7 +133,7 @@ currently previously initially eventually additionally similarly otherwise meanw
 therefore thus hence unlike although though despite during given regarding
 """
 NAME_STARTERS = frozenset(_STARTERS.split())
-"""Words that begin sentences and items with a capital letter and no name."""
+"""Capitalized words at the beginning of sentences and items that are no names."""
 
 _KINDS = {
     "tool": "cli tool plugin extension agent skill app desktop editor linter formatter compiler terminal",
@@ -153,7 +153,7 @@ _KINDS = {
 KIND_NOUNS: Mapping[str, str] = MappingProxyType(
     {noun: kind.strip() for kind, nouns in _KINDS.items() for noun in nouns.split()}
 )
-"""Nouns that tell of which type the thing is that they follow."""
+"""Nouns that show the type of the name before them."""
 
 _GENERIC = """
 configuration config setup interop integration implementation support usage guide overview example examples
@@ -162,7 +162,7 @@ collaboration patterns conventions standards structure requirements projects fil
 workflow process issues notes summary reference tips tools features fixes updates changes improvements
 """
 GENERIC_NOUNS = frozenset(_GENERIC.split())
-"""Nouns that describe what is done with a thing, in headings mostly; they are no part of its name."""
+"""Nouns for an activity, mostly in headings; they are no part of a name."""
 
 MADE_IN = frozenset("cli sdk sdks client project".split())
-"""What is written in a language: no part of the language's name."""
+"""Nouns for things written in a language; they are no part of the language's name."""

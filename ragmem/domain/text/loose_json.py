@@ -1,4 +1,4 @@
-"""JSON as language models write it: fenced, with prose around it, with commas too many, or cut short."""
+"""Parse JSON from language models: fenced, within prose, with extra commas, or truncated."""
 
 import json
 import re
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_CHARS = 50_000
-"""What is longer is no answer; its beginning tells as much."""
+"""Characters that are parsed; a longer text is no answer."""
 
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
-# A string that is not closed ends with its line: looking on for its end from each quote would take for ever.
+# An unclosed string ends with its line; a search for its end from each quote would be quadratic.
 _STRING = r'"(?:[^"\\\n]|\\.)*+"?'
 _STRING_OR_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
 _STRING_OR_BRACE = re.compile(rf"{_STRING}|[{{}}]")
@@ -19,16 +19,16 @@ _STRING_OR_BRACE = re.compile(rf"{_STRING}|[{{}}]")
 
 @dataclass(frozen=True, slots=True)
 class LooseJson:
-    """The JSON values of a text. `whole` where they are one document, else they are what is whole of it."""
+    """The JSON values of a text. `whole`: they are one document, else its complete parts."""
 
     values: list[Any] = field(default_factory=list)
     whole: bool = False
 
 
 def read_loosely(text: str) -> LooseJson:
-    """Return the JSON document in a text, or the innermost objects of one that is broken; never raises.
+    """Return the JSON document in a text, or the innermost objects of a broken one; never raises.
 
-    What a model thought aloud before is left out. Of a key that comes twice with lists both count.
+    A leading section of thoughts is skipped. If a key occurs twice with lists, the lists are joined.
     """
     content = _THOUGHT.sub("", text[:MAX_CHARS])
     for candidate in _documents(content):
@@ -39,7 +39,7 @@ def read_loosely(text: str) -> LooseJson:
 
 
 def _documents(content: str) -> Iterator[str]:
-    """Yield what may be the whole document: all of it, else from the first bracket to the last one."""
+    """Yield candidates for the whole document: the text, then from its first bracket to the last."""
     yield content
     starts = [at for at in (content.find("{"), content.find("[")) if at >= 0]
     for start in sorted(starts):
@@ -49,7 +49,7 @@ def _documents(content: str) -> Iterator[str]:
 
 
 def _innermost(content: str) -> Iterator[str]:
-    """Yield the objects that hold no other one."""
+    """Yield the objects that contain no other one."""
     start = -1
     for found in _STRING_OR_BRACE.finditer(content):
         if found.group() == "{":
@@ -60,8 +60,8 @@ def _innermost(content: str) -> Iterator[str]:
 
 
 def _read(content: str) -> tuple[bool, Any]:
-    """Return whether a text is JSON, commas before closing brackets apart, and its value."""
-    # Lines break inside of strings too, where a model writes them by hand.
+    """Return whether a text is JSON, except for trailing commas, and its value."""
+    # Models write line breaks within strings.
     reader = json.JSONDecoder(strict=False, object_pairs_hook=_object)
     with suppress(ValueError, RecursionError):
         return True, reader.decode(content)

@@ -1,4 +1,4 @@
-"""Spans of a text that fit the embedder's window, packed from smaller ones."""
+"""Pack spans of a text into pieces that fit the embedder's window."""
 
 import math
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragmem.domain.text.blocks import MAX_HEADING_CHARS, Block, Form, lines, sentences, trim
+from ragmem.domain.text.blocks import MAX_HEADING_CHARS, Block, BlockType, lines, sentences, trim
 from ragmem.domain.text.definitions import parts
 
 _CHEAP_BYTES = bytes(code for code in range(256) if code > 127 or chr(code).isalpha() or chr(code).isspace())
@@ -23,7 +23,7 @@ digit or mark takes one alone, as does a Chinese character; in other scripts two
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a piece may take at most, and below what it is small and is merged with a neighbour."""
+    """The maximum size of a piece, and the size below which it is merged with a neighbour."""
 
     most: int
     least: int
@@ -31,9 +31,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A span that will be (a part of) a chunk.
+    """The span of a future chunk, or of a part of one.
 
-    `path` is what all of it stands under, `tail` what its end stands under; `bare` when it is headings only.
+    `path` is the heading path of all of it, `tail` that of its end; `bare` means headings only.
     """
 
     start: int
@@ -45,7 +45,7 @@ class Piece:
 
 
 def size_of(text: str, start: int, end: int) -> int:
-    """Return what a span takes of the budget: its characters, or four for each token where that is more."""
+    """Return the size of a span: its characters, or four for each token if that is more."""
     part = text[start:end]
     marks = len(part.encode("utf-8", "surrogatepass").translate(None, _CHEAP_BYTES))
     cost = _LETTER_COST * len(part) + _MARK_EXTRA * marks
@@ -59,21 +59,21 @@ def size_of(text: str, start: int, end: int) -> int:
 def atoms_of(text: str, block: Block, most: int) -> Iterator[Piece]:
     """Yield the smallest parts of a block that need not be split, none larger than `most`."""
     size = size_of(text, block.start, block.end)
-    if block.form is Form.HEADING:
+    if block.form is BlockType.HEADING:
         yield Piece(block.start, block.end, size, bare=True)
     elif size <= most:
         yield Piece(block.start, block.end, size)
-    elif block.form is Form.FENCE:
+    elif block.form is BlockType.FENCE:
         for _, atom in atoms_of_code(text, block.start, block.end, most):
             yield atom
     else:
-        split = lines if block.form is Form.TABLE else sentences
+        split = lines if block.form is BlockType.TABLE else sentences
         for start, end in split(text, block.start, block.end):
             yield from fragments(text, start, end, most)
 
 
 def atoms_of_code(text: str, start: int, end: int, most: int) -> Iterator[tuple[tuple[str, ...], Piece]]:
-    """Yield the definitions of a program, or what fits of them, each under the names that it lies within."""
+    """Yield the definitions of a program, or parts of them that fit, each with the names around it."""
     for part in parts(text, start, end, lambda begin, stop: size_of(text, begin, stop) <= most):
         span = trim(text, part.start, part.end)
         size = size_of(text, *span)
@@ -85,7 +85,7 @@ def atoms_of_code(text: str, start: int, end: int, most: int) -> Iterator[tuple[
 
 
 def fragments(text: str, start: int, end: int, most: int) -> Iterator[Piece]:
-    """Yield a sentence or line in parts within the budget: its lines, then at white space, then anywhere."""
+    """Split a sentence or line into parts within the budget: at line ends, white space, then anywhere."""
     size = size_of(text, start, end)
     if size <= most:
         yield Piece(start, end, size)
@@ -109,7 +109,7 @@ def fragments(text: str, start: int, end: int, most: int) -> Iterator[Piece]:
 
 
 def pack(text: str, atoms: Sequence[Piece], path: tuple[str, ...], budget: Budget) -> list[Piece]:
-    """Return the pieces of one section: as many atoms each as fit; the last two share their atoms evenly."""
+    """Return the pieces of one section, each with as many atoms as fit; the last two are balanced."""
     groups: list[list[Piece]] = []
     size = 0
     for atom in atoms:
@@ -126,7 +126,7 @@ def pack(text: str, atoms: Sequence[Piece], path: tuple[str, ...], budget: Budge
 
 
 def _halve(atoms: list[Piece], most: int) -> list[list[Piece]]:
-    """Return the atoms in two groups whose sizes differ least; a heading stays with what follows it."""
+    """Split the atoms into two groups of similar size; a heading stays with its text."""
     whole = sum(atom.size for atom in atoms) + sum(b.start - a.end for a, b in pairwise(atoms))
     best = len(atoms) - 1
     least = whole + 1
@@ -147,11 +147,11 @@ def _join(text: str, atoms: Sequence[Piece], path: tuple[str, ...]) -> Piece:
 
 
 def merge(pieces: Sequence[Piece], budget: Budget) -> list[Piece]:
-    """Return the pieces with small ones merged into a neighbour under the same parent, where both fit."""
+    """Merge small pieces into a neighbour under the same parent, if both fit."""
     merged: list[Piece] = []
     for at, piece in enumerate(pieces):
         follows = pieces[at + 1].path if at + 1 < len(pieces) else ()
-        if merged and _belongs(merged[-1], piece, follows, budget):
+        if merged and _fits_with(merged[-1], piece, follows, budget):
             last = merged[-1]
             size = last.size + piece.start - last.end + piece.size
             if size <= budget.most or (
@@ -164,10 +164,10 @@ def merge(pieces: Sequence[Piece], budget: Budget) -> list[Piece]:
     return merged
 
 
-def _belongs(last: Piece, piece: Piece, follows: tuple[str, ...], budget: Budget) -> bool:
+def _fits_with(last: Piece, piece: Piece, follows: tuple[str, ...], budget: Budget) -> bool:
     """Tell whether a piece may be merged into the one before it.
 
-    One of them must be small, and they must share a parent; an introduction stays with what it introduces.
+    One of them must be small, and they must share a parent; an introduction stays with its subject.
     """
     if last.size + piece.size > budget.most + MAX_HEADING_CHARS or min(last.size, piece.size) >= budget.least:
         return False
@@ -179,7 +179,7 @@ def _belongs(last: Piece, piece: Piece, follows: tuple[str, ...], budget: Budget
 
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the longest path that both paths begin with."""
+    """Return the longest common beginning of two paths."""
     length = 0
     for left, right in zip(one, other, strict=False):
         if left != right:

@@ -1,4 +1,4 @@
-"""Parses Python source into a tree, also where several threads parse at once."""
+"""Parse Python source, even if several threads parse at once."""
 
 import ast
 from collections.abc import Callable
@@ -6,22 +6,22 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Each try that another thread disturbs needs a garbage collection in just that moment.
+# Each further failure needs a garbage collection in another thread at the same moment.
 _TRIES = 16
 
 
 def module_tree(text: str) -> ast.Module:
     """Return the tree of a module; raises as `ast.parse` (SyntaxError, ValueError, RecursionError ...)."""
-    return _undisturbed(lambda: ast.parse(text))
+    return _parse_twice(lambda: ast.parse(text))
 
 
 def expression_tree(text: str) -> ast.expr:
     """Return the tree of one expression; raises what `ast.parse` raises."""
-    return _undisturbed(lambda: ast.parse(text, mode="eval").body)
+    return _parse_twice(lambda: ast.parse(text, mode="eval").body)
 
 
-def _undisturbed(parse: Callable[[], T]) -> T:
-    """Parse again where another thread disturbed it.
+def _parse_twice(parse: Callable[[], T]) -> T:
+    """Parse again if another thread disturbed the parser.
 
     CPython before 3.11.8 and 3.12.2 counts the depth of all threads' trees in one place: a garbage collection
     that lets another thread parse makes one of the two fail with a SystemError although its text is sound

@@ -1,41 +1,41 @@
-"""Stretches of time: those of the calendar, and how near a moment lies to one."""
+"""Spans of time: calendar units, and the distance of a moment from one."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 
 Span = tuple[datetime | None, datetime | None]
-"""From the first moment to the first one after it; None is an end that is open."""
+"""From the first moment to the first one after it; None is an open end."""
 
 Stretch = tuple[datetime, datetime]
-"""A span with both ends, without a time zone: it lies in the calendar of whoever asks."""
+"""A span with both ends, without a time zone: the calendar of the user applies."""
 
 OPEN_LENGTH = timedelta(days=7)
-"""How long an open span counts as outside its named end: "since Monday" may well mean the weekend before."""
+"""The tolerance of an open span at its named end: "since Monday" may mean the weekend before."""
 
 LONG = timedelta(days=35)
-"""A longer span, or an open one, says little: half of all memories may lie within it."""
+"""A longer span, or an open one, is not selective: half of all memories may lie within it."""
 
 FORGIVEN = timedelta(minutes=30)
-"""The least length by which the distance from a time of day counts."""
+"""The minimum length by which the distance from a time of day is measured."""
 
 SAME_DAY = 0.5
-"""What the day is worth beside a time of it that a question names: a memory may have no more than a date."""
+"""The weight of the day if a question names a time of it; a memory may have only a date."""
 
 GONE = 3.0
-"""Lengths of a span away from it where nothing is left: half to the power of 9 is 0.2 %."""
+"""Distance, in lengths of the span, from which the score is 0: half to the power of 9 is 0.2 %."""
 
 _DAY = timedelta(days=1)
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
 
 def days(first: date, count: int = 1) -> Stretch:
-    """Return whole days; raises OverflowError beyond the years 1 to 9999."""
+    """Return a span of whole days; raises OverflowError beyond the years 1 to 9999."""
     start = datetime.combine(first, time.min)
     return start, start + count * _DAY
 
 
 def months(year: int, month: int, count: int = 1) -> Stretch:
-    """Return whole months; a month below 1 or above 12 counts on into other years.
+    """Return a span of whole months; a month below 1 or above 12 counts into other years.
 
     Raises ValueError beyond the years 1 to 9999.
     """
@@ -43,22 +43,22 @@ def months(year: int, month: int, count: int = 1) -> Stretch:
 
 
 def quarter(year: int, number: int) -> Stretch:
-    """Return a quarter of a year, the first being 1; as in `months`, numbers count on."""
+    """Return a quarter of a year, from 1; as in `months`, numbers may count into other years."""
     return months(year, 3 * number - 2, 3)
 
 
 def season(year: int, name: str) -> Stretch:
-    """Return a season of the northern half by whole months, as meteorologists count them."""
+    """Return a meteorological season of the northern hemisphere, in whole months."""
     return months(year, _SEASONS[name], 3)
 
 
 def week(year: int, number: int) -> Stretch:
-    """Return a week by ISO 8601; raises ValueError where the year has no such week."""
+    """Return a week by ISO 8601; raises ValueError if the year has no such week."""
     return days(date.fromisocalendar(year, number, 1), 7)
 
 
 def week_of(day: date) -> Stretch:
-    """Return the week, from Monday, in which a day lies."""
+    """Return the week, from Monday, of a day."""
     return days(day - day.weekday() * _DAY, 7)
 
 
@@ -70,7 +70,7 @@ def third(stretch: Stretch, number: int) -> Stretch:
 
 
 def seventh(stretch: Stretch, number: int) -> Stretch:
-    """Return the seven days of a month or year that come first (1), second and so on; -1: its last seven.
+    """Return a week of a month or year, from 1; -1 means its last seven days.
 
     The fifth week of a month is what is left of it. Raises ValueError where nothing is left.
     """
@@ -93,7 +93,7 @@ def half(stretch: Stretch, number: int) -> Stretch:
 
 
 def shift_months(moment: datetime, count: int) -> datetime:
-    """Return the same time of the same day some months away, or of that month's last day.
+    """Return the same time of the same day in another month, or of that month's last day.
 
     Raises ValueError beyond the years 1 to 9999.
     """
@@ -105,14 +105,14 @@ def shift_months(moment: datetime, count: int) -> datetime:
 
 
 def short(spans: Sequence[Span]) -> list[tuple[datetime, datetime]]:
-    """Return the spans with two ends that are short enough to tell memories apart."""
+    """Return the closed spans that are short enough to be selective."""
     return [
         (start, end) for start, end in spans if start is not None and end is not None and end - start <= LONG
     ]
 
 
 def time_match(event_time: datetime, spans: Sequence[Span]) -> float:
-    """Return how near a moment lies to the nearest of these spans: 1 inside, 0 far away or without a span.
+    """Return how near a moment is to the nearest of these spans: 1 inside, down to 0.
 
     Outside it is 2 ** -(distance / length) ** 2: half at one length of the span from its nearest end, 6 % at
     two, 0 from three on. So a named day forgives a day and a named month a month: what happened on a day is
@@ -131,11 +131,11 @@ def _nearness(moment: datetime, span: Span) -> float:
     else:
         return 1.0
     if start is None or end is None:
-        return _fallen(distance / OPEN_LENGTH)
-    return _fallen(distance / max(end - start, FORGIVEN))
+        return _decay(distance / OPEN_LENGTH)
+    return _decay(distance / max(end - start, FORGIVEN))
 
 
-def _fallen(lengths: float) -> float:
+def _decay(lengths: float) -> float:
     return 2.0 ** -(lengths**2) if lengths < GONE else 0.0
 
 

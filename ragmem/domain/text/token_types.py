@@ -1,30 +1,13 @@
-"""What the form of a single word or piece of code proves about the thing it names."""
+"""Infer from the form of a single word or piece of code which kind of thing it names."""
 
 import re
 from functools import lru_cache
 
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, FILE_ENDINGS, KNOWN_NAMES
 
-ENTITY_TYPES = (
-    "person",
-    "organization",
-    "project",
-    "tool",
-    "library",
-    "language",
-    "model",
-    "service",
-    "host",
-    "file",
-    "symbol",
-    "command",
-    "config",
-    "error",
-    "protocol",
-    "concept",
-    "version",
-    "dataset",
-    "event",
+ENTITY_TYPES = tuple(
+    "person organization project tool library language model service host file symbol command config error "
+    "protocol concept version dataset event".split()
 )
 
 MIN_NAME_CHARS = 2
@@ -35,7 +18,7 @@ IDENTIFIER_WEIGHT = 2.5
 KNOWN_WEIGHT = 2.0
 NAME_WEIGHT = 1.5
 WEAK_WEIGHT = 0.8
-"""How specific a mention is: code in backticks, then identifiers, known names, proper names, and the rest."""
+"""Weight of a mention by its form: code in backticks, then identifiers, known and proper names."""
 
 NUMERIC = re.compile(r"[\d.,%+$\u20ac\u00a3~<>=/x\u00d7-]+$")
 _LINE_NUMBER = re.compile(r"(?<=\.)([A-Za-z]\w{0,5}):\d+(?:[-:]\d+)?$")
@@ -83,7 +66,7 @@ _FORMS = (
     ("concept", re.compile(r"[A-Z][a-z]+\d?[A-Z]{2,}$")),
     ("tool", re.compile(r"[A-Z][a-z]+\d+[a-z]{0,3}$")),
 )
-"""What the form of a bare word proves, surest first."""
+"""Patterns of the form of a bare word, the most certain first."""
 
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|:)[A-Za-z_$][\w$!?]*)+(?:/\d)?$")
 _JOINTS = re.compile(r"\.|::|->|#|:|/")
@@ -102,7 +85,7 @@ COMMANDS = frozenset(_COMMAND_WORDS.split())
 
 @lru_cache(maxsize=32768)
 def classify_token(token: str) -> tuple[str, str, float] | None:
-    """Return name, type and weight of the entity that one bare word names by its form, or None."""
+    """Return name, type and weight of the entity of a bare word by its form, or None."""
     known = KNOWN_NAMES.get(token.lower())
     if known and (
         token[0].isupper() or (token.islower() and token not in AMBIGUOUS_NAMES) or token == known[0]
@@ -114,12 +97,12 @@ def classify_token(token: str) -> tuple[str, str, float] | None:
         return (token, "host", IDENTIFIER_WEIGHT) if _URL.match(token) else None
     if NUMERIC.match(token) and not (_VERSION.match(token) and token.count(".") == 2):
         return None
-    found = _by_form(_LINE_NUMBER.sub(r"\1", token))
+    found = _by_pattern(_LINE_NUMBER.sub(r"\1", token))
     return (*found, IDENTIFIER_WEIGHT) if found else None
 
 
-def _by_form(token: str) -> tuple[str, str] | None:
-    """Return name and type of what a word names that is surely no plain word, or None."""
+def _by_pattern(token: str) -> tuple[str, str] | None:
+    """Return name and type of a word that is surely no plain word, or None."""
     if token.isalpha() and token[1:].islower():
         return None
     if call := _CALL.match(token):
@@ -138,7 +121,8 @@ def _by_form(token: str) -> tuple[str, str] | None:
 def is_file(token: str) -> bool:
     """Tell whether a bare word is a path; alternatives such as input/output are not.
 
-    A path is rooted, ends in a slash, or its last part has a file ending or marks that words do not have.
+    A path is absolute, ends in a slash, or its last part has a file extension or marks that words do not
+    have.
     """
     if (found := _FILE.match(token)) and found.group(1).lower() in FILE_ENDINGS:
         return token not in _CALLED_LIKE_FILES

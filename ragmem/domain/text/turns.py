@@ -1,4 +1,4 @@
-"""Who speaks where in a text that records a conversation."""
+"""Find the speakers in a text that records a conversation."""
 
 import re
 from bisect import bisect_right
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 ASKERS = frozenset({"user", "human"})
-"""Labels of the person in the records of assistants; what other people are called is found by structure."""
+"""Labels of the user in transcripts of assistants; other speakers are found by structure."""
 
 REPLIERS = frozenset({"assistant", "ai", "agent", "bot", "model", "system", "tool"})
 SURE_REPLIERS = frozenset({"assistant", "ai"})
-"""The other labels stand in lists of facts as well ("User: postgres", "System: Debian"), but once each."""
+"""Other labels, which also occur once each in lists of facts ("User: postgres", "System: Debian")."""
 
 MAX_LEAD = 600
-"""Characters before the first turn of a record: a title and a date; a text that quotes one says more."""
+"""Maximum characters before the first turn of a record; a text that quotes one has more."""
 
 MIN_SHARE = 0.4
-"""Of the lines with text, those that begin a turn among people: labels of facts seldom come again."""
+"""Minimum share of lines that begin a turn among people; labels of facts seldom repeat."""
 
 _LABEL = re.compile(
     r"^(?:\[[^\]\n]{1,60}\][ \t]{0,4})?(?:#{1,6}[ \t]{1,4})?[*_]{0,3}"
@@ -32,10 +32,10 @@ _LABEL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says: `text[start:end]`, after the label `text[body:end]`.
+    """The text of one speaker: `text[start:end]`, after the label `text[body:end]`.
 
-    `speaker` is the label in small letters, empty for what stands before the first turn; `asks` marks the
-    person in the record of an assistant.
+    `speaker` is the label in lower case, "" before the first turn; `asks` marks the user in the transcript of
+    an assistant.
     """
 
     start: int
@@ -68,7 +68,7 @@ def turns(text: str) -> list[Turn]:
 
 
 def _labels(text: str) -> list[tuple[int, int, str]]:
-    """Return (start, end, name) of the labels that stand outside of code fences."""
+    """Return (start, end, name) of the labels outside of code fences."""
     events = list(_LABEL.finditer(text))
     fences = [at for at, event in enumerate(events) if event["opens"] is not None]
     labels = []
@@ -79,7 +79,7 @@ def _labels(text: str) -> list[tuple[int, int, str]]:
             continue
         if open_fence:
             after = bisect_right(fences, at)
-            # A fence that was never closed is followed by one that opens, which names its language.
+            # A fence that is never closed is followed by an opening one, which names its language.
             if after < len(fences) and not events[fences[after]]["opens"].strip():
                 continue
             open_fence = False
@@ -90,7 +90,7 @@ def _labels(text: str) -> list[tuple[int, int, str]]:
 
 
 def _record(text: str, labels: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Return the labels of an assistant's record: of the person who asks, and of who replies."""
+    """Return the labels of a transcript: of the user and of the assistant."""
     roles = [label for label in labels if label[2] in ASKERS or label[2] in REPLIERS]
     names = {name for _, _, name in roles}
     if names.isdisjoint(ASKERS) or names.isdisjoint(REPLIERS) or len(text[: roles[0][0]].strip()) > MAX_LEAD:
@@ -101,7 +101,7 @@ def _record(text: str, labels: Sequence[tuple[int, int, str]]) -> list[tuple[int
 
 
 def _talk(text: str, labels: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Return the labels of people who speak more than once, if most lines are theirs."""
+    """Return the labels of people who speak more than once, if most lines have one."""
     count = Counter(name for _, _, name in labels)
     spoken = [label for label in labels if count[label[2]] > 1]
     if len({name for _, _, name in spoken}) < 2 or len(text[: spoken[0][0]].strip()) > MAX_LEAD:

@@ -65,7 +65,7 @@ def shape_of(raw: str) -> Shape:
         return Shape(ends_name=ends_name, ends_sentence=ends_sentence, opens_bracket=opens_bracket)
     offset = max(raw.find(word), 0)
     alone = classify_token(word)
-    if alone is None and "/" in word and (parts := _slashed(word)):
+    if alone is None and "/" in word and (parts := _slash_parts(word)):
         return Shape(
             word,
             offset,
@@ -90,7 +90,7 @@ def shape_of(raw: str) -> Shape:
     )
 
 
-def _slashed(word: str) -> tuple[str, ...]:
+def _slash_parts(word: str) -> tuple[str, ...]:
     """Return the names that slashes join: all proper or known, or three words of which one is known."""
     parts = tuple(word.split("/"))
     if len(parts) > 1 and all(PROPER.match(part) or part in KNOWN_NAMES for part in parts):
@@ -101,7 +101,7 @@ def _slashed(word: str) -> tuple[str, ...]:
     return parts if known and COMMON_WORDS.isdisjoint(parts) else ()
 
 
-def _uncontracted(word: str) -> str:
+def _expand_contraction(word: str) -> str:
     """Return what is left of a contraction (I'm, don't) or elision (l'API); of a negated verb nothing."""
     if _NEGATED.search(word):
         return ""
@@ -121,7 +121,7 @@ def _bare(raw: str) -> str:
         word = word.split("(", 1)[0]
     if raw.startswith("__") and word.endswith("__.py"):
         word = f"__{word}"
-    word = POSSESSIVE.sub("", _uncontracted(word)).strip("~" if not word.startswith("~/") else "")
+    word = POSSESSIVE.sub("", _expand_contraction(word)).strip("~" if not word.startswith("~/") else "")
     if word[:1].isupper():
         word = _QUALIFIED.sub("", word)
     return word if any(letter.isalnum() for letter in word) else ""

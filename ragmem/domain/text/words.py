@@ -44,12 +44,12 @@ _STEP_4 = (
 
 
 @cache
-def _unspaced(count: str) -> re.Pattern[str]:
+def _unspaced_pattern(count: str) -> re.Pattern[str]:
     # So large a set of letters takes milliseconds to compile, which an English question does not pay.
     return re.compile(f"[{_UNSPACED}]{count}")
 
 
-class _Folding(dict[int, str]):
+class _FoldTable(dict[int, str]):
     """Code point -> what stands for it: a folded letter, nothing for an accent, a space between words."""
 
     def __missing__(self, code: int) -> str:
@@ -57,7 +57,7 @@ class _Folding(dict[int, str]):
         return folded
 
 
-_FOLDING = _Folding()
+_FOLDING = _FoldTable()
 _ASCII_FOLDING = bytes(ord(chr(n).lower()) if n < 128 and chr(n).isalnum() else 32 for n in range(256))
 """The same as a table of bytes, with which most texts are folded in a third of the time."""
 
@@ -66,7 +66,7 @@ def _fold(letter: str) -> str:
     category = unicodedata.category(letter)
     if category[0] not in "LN" and category != "Co":
         return "" if ord(letter) in _COMBINING else _SEPARATOR
-    if _unspaced("").match(letter):
+    if _unspaced_pattern("").match(letter):
         return f"{_SEPARATOR}{letter}{_SEPARATOR}"
     # Letters that fold into two, such as the German sharp s, stay as they are.
     folded = next((form for form in (letter.casefold(), letter.lower()) if len(form) == 1), letter)
@@ -76,28 +76,28 @@ def _fold(letter: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """Return the stems of the words of a text, in order."""
-    return [stem(word) for word in folded(text)]
+    return [stem(word) for word in fold_words(text)]
 
 
-def folded(text: str) -> list[str]:
+def fold_words(text: str) -> list[str]:
     """Return the words of a text in order, folded, with their endings."""
     # Most have a few curly quotes and accents, of which no more is left then.
-    plain = text if text.isascii() else _NOT_ASCII.sub(_folded_letter, text)
+    plain = text if text.isascii() else _NOT_ASCII.sub(_fold_match, text)
     if plain.isascii():
         return plain.encode().translate(_ASCII_FOLDING).decode().split()
     return [word for word in text.translate(_FOLDING).split(_SEPARATOR) if word]
 
 
-def _folded_letter(found: re.Match[str]) -> str:
+def _fold_match(found: re.Match[str]) -> str:
     return _FOLDING[ord(found[0])]
 
 
 def pairs(text: str) -> list[str]:
     """Return each two neighbours in a script without spaces, where one letter tells little."""
     letters = "".join(set(_NOT_ASCII.findall(text)))
-    if not letters or not _unspaced("").search(letters):
+    if not letters or not _unspaced_pattern("").search(letters):
         return []
-    runs = _unspaced("{2,}").findall(text)
+    runs = _unspaced_pattern("{2,}").findall(text)
     return [run[place : place + 2] for run in runs for place in range(len(run) - 1)]
 
 
@@ -115,8 +115,8 @@ def stem(word: str) -> str:
     word = _past(word)
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(word, _STEP_2)
-    word = _replaced(word, _STEP_3)
+    word = _replace_ending(word, _STEP_2)
+    word = _replace_ending(word, _STEP_3)
     word = _bare(word)
     return _without_e(word)
 
@@ -171,7 +171,7 @@ def _past(word: str) -> str:
     return word
 
 
-def _replaced(word: str, endings: Mapping[str, str]) -> str:
+def _replace_ending(word: str, endings: Mapping[str, str]) -> str:
     if not word.endswith(tuple(endings)):  # most words, told at once
         return word
     for suffix, replacement in endings.items():

@@ -4,19 +4,19 @@ import _thread
 import time
 
 from ragmem import client
-from ragmem.mcp.definitions import tool_named
+from ragmem.mcp.definitions import find_tool
 from ragmem.mcp.stdio.protocol import (
     INVALID_PARAMS,
     LOOK_S,
     NO_RESOURCE,
     Refused,
-    called,
-    contents,
-    further,
     is_over,
-    messages,
-    patience,
+    next_arguments,
+    prompt_result,
+    resource_result,
     tool_of,
+    tool_result,
+    wait_seconds,
 )
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -69,16 +69,16 @@ class Asker:
         tool = tool_of(self._profile, name)
         arguments = _object(call.params, "arguments")
         told = self._waited(tool, arguments, call) if tool.waits else self._ask("tool", name, arguments, call)
-        return called(told, structured=tool.structured or self._structured)
+        return tool_result(told, structured=tool.structured or self._structured)
 
     def _waited(self, tool: "Tool", arguments: "Params", call: "Call") -> "Params":
         """Ask again and again until something came, nobody waits any more, or the time is over."""
-        until = time.monotonic() + patience(arguments)
+        until = time.monotonic() + wait_seconds(arguments)
         while True:
             told = self._ask("tool", tool.name, arguments, call)
             if is_over(told) or call.cancelled or time.monotonic() >= until:
                 return told
-            arguments = further(arguments, told)
+            arguments = next_arguments(arguments, told)
             time.sleep(LOOK_S)
 
     def _resource(self, call: "Call") -> "Params":
@@ -86,13 +86,13 @@ class Asker:
         told = self._ask("resource", uri, {}, call)
         if told["is_error"]:
             raise Refused(INVALID_PARAMS if call.stateless else NO_RESOURCE, told["text"], {"uri": uri})
-        return contents(uri, told["text"])
+        return resource_result(uri, told["text"])
 
     def _prompt(self, call: "Call") -> "Params":
         told = self._ask("prompt", _text(call.params, "name"), _object(call.params, "arguments"), call)
         if told["is_error"]:
             raise Refused(INVALID_PARAMS, told["text"])
-        return messages(told["text"])
+        return prompt_result(told["text"])
 
     def _ask(self, operation: str, name: str, arguments: "Params", call: "Call") -> "Params":
         request = {
@@ -112,7 +112,7 @@ class Asker:
         told = client.ask(self._data, request, deadline=deadline)
         if told is not None and "text" in told and "is_error" in told:
             return told
-        tool = tool_named(name)
+        tool = find_tool(name)
         if time.monotonic() >= deadline and tool is not None and not tool.read_only:
             return {"text": UNSURE.format(PATIENCE_S), "data": {}, "is_error": True}
         return self._alone(request)

@@ -11,7 +11,7 @@ from ragmem.mcp.definitions import (
     PROMPTS,
     RESOURCES,
     SERVER_NAME,
-    tool_named,
+    find_tool,
     tools_of,
 )
 
@@ -93,7 +93,7 @@ def is_stateless(params: "Params") -> bool:
     return isinstance(meta, dict) and VERSION_KEY in meta
 
 
-def checked(method: str, params: "Params") -> bool:
+def check_version(method: str, params: "Params") -> bool:
     """Return whether a request is of a stateless version; raises Refused where that lacks the method."""
     stateless = is_stateless(params)
     if stateless:
@@ -111,12 +111,12 @@ def checked(method: str, params: "Params") -> bool:
     return stateless
 
 
-def negotiated(asked: "Any") -> str:
+def negotiate_version(asked: "Any") -> str:
     """Return the version to speak with a client that begins with `initialize` and asks for this one."""
     return asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
 
 
-def at_once(method: str, params: "Params", profile: "Profile") -> "Params":
+def answer_without_memory(method: str, params: "Params", profile: "Profile") -> "Params":
     """Return the result of a request that needs no memory; raises Refused for every other method."""
     if method in _LISTS:
         if params.get("cursor") is not None:
@@ -129,7 +129,7 @@ def at_once(method: str, params: "Params", profile: "Profile") -> "Params":
             if not isinstance(params.get("protocolVersion"), str):
                 raise Refused(INVALID_PARAMS, "initialize needs protocolVersion, a text")
             return {
-                "protocolVersion": negotiated(params["protocolVersion"]),
+                "protocolVersion": negotiate_version(params["protocolVersion"]),
                 **_about(),
                 "serverInfo": server(),
             }
@@ -152,7 +152,7 @@ _LISTS: "dict[str, Callable[[Profile], Params]]" = {
 }
 
 
-def dressed(method: str, result: "Params", *, stateless: bool) -> "Params":
+def add_stateless_fields(method: str, result: "Params", *, stateless: bool) -> "Params":
     """Return a result with what the answers of a stateless version carry besides."""
     if not stateless:
         return result
@@ -162,32 +162,32 @@ def dressed(method: str, result: "Params", *, stateless: bool) -> "Params":
     return told
 
 
-def called(told: "Params", *, structured: bool) -> "Params":
+def tool_result(told: "Params", *, structured: bool) -> "Params":
     """Return what a tool told as the result of `tools/call`, with its data beside it where that is wanted."""
     result: Params = {"content": [{"type": "text", "text": told["text"]}], "isError": told["is_error"]}
     return {**result, "structuredContent": told["data"]} if structured and not told["is_error"] else result
 
 
-def contents(uri: str, text: str) -> "Params":
+def resource_result(uri: str, text: str) -> "Params":
     """Return the text of a resource as the result of `resources/read`."""
     return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
 
 
-def messages(text: str) -> "Params":
+def prompt_result(text: str) -> "Params":
     """Return the text of a prompt as the result of `prompts/get`."""
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
 
 def tool_of(profile: "Profile", name: str) -> "Tool":
     """Return a tool of a profile by its name; raises Refused for one that it has not."""
-    tool = tool_named(name)
+    tool = find_tool(name)
     if tool is None or tool not in tools_of(profile):
         of_full = "" if tool is None else " (it is of the profile full)"
         raise Refused(INVALID_PARAMS, f"unknown tool: {name[:60]}{of_full}")
     return tool
 
 
-def patience(arguments: "Params") -> float:
+def wait_seconds(arguments: "Params") -> float:
     """Return for how many seconds a call of a tool that waits wants to wait."""
     said = arguments.get("timeout_seconds", DEFAULT_TIMEOUT_S)
     usable = isinstance(said, int | float) and not isinstance(said, bool)
@@ -199,7 +199,7 @@ def is_over(told: "Params") -> bool:
     return bool(told["is_error"] or told["data"].get("events"))
 
 
-def further(arguments: "Params", told: "Params") -> "Params":
+def next_arguments(arguments: "Params", told: "Params") -> "Params":
     """Return the arguments with which a tool that waits is called again, after it told this."""
     cursor = told["data"].get("cursor")
     return arguments if cursor is None else {**arguments, "cursor": cursor}

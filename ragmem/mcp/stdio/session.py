@@ -124,13 +124,15 @@ class Session:
 
     def _request(self, identifier: str | int, method: str, params: "Params", reply: "Reply") -> None:
         try:
-            stateless = protocol.checked(method, params)
+            stateless = protocol.check_version(method, params)
             self._client = protocol.client_of(method, params) or self._client
             if method not in protocol.CALLS:
-                result = protocol.at_once(method, params, self._profile)
+                result = protocol.answer_without_memory(method, params, self._profile)
                 if method == "initialize":
                     self._begin(params, result)
-                reply(_success(identifier, protocol.dressed(method, result, stateless=stateless)))
+                reply(
+                    _success(identifier, protocol.add_stateless_fields(method, result, stateless=stateless))
+                )
                 return
             if identifier in self._running:
                 raise Refused(INVALID_REQUEST, "a request of this id is being answered")
@@ -184,7 +186,9 @@ class Session:
         if not call.cancelled:
             try:
                 result = self._answer(call)
-                answer = _success(identifier, protocol.dressed(call.method, result, stateless=call.stateless))
+                answer = _success(
+                    identifier, protocol.add_stateless_fields(call.method, result, stateless=call.stateless)
+                )
             except Refused as refused:
                 answer = _failure(identifier, refused)
             except Exception as error:  # noqa: BLE001 - a bug is told to the client, which can go on

@@ -1,4 +1,4 @@
-"""A few threads that do what takes long, started when they are needed."""
+"""A small thread pool; threads start when they are needed."""
 
 import _thread
 from _queue import SimpleQueue
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Workers:
-    """At most so many threads, which stay: each may keep a database connection of its own."""
+    """At most `most` threads. They stay: each may keep a database connection of its own."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -6,11 +6,10 @@ from fastapi import APIRouter, Header, Query
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.sessions.agents import Agent
-from ragmem.server.agents.agents_broker import Listening
+from ragmem.server.agents.agents_broker import AgentBroker
 from ragmem.server.agents.agents_models import (
     ID_PATTERN,
     MOST_NUMBER,
-    Accepted,
     AcknowledgeRequest,
     AcknowledgeResponse,
     AgentShape,
@@ -23,16 +22,17 @@ from ragmem.server.agents.agents_models import (
     HeartbeatResponse,
     MessageShape,
     MessagesResponse,
-    Refused,
     ShutdownResponse,
+    SignalReceipt,
+    SignalRefusal,
     SignalRequest,
     SignalResponse,
     StatusRequest,
     WaitQuery,
 )
-from ragmem.server.agents.agents_streams import LONGEST_STREAM_S, as_json, following, waited
+from ragmem.server.agents.agents_streams import LONGEST_STREAM_S, as_json, follow_stream, wait_for_items
 from ragmem.server.agents.event_stream import EventStream, frame
-from ragmem.server.http.failure_models import EVERYWHERE, declared
+from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
 from ragmem.server.http.workers import Workers
 from ragmem.services.agents.agents import Agents
 from ragmem.services.agents.waiting import LONGEST_WAIT_S
@@ -53,7 +53,7 @@ _Seconds = Annotated[
     Query(ge=0, le=LONGEST_STREAM_S, description="End the stream after so many seconds; 0: when you leave."),
 ]
 
-_WITH_UNKNOWN = EVERYWHERE | declared(404)
+_WITH_UNKNOWN = EVERYWHERE | failure_responses(404)
 
 
 def _stream(what: str) -> dict[int | str, dict[str, Any]]:
@@ -61,7 +61,7 @@ def _stream(what: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"description": what, "content": content}}
 
 
-def routes(memory: Ragmem, workers: Workers, listening: Listening) -> APIRouter:
+def routes(memory: Ragmem, workers: Workers, listening: AgentBroker) -> APIRouter:
     """Return the routes; the workers are for these alone, so that no agent waits for a question."""
     router = APIRouter(tags=["agents"])
     for part in (_checking_in, _messages, _events):
@@ -69,7 +69,7 @@ def routes(memory: Ragmem, workers: Workers, listening: Listening) -> APIRouter:
     return router
 
 
-def _checking_in(agents: Agents, workers: Workers, listening: Listening) -> APIRouter:
+def _checking_in(agents: Agents, workers: Workers, listening: AgentBroker) -> APIRouter:
     router = APIRouter()
 
     @router.post("/heartbeat", response_model_exclude_none=True, responses=EVERYWHERE)
@@ -96,7 +96,7 @@ def _checking_in(agents: Agents, workers: Workers, listening: Listening) -> APIR
         """Return all agents as they stand; go on with /agents/events after `cursor`."""
 
         def read() -> tuple[list[Agent], int]:
-            # The cursor first: an event that comes in between is told again, not lost.
+            # Read the cursor first: an event in between is then sent twice, not lost.
             cursor = agents.events().cursor
             return agents.agents(), cursor
 
@@ -113,10 +113,10 @@ def _checking_in(agents: Agents, workers: Workers, listening: Listening) -> APIR
     return router
 
 
-def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRouter:
+def _messages(agents: Agents, workers: Workers, listening: AgentBroker) -> APIRouter:
     router = APIRouter()
 
-    @router.post("/signal", responses=EVERYWHERE | declared(404, 409))
+    @router.post("/signal", responses=EVERYWHERE | failure_responses(404, 409))
     async def signal(request: SignalRequest) -> SignalResponse:
         """Send a message or a signal to one agent, or to all that are known but the sender.
 
@@ -147,10 +147,10 @@ def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRout
             )
         return SignalResponse(
             accepted=[
-                Accepted(agent_id=name, id=number, listening=listening.listens(name))
+                SignalReceipt(agent_id=name, id=number, listening=listening.listens(name))
                 for name, number in sent.accepted.items()
             ],
-            refused=[Refused(agent_id=name, detail=why) for name, why in sent.refused.items()],
+            refused=[SignalRefusal(agent_id=name, detail=why) for name, why in sent.refused.items()],
         )
 
     @router.get(
@@ -180,7 +180,7 @@ def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRout
                 frame(as_json(MessageShape.of(letter)), number=letter.id) for letter in found
             ]
 
-        return EventStream(following(listening, agent_id, start, next_pieces, seconds))
+        return EventStream(follow_stream(listening, agent_id, start, next_pieces, seconds))
 
     @router.get("/messages/pending", responses=_WITH_UNKNOWN)
     async def pending(
@@ -195,7 +195,7 @@ def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRout
             found = agents.messages(agent_id, after=after or 0, limit=limit)
             return [MessageShape.of(letter) for letter in found]
 
-        return MessagesResponse(messages=await waited(listening, workers, agent_id, read, wait))
+        return MessagesResponse(messages=await wait_for_items(listening, workers, agent_id, read, wait))
 
     @router.post("/messages/ack", responses=_WITH_UNKNOWN)
     async def acknowledge(request: AcknowledgeRequest) -> AcknowledgeResponse:
@@ -211,7 +211,7 @@ def _messages(agents: Agents, workers: Workers, listening: Listening) -> APIRout
     return router
 
 
-def _events(agents: Agents, workers: Workers, listening: Listening) -> APIRouter:
+def _events(agents: Agents, workers: Workers, listening: AgentBroker) -> APIRouter:
     router = APIRouter()
 
     @router.post("/events", responses=EVERYWHERE)
@@ -234,7 +234,7 @@ def _events(agents: Agents, workers: Workers, listening: Listening) -> APIRouter
             cursor, missed = found.cursor, missed or found.missed
             return [EventShape.of(event) for event in found.events]
 
-        shapes = await waited(listening, workers, "", read, query.wait)
+        shapes = await wait_for_items(listening, workers, "", read, query.wait)
         return EventsResponse(events=shapes, cursor=cursor or 0, missed=missed)
 
     @router.get(
@@ -260,12 +260,12 @@ def _events(agents: Agents, workers: Workers, listening: Listening) -> APIRouter
                 frame(as_json(EventShape.of(event)), number=event.id) for event in found.events
             ]
 
-        return EventStream(following(listening, "", start, next_pieces, seconds))
+        return EventStream(follow_stream(listening, "", start, next_pieces, seconds))
 
     return router
 
 
-def _shape(agent: Agent, listening: Listening) -> AgentShape:
+def _shape(agent: Agent, listening: AgentBroker) -> AgentShape:
     return AgentShape(
         **{name: getattr(agent, name) for name in AgentShape.model_fields if name != "listening"},
         listening=listening.listens(agent.id),

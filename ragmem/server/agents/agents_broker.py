@@ -12,7 +12,7 @@ from ragmem.services.agents.agents import Agents
 from ragmem.services.agents.waiting import LOOK_FOR_STALE_S, POLL_S
 
 MOST_LISTENERS = 512
-"""Streams and waiting requests at a time; one more is told to come back."""
+"""Streams and waiting requests at a time; one more is refused with 429."""
 
 
 class Listener:
@@ -37,7 +37,7 @@ class Listener:
         return True
 
 
-class Listening:
+class AgentBroker:
     """All listeners of one server. They read for themselves when woken, so a slow one holds up nobody.
 
     The thread starts with the first of them. While there are any, it looks ten times a second whether another

@@ -20,58 +20,9 @@ MOST_NUMBER = 2**53 - 1
 Number = Annotated[int, Field(ge=0, le=MOST_NUMBER)]
 _Short = Annotated[str, Field(max_length=MOST_SHORT)]
 
-_EXAMPLE_AGENT: dict[str, Any] = {
-    "id": "reviewer",
-    "config_name": "claude-code",
-    "project_path": "/home/ada/tides",
-    "host": "ada-desktop",
-    "pid": 4711,
-    "status": "working",
-    "current_task": "review the cache",
-    "progress": 40,
-    "joined": "2026-11-22T09:00:00Z",
-    "last_seen": "2026-11-22T09:12:30Z",
-    "stale": False,
-    "should_stop": False,
-    "stop_reason": "",
-    "paused": False,
-    "pause_reason": "",
-    "waiting": 1,
-}
-_EXAMPLE_MESSAGE: dict[str, Any] = {
-    "id": 17,
-    "to": "reviewer",
-    "from": "builder",
-    "type": "message",
-    "text": "the build of main is green",
-    "data": {"commit": "1f3870b"},
-    "created": "2026-11-22T09:12:31Z",
-}
-_EXAMPLE_EVENT: dict[str, Any] = {
-    "id": 230,
-    "at": "2026-11-22T09:12:31Z",
-    "type": "build_done",
-    "agent": "builder",
-    "data": {"commit": "1f3870b"},
-}
-
 
 class HeartbeatRequest(BaseModel):
     """An agent says that it lives, and what it does; a field that is left out stays as it was."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "agent_id": "reviewer",
-                    "config_name": "claude-code",
-                    "project_path": "/home/ada/tides",
-                    "status": "working",
-                    "current_task": "review the cache",
-                }
-            ]
-        }
-    )
 
     agent_id: AgentId
     config_name: _Short | None = Field(default=None, description="Its role, or what it was started with.")
@@ -89,21 +40,6 @@ class HeartbeatRequest(BaseModel):
 
 class HeartbeatResponse(BaseModel):
     """What the agent should know at once."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "ok": True,
-                    "timestamp": "2026-11-22T09:12:30Z",
-                    "should_stop": False,
-                    "paused": False,
-                    "has_messages": True,
-                    "message_count": 1,
-                }
-            ]
-        }
-    )
 
     ok: Literal[True] = True
     timestamp: datetime
@@ -133,19 +69,6 @@ class HeartbeatResponse(BaseModel):
 class StatusRequest(BaseModel):
     """An agent says what it does; it counts as a heartbeat."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "agent_id": "reviewer",
-                    "status": "working",
-                    "current_task": "review the cache",
-                    "progress": 40,
-                }
-            ]
-        }
-    )
-
     agent_id: AgentId
     status: str = Field(max_length=MOST_STATUS, description="As of a heartbeat.")
     current_task: _Short | None = None
@@ -156,15 +79,7 @@ class SignalRequest(BaseModel):
     """What is told to one agent, or to all that are known and have not ended, but to the sender."""
 
     # A name that is not understood would leave `to` empty, and stop everybody.
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"to": "reviewer", "type": "stop", "from": "builder", "reason": "main is being released"},
-                {"to": "", "type": "message", "from": "builder", "text": "the build of main is green"},
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     to: str = Field(
         default="",
@@ -201,7 +116,7 @@ class SignalRequest(BaseModel):
     )
 
 
-class Accepted(BaseModel):
+class SignalReceipt(BaseModel):
     """One to whom it was stored. `listening`: a stream of its messages is open in this process now."""
 
     agent_id: str
@@ -209,7 +124,7 @@ class Accepted(BaseModel):
     listening: bool
 
 
-class Refused(BaseModel):
+class SignalRefusal(BaseModel):
     """One to whom it could not be stored."""
 
     agent_id: str
@@ -219,22 +134,12 @@ class Refused(BaseModel):
 class SignalResponse(BaseModel):
     """Who got it: it is on the disk for each of `accepted`, and waits until acknowledged."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"accepted": [{"agent_id": "reviewer", "id": 17, "listening": True}], "refused": []}]
-        }
-    )
-
-    accepted: list[Accepted]
-    refused: list[Refused] = Field(description="Only of what is sent to all.")
+    accepted: list[SignalReceipt]
+    refused: list[SignalRefusal] = Field(description="Only of what is sent to all.")
 
 
 class ShutdownResponse(BaseModel):
     """What an agent was told to do."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"should_stop": True, "stop_reason": "released", "paused": False}]}
-    )
 
     should_stop: bool
     stop_reason: str | None = None
@@ -256,7 +161,7 @@ class ShutdownResponse(BaseModel):
 class MessageShape(BaseModel):
     """One message or signal to an agent."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_MESSAGE]}, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     id: int = Field(description="Grows with time; to acknowledge, and to go on after.")
     to: str
@@ -283,15 +188,11 @@ class MessageShape(BaseModel):
 class MessagesResponse(BaseModel):
     """What waits for an agent, oldest first; it waits on until acknowledged."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"messages": [_EXAMPLE_MESSAGE]}]})
-
     messages: list[MessageShape]
 
 
 class AcknowledgeRequest(BaseModel):
     """What an agent has dealt with."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"agent_id": "reviewer", "ids": [17]}]})
 
     agent_id: AgentId
     ids: list[Number] = Field(max_length=MOST_IDS, description="Numbers of its messages.")
@@ -299,12 +200,6 @@ class AcknowledgeRequest(BaseModel):
 
 class AcknowledgeResponse(BaseModel):
     """What became of each number. Acknowledging twice is as once."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"acknowledged": [17], "already": [], "unknown": [], "message_count": 0}]
-        }
-    )
 
     acknowledged: list[int]
     already: list[int] = Field(description="Acknowledged before, or made void by a later signal.")
@@ -314,8 +209,6 @@ class AcknowledgeResponse(BaseModel):
 
 class AgentShape(BaseModel):
     """An agent as it stands."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_AGENT]})
 
     id: str
     config_name: str
@@ -339,12 +232,6 @@ class AgentShape(BaseModel):
 class AgentsResponse(BaseModel):
     """All agents, the one heard of last first."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"agents": [_EXAMPLE_AGENT | {"listening": True}], "cursor": 230, "listeners": 2}]
-        }
-    )
-
     agents: list[AgentShape]
     cursor: int = Field(description="The last event that is in this picture.")
     listeners: int = Field(description="Open streams and waiting requests, of messages and of events.")
@@ -352,12 +239,6 @@ class AgentsResponse(BaseModel):
 
 class EventRequest(BaseModel):
     """Something that happened, for all who wait for events."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"type": "build_done", "agent_id": "builder", "data": {"commit": "1f3870b"}}]
-        }
-    )
 
     type: str = Field(pattern="^[a-z][a-z0-9_.-]{0,63}$", description="Not one that ragmem writes itself.")
     agent_id: str = Field(default="", max_length=128, description="Whom it is about, if an agent.")
@@ -367,15 +248,11 @@ class EventRequest(BaseModel):
 class EventResponse(BaseModel):
     """The number of an event that was stored."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"id": 230}]})
-
     id: int
 
 
 class EventShape(BaseModel):
     """Something that happened."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE_EVENT]})
 
     id: int = Field(description="Grows with time.")
     at: datetime
@@ -391,10 +268,6 @@ class EventShape(BaseModel):
 
 class EventsResponse(BaseModel):
     """What happened, oldest first; empty when the time was up."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"events": [_EXAMPLE_EVENT], "cursor": 230, "missed": False}]}
-    )
 
     events: list[EventShape]
     cursor: int = Field(description="To be given as `after` the next time.")

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ragmem.errors import RagmemError
-from ragmem.server.agents.agents_broker import Listening
+from ragmem.server.agents.agents_broker import AgentBroker
 from ragmem.server.agents.event_stream import KEEP_ALIVE, KEEP_ALIVE_S, OPENING, frame
 from ragmem.server.http.failure_models import Failure
 from ragmem.server.http.workers import Workers
@@ -17,8 +17,8 @@ LONGEST_STREAM_S = 86_400.0
 _T = TypeVar("_T")
 
 
-async def following(
-    listening: Listening,
+async def follow_stream(
+    listening: AgentBroker,
     agent: str,
     cursor: int,
     next_pieces: Callable[[int], Awaitable[tuple[int, list[bytes]]]],
@@ -45,8 +45,8 @@ async def following(
             yield frame(as_json(Failure(detail=str(error), hint=error.hint)), event="refused")
 
 
-async def waited(
-    listening: Listening, workers: Workers, agent: str, read: Callable[[], list[_T]], seconds: float
+async def wait_for_items(
+    listening: AgentBroker, workers: Workers, agent: str, read: Callable[[], list[_T]], seconds: float
 ) -> list[_T]:
     """Return what is read; where that is nothing, again and again until the time is up."""
     found = await workers.run(read)

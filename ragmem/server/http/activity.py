@@ -26,7 +26,7 @@ UNCOUNTED = frozenset(
 
 
 STREAMS = frozenset({"/mcp"})
-"""Paths of which a GET stays open for as long as a client lives; what it posts counts."""
+"""Paths where a GET stays open as long as the client lives; only other methods count as activity."""
 
 
 class Activity:
@@ -62,7 +62,7 @@ class Activity:
             return 0.0 if self._running or self._ending else self._clock() - self._last
 
 
-class Watched:
+class ActivityMiddleware:
     """ASGI middleware that tells an Activity of each request."""
 
     def __init__(self, app: ASGIApp, *, activity: Activity) -> None:

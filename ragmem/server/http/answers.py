@@ -11,8 +11,7 @@ from ragmem.ports import Store
 from ragmem.server.http.models import GraphResponse, QueryDataResponse, QueryRequest, Reference
 from ragmem.services.context.context import context
 from ragmem.services.retrieval.query import Answer
-from ragmem.services.retrieval.shapes import elsewhere_shapes, found_text
-from ragmem.services.retrieval.superseding import former_shape, superseded_shape
+from ragmem.services.retrieval.shapes import found_text, match_shape
 
 CHARACTERS_PER_TOKEN = 4
 """The usual estimate for English text and code; LightRAG counts the same way here."""
@@ -69,14 +68,14 @@ def references(matches: Sequence[Match], *, content: bool, redactor: Redactor) -
     return listed
 
 
-def retrieved(
+def query_data_response(
     answer: Answer, request: QueryRequest, *, keywords: Levels, uris: Uris, redactor: Redactor
 ) -> QueryDataResponse:
     """Return LightRAG's aquery_data document; chunks have our fields beside its own."""
     found = answer.graph.get("entities", []), answer.graph.get("relationships", [])
     top_k = request.top_k or TOP_K
-    entities = within(found[0][:top_k], request.max_entity_tokens)
-    relationships = within(found[1][:top_k], request.max_relation_tokens)
+    entities = fit_into_tokens(found[0][:top_k], request.max_entity_tokens)
+    relationships = fit_into_tokens(found[1][:top_k], request.max_relation_tokens)
     real = redactor.redact_document(real_paths([*entities, *relationships], uris))
     chunks = redactor.redact_document(
         [_chunk(number, match, redactor=redactor) for number, match in enumerate(answer.matches, start=1)]
@@ -116,7 +115,7 @@ def retrieved(
     )
 
 
-def bypassed() -> QueryDataResponse:
+def bypass_response() -> QueryDataResponse:
     """Return the document of a mode that retrieves nothing."""
     return QueryDataResponse(
         status="success",
@@ -126,29 +125,27 @@ def bypassed() -> QueryDataResponse:
     )
 
 
+_OF_MATCH = (
+    "score", "event_time", "source", "title", "heading", "kind", "project", "elsewhere", "replaced",
+    "superseded_by",
+)  # fmt: skip
+"""Our fields of a chunk, beside those of LightRAG."""
+
+
 def _chunk(number: int, match: Match, redactor: Redactor) -> dict[str, Any]:
-    memory = match.memory
+    shape = match_shape(match, redactor=redactor)
     return {
         "reference_id": str(number),
         "content": found_text(match, redactor=redactor),
-        "file_path": memory.uri,
+        "file_path": match.memory.uri,
         "chunk_id": match.chunk.id,
-        "memory_id": memory.id,
-        "score": round(match.score, 4),
-        "event_time": memory.event_time.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "source": memory.source,
-        "title": memory.title,
-        "heading": match.chunk.heading,
-        "kind": memory.kind.value,
-        "project": memory.scope.project,
-        "elsewhere": elsewhere_shapes(match, redactor=redactor),
-        "replaced": [former_shape(former, redactor=redactor) for former in match.replaced],
-        "superseded_by": superseded_shape(match.superseded, redactor=redactor) if match.superseded else None,
+        "memory_id": match.memory.id,
+        **{name: shape[name] for name in _OF_MATCH},
     }
 
 
-def within(items: Sequence[Mapping[str, Any]], tokens: int | None) -> list[Mapping[str, Any]]:
-    """Return the first items whose texts fit into so many tokens; all of them for None."""
+def fit_into_tokens(items: Sequence[Mapping[str, Any]], tokens: int | None) -> list[Mapping[str, Any]]:
+    """Return the first items whose texts fit into `tokens`; all of them for None."""
     if tokens is None:
         return list(items)
     kept: list[Mapping[str, Any]] = []

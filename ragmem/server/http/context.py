@@ -1,4 +1,4 @@
-"""What a session is told over HTTP; plain functions that block, for the worker threads."""
+"""The context of a session over HTTP. These functions block and run in worker threads."""
 
 from pathlib import Path
 
@@ -14,17 +14,17 @@ def context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
     if not memory.is_stored():
         return _response(Context(), _NOTHING)
     memory.require()
-    named = memory.named_projects(request.projects or ())
+    named = memory.projects.resolve(request.projects or ())
     # The folder that the server was started in says nothing about who asks over HTTP.
     everywhere = not (named or request.cwd)
     # A folder of a request is a name: nothing on disk is looked at, and git never runs in it.
-    projects = named or memory.projects_named_by(Path(request.cwd))
+    projects = named or memory.projects.at(Path(request.cwd), by_name=True)
     if not request.session:
         block = memory.session_context(
             request.prompt, projects=projects, everywhere=everywhere, tokens=request.max_total_tokens
         )
         return _response(block, "" if block.text else block.why_empty)
-    told = memory.anticipate(
+    told = memory.injections.anticipate(
         request.session,
         request.prompt,
         event=request.event,

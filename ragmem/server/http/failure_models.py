@@ -8,17 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Failure(BaseModel):
     """Why a request was not carried out, in a line, and the next step."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra={
-            "examples": [
-                {
-                    "detail": 'no memory has the id "3q7hn2zk5x4m"',
-                    "hint": "`ragmem query --ids TEXT` prints ids",
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="allow")
 
     detail: str = Field(description="One line that quotes what was sent.")
     hint: str = Field(default="", description="What to do next; may be empty.")
@@ -27,12 +17,6 @@ class Failure(BaseModel):
 class Problem(BaseModel):
     """What is wrong with one field of a request."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"loc": ["body", "query"], "msg": "Field required", "type": "missing"}]
-        }
-    )
-
     loc: list[str | int] = Field(description="Where it stands: body, query or path, then the names.")
     msg: str
     type: str
@@ -40,17 +24,6 @@ class Problem(BaseModel):
 
 class Invalid(BaseModel):
     """A request that is not as the description says; what was sent is not repeated."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "detail": [{"loc": ["body", "query"], "msg": "Field required", "type": "missing"}],
-                    "hint": "GET /openapi.json describes each request",
-                }
-            ]
-        }
-    )
 
     detail: list[Problem]
     hint: str = ""
@@ -73,7 +46,7 @@ _WHY = {
 }
 
 
-def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def failure_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the statuses of a route as `responses` has them; the models are `description`'s to add.
 
     They are named, not given: of each that is given FastAPI makes a validator, for each status of each route.
@@ -87,5 +60,5 @@ def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-EVERYWHERE = declared(400, 401, 403, 413, 415, 422, 429, 500, 503, 507)
+EVERYWHERE = failure_responses(400, 401, 403, 413, 415, 422, 429, 500, 503, 507)
 """What any route may answer; those that look something up add 404, those that may be in the way 409."""

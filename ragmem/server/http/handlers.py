@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.domain.injection.purity import purified_text
+from ragmem.domain.injection.purity import sanitize_text
 from ragmem.domain.model import USER, Draft, State, content_hash, digest
 from ragmem.domain.text.keywords import levels
 from ragmem.errors import ConflictError, UsageError
 from ragmem.server.http import answers
 from ragmem.server.http.models import QueryDataResponse, QueryRequest, TextRequest, TextResponse, TextsRequest
-from ragmem.services.ingestion.classify import judge
-from ragmem.services.ingestion.drafts import HandIn
-from ragmem.services.ingestion.scope import identified
+from ragmem.services.ingestion.classify import classify_draft
+from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.scope import assign_ids
 from ragmem.services.retrieval.query import Answer, Question
-from ragmem.services.retrieval.routes import RoutedAnswer, ask_by_route, choose, route_shape
+from ragmem.services.retrieval.routes import RoutedAnswer, choose, route_shape
 
 _EMPTY = "nothing is stored yet: run `ragmem seed`, or POST /documents/text"
 
@@ -39,18 +39,18 @@ def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
         return RoutedAnswer(Answer(question, (), "nothing", (_EMPTY,)), choose(question.text))
     memory.require()
     if request.projects is not None:
-        question = replace(question, projects=memory.named_projects(request.projects))
-    routed = ask_by_route(memory, question, wanted, now=now())
-    memory.recalled(routed.answer, session=request.session)
+        question = replace(question, projects=memory.projects.resolve(request.projects))
+    routed = memory.retrieval.ask_by_route(question, wanted, now=now())
+    memory.lifecycle.recall(routed.answer, session=request.session)
     return routed
 
 
 def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
     """Answer POST /query/data; a bypass retrieves nothing, as in LightRAG."""
     if request.mode == "bypass":
-        return answers.bypassed()
+        return answers.bypass_response()
     routed = ask(memory, request)
-    document = answers.retrieved(
+    document = answers.query_data_response(
         routed.answer,
         request,
         keywords=levels(request.query),
@@ -102,9 +102,13 @@ def store_texts(memory: Ragmem, request: TextsRequest) -> TextResponse:
     return _store(memory, drafts)
 
 
-def _draft(
-    memory: Ragmem, request: TextRequest | TextsRequest, text: str, source: str | None, *, title: str = ""
+def text_draft(
+    memory: Ragmem, text: str, wish: DraftOptions, *, uri: str, title: str = "", at: datetime | None = None
 ) -> Draft:
+    """Return the draft of a text that came over HTTP; without a name, the text gives its uri.
+
+    `at` is in UTC unless it says otherwise. Raises UsageError for a text that is too long, or empty.
+    """
     raw = text.encode()
     limit = memory.settings.seed.max_file_bytes
     if len(raw) > limit:
@@ -113,27 +117,25 @@ def _draft(
         )
     if not text.strip() or "\0" in text:
         raise UsageError("the text is empty or has NUL bytes", hint="send text")
-    happened = request.event_time
-    wish = HandIn(
-        kind=request.kind,
-        tags=tuple(request.tags),
-        project=request.project or USER,
-        at=happened.replace(tzinfo=happened.tzinfo or UTC) if happened else None,
-    )
+    wish = replace(wish, project=wish.project or USER, at=at.replace(tzinfo=at.tzinfo or UTC) if at else None)
     # The folder that the server was started in says nothing about a text that came over HTTP.
-    (draft,) = memory.hand_in([], wish, text=raw, title=title).drafts
-    return replace(
-        draft,
-        uri=purified_text(source or "", redactor=memory.redactor).strip()
-        or f"text:{content_hash(draft.text)[:16]}",
-    )
+    (draft,) = memory.ingestion.draft([], wish, text=raw, title=title).drafts
+    name = sanitize_text(uri, redactor=memory.redactor).strip()
+    return replace(draft, uri=name or f"text:{content_hash(draft.text)[:16]}")
+
+
+def _draft(
+    memory: Ragmem, request: TextRequest | TextsRequest, text: str, source: str | None, *, title: str = ""
+) -> Draft:
+    wish = DraftOptions(kind=request.kind, tags=tuple(request.tags), project=request.project)
+    return text_draft(memory, text, wish, uri=source or "", title=title, at=request.event_time)
 
 
 def _refuse_other(memory: Ragmem, draft: Draft) -> None:
     if not readable(memory):
         return
-    [draft] = identified(memory.catalog, [draft])
-    new = judge(
+    [draft] = assign_ids(memory.catalog, [draft])
+    new = classify_draft(
         draft, now=now(), sizes=memory.settings.chunking, keep_discarded=True, redactor=memory.redactor
     ).memory
     before = memory.catalog.memories.known([new.id]).get(new.id)

@@ -24,7 +24,7 @@ LONGEST_LOOK, SHORTEST_LOOK = 30.0, 0.05
 
 
 class NotIdleError(Exception):
-    """Somebody asks: ends a run between two steps of it, each of which is a transaction."""
+    """A request came; the run ends between two steps, and each step is a transaction."""
 
 
 class WhileIdle:
@@ -74,7 +74,7 @@ def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> Non
         database = memory.catalog.database
         if database.read_only or not _is_due(memory):
             return
-        done = memory.tend(budget_s=BUDGET_S, progress=WhileIdle(activity))
+        done = memory.gc.run_idle(budget_s=BUDGET_S, progress=WhileIdle(activity))
         refused = UNDONE if done is None else done.refused
         if refused:
             warn(f"gc does not run by itself: {refused}")
@@ -91,7 +91,7 @@ def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> Non
 
 def _state_of(memory: Ragmem) -> str:
     """Return what differs once the memory was changed, or gc was switched on or off."""
-    return f"{signature(memory.catalog.database)}/{'on' if memory.may_tend() else 'off'}"
+    return f"{signature(memory.catalog.database)}/{'on' if memory.lifecycle.is_automatic() else 'off'}"
 
 
 def _is_due(memory: Ragmem) -> bool:

@@ -7,25 +7,25 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from ragmem.errors import BackendError, LimitReachedError
-from ragmem.server.http.shutdown import Ending
+from ragmem.server.http.shutdown import Shutdown
 
 COUNT = 4
 """Answers that are made at a time."""
 
 WAITING = 16
-"""Answers that may wait in line; who comes then is told to come again."""
+"""Answers that may wait in line; further requests are refused."""
 
 _T = TypeVar("_T")
 _END = object()
 
 
-class Speaking:
+class LlmWorkers:
     """Lets language models answer, whole or part by part; some at a time, the others wait in line.
 
     The threads are daemons: a process that ends does not wait for a server that does not answer.
     """
 
-    def __init__(self, ending: Ending, *, count: int = COUNT, waiting: int = WAITING) -> None:
+    def __init__(self, ending: Shutdown, *, count: int = COUNT, waiting: int = WAITING) -> None:
         """Take how many answers are made at a time; `ending` ends those that come in parts."""
         self._free = asyncio.Semaphore(count)
         self._most = count + waiting

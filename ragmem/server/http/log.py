@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import orjson
 
-from ragmem.charts.widths import escaped_controls, without_controls
+from ragmem.charts.widths import escape_controls, replace_controls
 
 LEVELS = ("debug", "info", "warning", "error")
 LINES = 10_000
@@ -84,7 +84,7 @@ class Log:
             return f"{time.strftime('%H:%M:%S')} {level} {event}: {told}\n"
         moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         content = {"time": moment, "level": level, "event": event, **({"message": text} if text else {})}
-        return escaped_controls(orjson.dumps({**content, **values}, default=str)).decode() + "\n"
+        return escape_controls(orjson.dumps({**content, **values}, default=str)).decode() + "\n"
 
     def _write(self) -> None:
         while (line := self._waiting.get()) is not None:
@@ -92,7 +92,7 @@ class Log:
             with suppress(OSError, ValueError):
                 encoding = self._stream.encoding or "utf-8"
                 self._stream.write(
-                    without_controls(line).encode(encoding, "backslashreplace").decode(encoding)
+                    replace_controls(line).encode(encoding, "backslashreplace").decode(encoding)
                 )
                 self._stream.flush()
 

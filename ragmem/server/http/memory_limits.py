@@ -4,7 +4,6 @@ import ctypes
 import os
 
 from ragmem.storage.sql.database import Database
-from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 PAGES_KIB = 8 * 1024
 """Pages that each thread's connection keeps, in the place of the 64 MiB of a process with one: the system
@@ -31,8 +30,7 @@ def bound_heap() -> bool:
 
 def bound_pages(database: Database) -> None:
     """Let each connection that is opened from now on keep few pages."""
-    if isinstance(database, SQLiteDatabase):
-        database.cache_kib = PAGES_KIB
+    database.limit_cache(PAGES_KIB)
 
 
 def _is_glibc() -> bool:

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     StringConstraints,
     field_validator,
@@ -20,7 +19,7 @@ SHORTEST_QUERY = 3
 """Characters of a question, as LightRAG has it."""
 
 MAX_PROMPT = 1_000_000
-"""Characters of a prompt; it may hold a pasted log, of which little is read."""
+"""Characters of a prompt; it may hold a pasted log, and only a part is read."""
 
 LONGEST = 16 * 1024 * 1024
 """Characters of any text; the body has no more bytes."""
@@ -48,7 +47,6 @@ class Message(BaseModel):
 
     role: Text = Field(min_length=1, max_length=64)
     content: Text = Field(max_length=MAX_PROMPT)
-    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "user", "content": "we use Redis"}]})
 
 
 class QueryRequest(BaseModel):
@@ -115,15 +113,6 @@ class QueryRequest(BaseModel):
     def engine_mode(self) -> Mode | None:
         """The mode that LightRAG is asked in; None for a retrieval of our own."""
         return None if self.mode in {"ragmem", "bypass"} else cast("Mode", self.mode)
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"query": "why did we deploy PostgreSQL with Kubernetes", "mode": "mix", "top_k": 10},
-                {"query": "what is pending", "mode": "ragmem", "route": "operational"},
-            ]
-        }
-    )
 
     @field_validator("query")
     @classmethod

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Ending:
+class Shutdown:
     """Begins with the first signal; streams look at it and say good-bye."""
 
     def __init__(self) -> None:

@@ -4,7 +4,12 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from functools import partial
+from inspect import iscoroutinefunction, signature
+from typing import Any, TypeVar
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 
 from ragmem.errors import StoreBusyError
 
@@ -33,7 +38,7 @@ class OverloadedError(StoreBusyError):
 class Workers:
     """Fixed sets of threads in three lanes, so that no write waits behind questions, and nothing behind gc.
 
-    More work than a lane has threads waits in line, as far as the line goes.
+    Work waits in a line of limited length while all threads of its lane are busy.
     """
 
     closing = False
@@ -110,3 +115,32 @@ class _Lane:
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)
+
+
+def worker_router(workers: Workers, memory: Any, **options: Any) -> APIRouter:
+    """Return a router whose plain functions run in the workers, as `Workers.run` has it.
+
+    Where their first parameter is `memory`, they get this one. The event loop runs those that are `async`.
+    """
+
+    class WorkerRoute(APIRoute):
+        def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
+            if not iscoroutinefunction(endpoint):
+                endpoint = _in_workers(workers, memory, endpoint)
+            super().__init__(path, endpoint, **settings)
+
+    return APIRouter(route_class=WorkerRoute, **options)
+
+
+def _in_workers(workers: Workers, memory: Any, endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    called = (
+        partial(endpoint, memory) if next(iter(signature(endpoint).parameters), "") == "memory" else endpoint
+    )
+
+    async def run(**arguments: Any) -> Any:
+        return await workers.run(lambda: called(**arguments))
+
+    # FastAPI reads the parameters, and makes the description of name and docstring.
+    run.__name__, run.__doc__ = endpoint.__name__, endpoint.__doc__
+    run.__signature__ = signature(called)  # type: ignore[attr-defined]
+    return run

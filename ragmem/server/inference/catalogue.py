@@ -12,8 +12,8 @@ from ragmem.errors import BackendError
 from ragmem.ports import Embedder, LanguageModel
 from ragmem.server.inference.failing import ApiError
 from ragmem.server.inference.models import Model
-from ragmem.services.models.found import FoundModel, found
-from ragmem.services.models.use import named
+from ragmem.services.models.found import FoundModel, find_models
+from ragmem.services.models.use import model_label
 
 DEFAULT = "default"
 """A name for whichever model is configured."""
@@ -48,7 +48,7 @@ def embedder_of(memory: Ragmem, name: str) -> Embedder:
 
 def language_model_of(memory: Ragmem, name: str) -> LanguageModel:
     """Return the configured language model; errors as of `embedder_of`, ApiError where there is none."""
-    model = memory.answering_model
+    model = memory.answers.model
     if model is None:
         # Not a 503: clients would ask again and again.
         raise ApiError(404, NONE_CONFIGURED, param="model", code="model_not_found")
@@ -69,7 +69,7 @@ def _embedding(memory: Ragmem) -> Iterator[Model]:
 
 
 def _chat(memory: Ragmem) -> Iterator[Model]:
-    model = memory.answering_model
+    model = memory.answers.model
     settings = memory.settings.language_model
     if model is not None:
         yield Model(
@@ -82,7 +82,7 @@ def _chat(memory: Ragmem) -> Iterator[Model]:
 
 def _aliases(memory: Ragmem, model_id: str, chosen: ModelSettings | LanguageModelSettings) -> list[str]:
     """Return by which other names a model is known: as it is configured, and as `models list` shows it."""
-    names = [DEFAULT, chosen.model, named(chosen) if chosen.backend else ""]
+    names = [DEFAULT, chosen.model, model_label(chosen) if chosen.backend else ""]
     if model_id in BUNDLED:
         names += sorted(BUNDLED)
     elif chosen.model.startswith(("/", "~", ".")):
@@ -92,7 +92,7 @@ def _aliases(memory: Ragmem, model_id: str, chosen: ModelSettings | LanguageMode
 
 
 def _found(memory: Ragmem) -> list[FoundModel]:
-    return found(memory.settings.places.data, os.environ, home=memory.home)
+    return find_models(memory.settings.places.data, os.environ, home=memory.home)
 
 
 def _check(memory: Ragmem, name: str, model_id: str, aliases: list[str]) -> None:

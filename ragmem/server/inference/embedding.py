@@ -44,7 +44,7 @@ def texts_of(request: EmbeddingRequest) -> list[str]:
             param="input",
             code="context_length_exceeded",
         )
-    # Half a surrogate pair is no character; a tokenizer would raise where it is met.
+    # Half a surrogate pair is not a character; a tokenizer would raise an error.
     return [text.encode("utf-8", "replace").decode() for text in texts]
 
 

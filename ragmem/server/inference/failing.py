@@ -7,11 +7,11 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from ragmem.errors import RagmemError
-from ragmem.server.http.failure_models import declared
+from ragmem.server.http.failure_models import failure_responses
 from ragmem.server.http.failures import RETRY_AFTER, status_of
 
 INVALID = "invalid_request_error"
@@ -30,21 +30,6 @@ class RefusalDetail(BaseModel):
 class Refusal(BaseModel):
     """An error of the models' routes."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "error": {
-                        "message": 'there is no model "gpt-5"; GET /v1/models lists those there are',
-                        "type": "invalid_request_error",
-                        "param": "model",
-                        "code": "model_not_found",
-                    }
-                }
-            ]
-        }
-    )
-
     error: RefusalDetail
 
 
@@ -60,7 +45,9 @@ class ApiError(Exception):
         self.code = code
 
 
-def answered(status: int, message: str, *, param: str | None = None, code: str | None = None) -> JSONResponse:
+def error_response(
+    status: int, message: str, *, param: str | None = None, code: str | None = None
+) -> JSONResponse:
     """Return an error as its answer."""
     headers = {"Retry-After": RETRY_AFTER} if status in _BUSY else None
     detail = detail_of(status, message, param=param, code=code)
@@ -75,7 +62,7 @@ def detail_of(
     return RefusalDetail(message=message, type=kind, param=param, code=code).model_dump()
 
 
-def told(error: RagmemError) -> str:
+def error_text(error: RagmemError) -> str:
     """Return an error with its next step in one line."""
     return f"{error}; {error.hint}" if error.hint else str(error)
 
@@ -91,17 +78,17 @@ class ModelsRoute(APIRoute):
             try:
                 return await handle(request)
             except ApiError as error:
-                return answered(error.status, str(error), param=error.param, code=error.code)
+                return error_response(error.status, str(error), param=error.param, code=error.code)
             except RequestValidationError as error:
                 first = error.errors()[0]
                 place = ".".join(str(step) for step in first["loc"] if step != "body")
-                return answered(
+                return error_response(
                     400, f"{place}: {first['msg']}" if place else first["msg"], param=place or None
                 )
             except RagmemError as error:
-                return answered(status_of(error), told(error))
+                return error_response(status_of(error), error_text(error))
             except HTTPException as error:
-                return answered(error.status_code, str(error.detail))
+                return error_response(error.status_code, str(error.detail))
 
         return mapped
 
@@ -118,4 +105,4 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     shaped: dict[int | str, dict[str, Any]] = {
         status: {"model": Refusal, "description": ours[status]} for status in statuses
     }
-    return {**declared(401, 403), **shaped}
+    return {**failure_responses(401, 403), **shaped}

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from ragmem.services.retrieval.answering import MAX_TOKENS
 
@@ -18,22 +18,8 @@ MOST_TOKENS = 32_768
 ModelName = Annotated[str, StringConstraints(max_length=512)]
 
 
-def _example(**values: Any) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [values]})
-
-
 class Model(BaseModel):
     """A model that can be asked; `dimensions` is ours, and there for an embedder that was used already."""
-
-    model_config = _example(
-        id="all-MiniLM-L6-v2-int8-1",
-        object="model",
-        created=0,
-        owned_by="minilm",
-        kind="embedding",
-        dimensions=384,
-        aliases=["default"],
-    )
 
     id: str
     object: Literal["model"] = "model"
@@ -47,16 +33,12 @@ class Model(BaseModel):
 class ModelList(BaseModel):
     """The models that are configured."""
 
-    model_config = _example(object="list", data=[])
-
     object: Literal["list"] = "list"
     data: list[Model]
 
 
 class EmbeddingRequest(BaseModel):
     """Texts to be turned into vectors."""
-
-    model_config = _example(model="default", input=["how do we deploy"], encoding_format="float")
 
     input: str | list[str] | list[int] | list[list[int]] = Field(
         description="A text, or up to 2,048. Tokens instead of text are refused: each model has its own."
@@ -77,8 +59,6 @@ class EmbeddingRequest(BaseModel):
 class Embedding(BaseModel):
     """The vector of one text, of unit length."""
 
-    model_config = _example(object="embedding", index=0, embedding=[0.6, 0.8])
-
     object: Literal["embedding"] = "embedding"
     index: int
     embedding: list[float] | str
@@ -93,13 +73,6 @@ class EmbeddingUsage(BaseModel):
 
 class EmbeddingResponse(BaseModel):
     """The vectors in the order of the texts."""
-
-    model_config = _example(
-        object="list",
-        model="all-MiniLM-L6-v2-int8-1",
-        data=[{"object": "embedding", "index": 0, "embedding": [0.6, 0.8]}],
-        usage={"prompt_tokens": 5, "total_tokens": 5},
-    )
 
     object: Literal["list"] = "list"
     data: list[Embedding]
@@ -116,8 +89,6 @@ class TextPart(BaseModel):
 
 class Message(BaseModel):
     """One turn of a conversation."""
-
-    model_config = _example(role="user", content="How do we deploy?")
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[TextPart] | None = None
@@ -142,8 +113,6 @@ class JsonSchema(BaseModel):
 class ResponseFormat(BaseModel):
     """In which form the answer is wanted."""
 
-    model_config = _example(type="text")
-
     type: Literal["text", "json_object", "json_schema"]
     json_schema: JsonSchema | None = None
 
@@ -156,10 +125,6 @@ class StreamOptions(BaseModel):
 
 class ChatRequest(BaseModel):
     """A conversation to be gone on with. Unknown fields have no effect."""
-
-    model_config = _example(
-        model="default", messages=[{"role": "user", "content": "How do we deploy?"}], stream=False
-    )
 
     messages: list[Message] = Field(min_length=1, max_length=MOST_MESSAGES)
     model: ModelName = Field(default="default", description="An id or alias of GET /v1/models.")
@@ -220,17 +185,6 @@ class ChatChoice(BaseModel):
 
 class ChatResponse(BaseModel):
     """A whole answer."""
-
-    model_config = _example(
-        id="chatcmpl-8f14e45f",
-        object="chat.completion",
-        created=1763800000,
-        model="llama3.2",
-        choices=[
-            {"index": 0, "message": {"role": "assistant", "content": "With Helm."}, "finish_reason": "stop"}
-        ],
-        usage={"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
-    )
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"

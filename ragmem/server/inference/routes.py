@@ -13,11 +13,11 @@ from fastapi.responses import Response, StreamingResponse
 from ragmem.api.memory import Ragmem
 from ragmem.errors import RagmemError
 from ragmem.ports import LanguageModel
-from ragmem.server.http.llm_workers import Speaking
+from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.workers import Workers
 from ragmem.server.inference import catalogue, embedding
 from ragmem.server.inference.chatting import Asked, Stops, asked_of, completion, usage
-from ragmem.server.inference.failing import ModelsRoute, answered, responses, told
+from ragmem.server.inference.failing import ModelsRoute, error_response, error_text, responses
 from ragmem.server.inference.models import (
     ChatChoice,
     ChatMessage,
@@ -33,7 +33,7 @@ from ragmem.server.inference.models import (
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 
 
-def routes(memory: Ragmem, workers: Workers, speaking: Speaking) -> APIRouter:
+def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
     """Return the routes over an open memory; language models answer in threads of their own."""
     router = APIRouter(prefix="/v1", tags=["models"], route_class=ModelsRoute)
 
@@ -78,7 +78,7 @@ def routes(memory: Ragmem, workers: Workers, speaking: Speaking) -> APIRouter:
     return router
 
 
-async def _whole(model: LanguageModel, asked: Asked, speaking: Speaking) -> ChatResponse:
+async def _whole(model: LanguageModel, asked: Asked, speaking: LlmWorkers) -> ChatResponse:
     text = await speaking.run(lambda: "".join(completion(model, asked, whole=True)))
     stops = Stops(asked.stops)
     text = stops.before(text) + stops.rest()
@@ -92,7 +92,7 @@ async def _whole(model: LanguageModel, asked: Asked, speaking: Speaking) -> Chat
 
 
 async def _streamed(
-    model: LanguageModel, request: ChatRequest, asked: Asked, speaking: Speaking
+    model: LanguageModel, request: ChatRequest, asked: Asked, speaking: LlmWorkers
 ) -> StreamingResponse:
     parts = speaking.parts(lambda: completion(model, asked, whole=False))
     # What fails before the first part is an answer with its own status.
@@ -133,7 +133,7 @@ async def _events(
                 said += text
                 yield chunk({"content": text})
         except RagmemError as error:
-            yield b"data: " + bytes(answered(503, told(error)).body) + b"\n\n"
+            yield b"data: " + bytes(error_response(503, error_text(error)).body) + b"\n\n"
             return
     yield chunk({}, "stop")
     if request.stream_options is not None and request.stream_options.include_usage:

@@ -33,7 +33,7 @@ INSERTED = "insert_"
 SUMMARY_CHARS = 160
 
 
-def counts(memory: Ragmem) -> dict[str, int]:
+def count_documents(memory: Ragmem) -> dict[str, int]:
     """Return how many documents there are in each of LightRAG's states, and in all."""
     found = dict.fromkeys(("all", "pending", "processing", "preprocessed", "processed", "failed"), 0)
     if readable(memory):
@@ -43,9 +43,9 @@ def counts(memory: Ragmem) -> dict[str, int]:
     return found
 
 
-def paginated(memory: Ragmem, request: PaginatedRequest) -> PaginatedResponse:
+def paginate_documents(memory: Ragmem, request: PaginatedRequest) -> PaginatedResponse:
     """Answer POST /documents/paginated."""
-    counted = counts(memory)
+    counted = count_documents(memory)
     wanted = request.status_filters or ([request.status_filter] if request.status_filter else None)
     total = counted["all"] if wanted is None else sum(counted.get(one, 0) for one in set(wanted))
     found = []
@@ -73,7 +73,7 @@ def paginated(memory: Ragmem, request: PaginatedRequest) -> PaginatedResponse:
     )
 
 
-def listed(memory: Ragmem) -> DocumentsResponse:
+def list_documents(memory: Ragmem) -> DocumentsResponse:
     """Answer GET /documents."""
     found = document_pages.page(memory.catalog.database, limit=LISTED) if readable(memory) else []
     statuses: dict[str, list[Document]] = {}
@@ -82,7 +82,7 @@ def listed(memory: Ragmem) -> DocumentsResponse:
     return DocumentsResponse(statuses=statuses)
 
 
-def tracked(memory: Ragmem, track_id: str, ids: Sequence[str]) -> TrackStatusResponse:
+def track_documents(memory: Ragmem, track_id: str, ids: Sequence[str]) -> TrackStatusResponse:
     """Answer GET /documents/track_status; without documents where nothing is known of it (any more)."""
     found = document_pages.documents(memory.catalog.database, ids) if ids and readable(memory) else []
     shown = _shown(found, redactor=memory.redactor)

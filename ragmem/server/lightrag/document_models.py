@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from ragmem.server.http.models import Label
 
@@ -10,25 +10,6 @@ Status = Literal["pending", "parsing", "analyzing", "processing", "preprocessed"
 """LightRAG's states of a document; of ours there are `pending` and `processed` only."""
 
 MAX_IDS = 10_000
-
-_DOCUMENT: dict[str, Any] = {
-    "id": "m4k2c7zq3vhx5tdg6pwbn2ra7e",
-    "content_summary": "We decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.",
-    "content_length": 134,
-    "status": "processed",
-    "created_at": "2026-03-31T12:34:56+00:00",
-    "updated_at": "2026-03-31T12:35:30+00:00",
-    "track_id": "insert_m4k2c7zq3vhx5tdg6pwbn2ra7e",
-    "chunks_count": 1,
-    "error_msg": None,
-    "metadata": {"state": "indexed", "source": "memory", "project": "shop", "kind": "architecture"},
-    "file_path": "/home/ada/shop/notes/deploy.md",
-}
-_COUNTS = {"all": 150, "pending": 10, "processing": 0, "processed": 140, "failed": 0}
-
-
-def _example(**values: Any) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [values]})
 
 
 class Document(BaseModel):
@@ -45,14 +26,12 @@ class Document(BaseModel):
     error_msg: str | None = None
     metadata: dict[str, Any] | None = Field(default=None, description="Ours: state, source, project, kind.")
     file_path: str = Field(description="Where it comes from: a path, path#part, or a given name.")
-    model_config = _example(**_DOCUMENT)
 
 
 class DocumentsResponse(BaseModel):
     """Documents by status, the latest 1,000 in all."""
 
     statuses: dict[str, list[Document]]
-    model_config = _example(statuses={"processed": [_DOCUMENT]})
 
 
 class PaginatedRequest(BaseModel):
@@ -64,7 +43,6 @@ class PaginatedRequest(BaseModel):
     page_size: int = Field(default=50, ge=10, le=200)
     sort_field: Literal["created_at", "updated_at", "id", "file_path"] = "updated_at"
     sort_direction: Literal["asc", "desc"] = "desc"
-    model_config = _example(page=1, page_size=50, sort_field="updated_at", sort_direction="desc")
 
 
 class Pagination(BaseModel):
@@ -76,9 +54,6 @@ class Pagination(BaseModel):
     total_pages: int
     has_next: bool
     has_prev: bool
-    model_config = _example(
-        page=1, page_size=50, total_count=150, total_pages=3, has_next=True, has_prev=False
-    )
 
 
 class PaginatedResponse(BaseModel):
@@ -87,25 +62,12 @@ class PaginatedResponse(BaseModel):
     documents: list[Document]
     pagination: Pagination
     status_counts: dict[str, int]
-    model_config = _example(
-        documents=[_DOCUMENT],
-        pagination={
-            "page": 1,
-            "page_size": 50,
-            "total_count": 150,
-            "total_pages": 3,
-            "has_next": True,
-            "has_prev": False,
-        },
-        status_counts=_COUNTS,
-    )
 
 
 class StatusCountsResponse(BaseModel):
     """How many documents there are in each state."""
 
     status_counts: dict[str, int]
-    model_config = _example(status_counts=_COUNTS)
 
 
 class TrackStatusResponse(BaseModel):
@@ -115,12 +77,6 @@ class TrackStatusResponse(BaseModel):
     documents: list[Document]
     total_count: int
     status_summary: dict[str, int]
-    model_config = _example(
-        track_id=_DOCUMENT["track_id"],
-        documents=[_DOCUMENT],
-        total_count=1,
-        status_summary={"processed": 1},
-    )
 
 
 class SupportedTypesResponse(BaseModel):
@@ -128,7 +84,6 @@ class SupportedTypesResponse(BaseModel):
 
     supported_extensions: list[str]
     engines: dict[str, list[str]]
-    model_config = _example(supported_extensions=[".md", ".txt"], engines={"ragmem": [".md", ".txt"]})
 
 
 class ScanResponse(BaseModel):
@@ -137,9 +92,6 @@ class ScanResponse(BaseModel):
     status: Literal["scanning_started", "scanning_skipped_pipeline_busy"]
     message: str
     track_id: str = Field(description="What /documents/scan/status is asked by; empty when nothing began.")
-    model_config = _example(
-        status="scanning_started", message="the sources are being read", track_id="scan_1f0c"
-    )
 
 
 class ScanStatusResponse(BaseModel):
@@ -154,17 +106,6 @@ class ScanStatusResponse(BaseModel):
     updated_at: float = Field(description="Seconds since 1970.")
     version: int
     message: str
-    model_config = _example(
-        track_id="scan_1f0c",
-        status="completed",
-        counts={"files": 12},
-        counters_dropped=0,
-        samples={},
-        created_at=1774960496.0,
-        updated_at=1774960530.0,
-        version=3,
-        message="12 new",
-    )
 
 
 class PipelineStatusResponse(BaseModel):
@@ -184,17 +125,6 @@ class PipelineStatusResponse(BaseModel):
     recovery_required: Literal[False] = False
     recovery_kind: str | None = None
     recovery_message: str | None = None
-    model_config = _example(
-        busy=False,
-        job_name="scan",
-        job_start="2026-03-31T12:34:56+00:00",
-        docs=12,
-        batchs=12,
-        cur_batch=12,
-        latest_message="12 new",
-        history_messages=["scan begins", "12 new"],
-        update_status={},
-    )
 
 
 class ReprocessResponse(BaseModel):
@@ -203,7 +133,6 @@ class ReprocessResponse(BaseModel):
     status: Literal["reprocessing_started", "reprocessing_skipped_pipeline_busy"]
     message: str
     track_id: str = ""
-    model_config = _example(status="reprocessing_started", message="3 wait for vectors", track_id="")
 
 
 class CancelResponse(BaseModel):
@@ -211,7 +140,6 @@ class CancelResponse(BaseModel):
 
     status: Literal["cancellation_requested", "not_busy"]
     message: str
-    model_config = _example(status="not_busy", message="nothing runs")
 
 
 class DeleteRequest(BaseModel):
@@ -220,7 +148,6 @@ class DeleteRequest(BaseModel):
     doc_ids: list[Label] = Field(min_length=1, max_length=MAX_IDS, description="Ids of memories, each once.")
     delete_file: bool = Field(default=False, description="Has no effect: ragmem never deletes a file.")
     delete_llm_cache: bool = Field(default=False, description="Has no effect: nothing is cached by document.")
-    model_config = _example(doc_ids=[_DOCUMENT["id"]], delete_file=False, delete_llm_cache=False)
 
 
 class DeleteResponse(BaseModel):
@@ -230,12 +157,6 @@ class DeleteResponse(BaseModel):
     message: str
     doc_id: str = Field(description="Their ids, with commas between them.")
     run: str = Field(description="Ours: `ragmem forget --undo` brings them back by this.")
-    model_config = _example(
-        status="deletion_started",
-        message="1 moved to the archive; `ragmem forget --undo 3f2a91bc` brings back",
-        doc_id=_DOCUMENT["id"],
-        run="3f2a91bc",
-    )
 
 
 class ClearResponse(BaseModel):
@@ -243,7 +164,6 @@ class ClearResponse(BaseModel):
 
     status: Literal["success"]
     message: str
-    model_config = _example(status="success", message="there is nothing to clear")
 
 
 class ConflictsResponse(BaseModel):
@@ -251,7 +171,6 @@ class ConflictsResponse(BaseModel):
 
     conflicts: list[dict[str, Any]]
     next_cursor: str | None = None
-    model_config = _example(conflicts=[], next_cursor=None)
 
 
 class RecoveryResponse(BaseModel):
@@ -260,8 +179,3 @@ class RecoveryResponse(BaseModel):
     status: Literal["no_recovery_required"]
     message: str
     cancelled_manual_retries: Literal[0] = 0
-    model_config = _example(
-        status="no_recovery_required",
-        message="a write is whole or has not happened; `ragmem doctor` looks",
-        cancelled_manual_retries=0,
-    )

@@ -5,9 +5,9 @@ from fastapi import APIRouter
 from ragmem.api.memory import Ragmem
 from ragmem.errors import NotFoundError
 from ragmem.server.http import handlers
-from ragmem.server.http.failure_models import EVERYWHERE, declared
+from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
 from ragmem.server.http.models import TextRequest, TextResponse, TextsRequest
-from ragmem.server.http.workers import Workers
+from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.lightrag import document_list as shown
 from ragmem.server.lightrag.deletion import clear, delete
 from ragmem.server.lightrag.document_models import (
@@ -26,7 +26,8 @@ from ragmem.server.lightrag.upload_tracking import Tracks
 
 def routes(memory: Ragmem, workers: Workers, tracks: Tracks) -> APIRouter:
     """Return the routes over an open memory; what blocks runs in the workers."""
-    router = APIRouter(prefix="/documents", tags=["documents"], responses=EVERYWHERE | declared(404))
+    responses = EVERYWHERE | failure_responses(404)
+    router = worker_router(workers, memory, prefix="/documents", tags=["documents"], responses=responses)
     _store(router, memory, workers, tracks)
     _show(router, memory, workers, tracks)
     _remove(router, memory, workers)
@@ -51,19 +52,19 @@ def _store(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) 
 
 def _show(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) -> None:
     @router.get("")
-    async def documents() -> DocumentsResponse:
+    def documents() -> DocumentsResponse:
         """Return the latest 1,000 memories by LightRAG's states: `pending` ones wait for their vectors."""
-        return await workers.run(lambda: shown.listed(memory))
+        return shown.list_documents(memory)
 
     @router.post("/paginated")
-    async def paginated(request: PaginatedRequest) -> PaginatedResponse:
+    def paginated(request: PaginatedRequest) -> PaginatedResponse:
         """Return a page of the memories as documents; all of them, of every project."""
-        return await workers.run(lambda: shown.paginated(memory, request))
+        return shown.paginate_documents(memory, request)
 
     @router.get("/status_counts")
     async def status_counts() -> StatusCountsResponse:
         """Return how many memories there are in each of LightRAG's states."""
-        return StatusCountsResponse(status_counts=await workers.run(lambda: shown.counts(memory)))
+        return StatusCountsResponse(status_counts=await workers.run(lambda: shown.count_documents(memory)))
 
     @router.get("/track_status/{track_id}")
     async def track_status(track_id: str) -> TrackStatusResponse:
@@ -72,7 +73,7 @@ def _show(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) -
         Without documents where they were deleted, and where nothing is known of it.
         """
         ids = tracks.of(track_id)
-        return await workers.run(lambda: shown.tracked(memory, track_id, ids))
+        return await workers.run(lambda: shown.track_documents(memory, track_id, ids))
 
     @router.get("/source_conflicts")
     async def source_conflicts() -> ConflictsResponse:
@@ -82,14 +83,14 @@ def _show(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) -
 
 def _remove(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
     @router.delete("/delete_document")
-    async def delete_document(request: DeleteRequest) -> DeleteResponse:
+    def delete_document(request: DeleteRequest) -> DeleteResponse:
         """Move memories into the archive, all of them or none; `ragmem forget --undo` brings them back.
 
         No file is deleted: what still lies in a source stays archived until its text changes.
         """
-        return await workers.run(lambda: delete(memory, request))
+        return delete(memory, request)
 
-    @router.delete("", responses=EVERYWHERE | declared(404, 409))
+    @router.delete("", responses=EVERYWHERE | failure_responses(404, 409))
     async def clear_documents(confirm: str = "") -> ClearResponse:
         """Move every memory into the archive, where `confirm` is `archive`; 409 otherwise.
 

@@ -5,10 +5,17 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from ragmem.api.memory import Ragmem
-from ragmem.server.http.failure_models import EVERYWHERE, declared
+from ragmem.ports.graph_document import graph_document
+from ragmem.server.http import answers
+from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
+from ragmem.server.http.handlers import readable
 from ragmem.server.http.models import GraphResponse
-from ragmem.server.http.workers import Workers
-from ragmem.server.lightrag import graph_reading as reading
+from ragmem.server.http.workers import Workers, worker_router
+from ragmem.server.lightrag.graph_parts import told_apart, with_statements
+
+MAX_DEPTH = 10
+MAX_NODES = 10_000
+MAX_LABELS = 100_000
 
 Name = Annotated[str, Query(max_length=1_024, examples=["PostgreSQL"])]
 Project = Annotated[
@@ -18,46 +25,75 @@ Project = Annotated[
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes over an open memory; what blocks runs in the workers."""
-    router = APIRouter(tags=["graph"], responses=EVERYWHERE | declared(404))
-
-    @router.get("/graphs")
-    async def graphs(
-        label: Name,
-        max_depth: Annotated[int, Query(ge=1, description="Steps from the label; at most 10.")] = 3,
-        max_nodes: Annotated[int, Query(ge=1, description="Nodes; at most 10,000.")] = 1_000,
-        project: Project = "",
-    ) -> GraphResponse:
-        """Return the graph around an entity, or around the most connected ones for the label `*`.
-
-        An unknown label gives an empty graph. Without `project` the graphs of all projects stand side by
-        side, and an id may be "project/name"; the name is the only one of `labels`.
-        """
-        return await workers.run(
-            lambda: reading.graph(memory, label, depth=max_depth, limit=max_nodes, project=project)
-        )
-
-    @router.get("/graph/entity/exists")
-    async def entity_exists(name: Name, project: Project = "") -> dict[str, bool]:
-        """Tell whether there is an entity of exactly this name."""
-        return {"exists": await workers.run(lambda: reading.entity_exists(memory, name, project=project))}
-
-    @router.get("/graph/label/list")
-    async def label_list(project: Project = "") -> list[str]:
-        """Return the names of all entities in order."""
-        return await workers.run(lambda: reading.labels(memory, project=project))
-
-    @router.get("/graph/label/popular")
-    async def label_popular(
-        limit: Annotated[int, Query(ge=1, le=1_000)] = 300, project: Project = ""
-    ) -> list[str]:
-        """Return the names of the most connected entities."""
-        return await workers.run(lambda: reading.popular_labels(memory, limit=limit, project=project))
-
-    @router.get("/graph/label/search")
-    async def label_search(
-        q: Name, limit: Annotated[int, Query(ge=1, le=100)] = 50, project: Project = ""
-    ) -> list[str]:
-        """Return names of entities that contain a text: the same, then beginnings, then the rest."""
-        return await workers.run(lambda: reading.search_labels(memory, q, limit=limit, project=project))
-
+    router = worker_router(workers, memory, tags=["graph"], responses=EVERYWHERE | failure_responses(404))
+    router.get("/graphs")(graphs)
+    router.get("/graph/entity/exists")(entity_exists)
+    router.get("/graph/label/list")(label_list)
+    router.get("/graph/label/popular")(label_popular)
+    router.get("/graph/label/search")(label_search)
     return router
+
+
+def graphs(
+    memory: Ragmem,
+    label: Name,
+    max_depth: Annotated[int, Query(ge=1, description="Steps from the label; at most 10.")] = 3,
+    max_nodes: Annotated[int, Query(ge=1, description="Nodes; at most 10,000.")] = 1_000,
+    project: Project = "",
+) -> GraphResponse:
+    """Return the graph around an entity, or around the most connected ones for the label `*`.
+
+    An unknown label gives an empty graph. Without `project` the graphs of all projects stand side by
+    side, and an id may be "project/name"; the name is the only one of `labels`.
+    """
+    if not readable(memory):
+        return GraphResponse(nodes=[], edges=[], is_truncated=False)
+    of = _project(memory, project)
+    document = graph_document(
+        memory.store, label, depth=min(max_depth, MAX_DEPTH), limit=min(max_nodes, MAX_NODES), project=of
+    )
+    return answers.graph(
+        told_apart(with_statements(memory, document, of)),
+        memory.catalog.memories.uris,
+        redactor=memory.redactor,
+    )
+
+
+def entity_exists(memory: Ragmem, name: Name, project: Project = "") -> dict[str, bool]:
+    """Tell whether there is an entity of exactly this name."""
+    # The star is the label of the whole graph and no name.
+    if name == "*" or not readable(memory):
+        return {"exists": False}
+    found = graph_document(memory.store, name, depth=0, limit=1, project=_project(memory, project))
+    return {"exists": bool(found["nodes"])}
+
+
+def label_list(memory: Ragmem, project: Project = "") -> list[str]:
+    """Return the names of all entities in order."""
+    return sorted(label_popular(memory, MAX_LABELS, project))
+
+
+def label_popular(
+    memory: Ragmem, limit: Annotated[int, Query(ge=1, le=1_000)] = 300, project: Project = ""
+) -> list[str]:
+    """Return the names of the most connected entities."""
+    if not readable(memory):
+        return []
+    return answers.popular_labels(
+        memory.store, "", limit=limit, project=_project(memory, project), redactor=memory.redactor
+    )
+
+
+def label_search(
+    memory: Ragmem, q: Name, limit: Annotated[int, Query(ge=1, le=100)] = 50, project: Project = ""
+) -> list[str]:
+    """Return names of entities that contain a text: the same, then beginnings, then the rest."""
+    if not readable(memory):
+        return []
+    return answers.find_labels(
+        memory.store, q, limit=limit, project=_project(memory, project), redactor=memory.redactor
+    )
+
+
+def _project(memory: Ragmem, name: str) -> str | None:
+    return memory.projects.resolve([name])[0] if name else None

@@ -1,12 +1,36 @@
-"""The routes that change the graph."""
+"""The routes that change the graph, by stating what it shall be.
+
+What is stated is a memory (see domain/entities/user_statements.py): durable, in the archive rather than
+gone, and in force again whenever the graph is made anew.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fastapi import APIRouter
 
-from ragmem.api.memory import Ragmem
-from ragmem.server.http.failure_models import EVERYWHERE, declared
-from ragmem.server.http.workers import Workers
-from ragmem.server.lightrag import graph_editing as editing
+from ragmem.api.memory import Ragmem, now
+from ragmem.domain.entities.aliases import ASKED
+from ragmem.domain.entities.resolution import WEAK
+from ragmem.domain.entities.user_statements import (
+    Stated,
+    UserEntity,
+    UserMerge,
+    UserRelation,
+    draft_of,
+    entity_uri,
+    relation_uri,
+)
+from ragmem.domain.model import USER
+from ragmem.domain.secrets.redaction import refuse_secret
+from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAME_CHARS
+from ragmem.errors import ConflictError, NotFoundError, UsageError
+from ragmem.ports.graph_document import graph_document
+from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
+from ragmem.server.http.handlers import readable
+from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.lightrag.graph_models import (
+    EditSummary,
     EntityCreateRequest,
     EntityDeleteRequest,
     EntityEditRequest,
@@ -17,50 +41,255 @@ from ragmem.server.lightrag.graph_models import (
     RelationDeleteRequest,
     RelationEditRequest,
 )
+from ragmem.server.lightrag.graph_parts import (
+    Place,
+    find,
+    present_id,
+    relation_of,
+    relations_of,
+    said_by,
+    shown,
+    stated_of,
+)
+from ragmem.services.ingestion.drafts import project_named
+from ragmem.services.ingestion.index import index_pending, waiting_on
+from ragmem.storage.sql.rows import to_stamp
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
-    """Return the routes over an open memory; what blocks runs in the workers."""
-    router = APIRouter(prefix="/graph", tags=["graph"], responses=EVERYWHERE | declared(404, 409))
-
-    @router.post("/entity/edit")
-    async def edit_entity(request: EntityEditRequest) -> GraphChangeResponse:
-        """Give an entity another type, description or name.
-
-        What is said holds in place of what texts say of it, for good; another name is a merge that
-        `ragmem inspect merges` lists and takes back. 409 where the name is that of code, of a file, or of
-        something of another sort.
-        """
-        return await workers.run(lambda: editing.edit_entity(memory, request))
-
-    @router.post("/entity/create")
-    async def create_entity(request: EntityCreateRequest) -> GraphChangeResponse:
-        """Add an entity; it is kept as a memory of the source `graph`."""
-        return await workers.run(lambda: editing.create_entity(memory, request))
-
-    @router.delete("/entity/delete")
-    async def delete_entity(request: EntityDeleteRequest) -> GraphDeleteResponse:
-        """Take out an entity that was stated only; 409 for one that texts name, as they bring it back."""
-        return await workers.run(lambda: editing.delete_entity(memory, request))
-
-    @router.post("/entities/merge")
-    async def merge_entities(request: EntityMergeRequest) -> GraphChangeResponse:
-        """Let entities be one, now and in later texts; `ragmem inspect merges` takes it back."""
-        return await workers.run(lambda: editing.merge_entities(memory, request))
-
-    @router.post("/relation/edit")
-    async def edit_relation(request: RelationEditRequest) -> GraphChangeResponse:
-        """Give a relation another description or other keywords; its weight follows from the texts."""
-        return await workers.run(lambda: editing.edit_relation(memory, request))
-
-    @router.post("/relation/create")
-    async def create_relation(request: RelationCreateRequest) -> GraphChangeResponse:
-        """Relate two entities of one project; it is kept as a memory of the source `graph`."""
-        return await workers.run(lambda: editing.create_relation(memory, request))
-
-    @router.delete("/relation/delete")
-    async def delete_relation(request: RelationDeleteRequest) -> GraphDeleteResponse:
-        """Take out a relation that was stated only; 409 for one that texts say, as they bring it back."""
-        return await workers.run(lambda: editing.delete_relation(memory, request))
-
+    """Return the routes over an open memory."""
+    responses = EVERYWHERE | failure_responses(404, 409)
+    router = worker_router(workers, memory, prefix="/graph", tags=["graph"], responses=responses)
+    router.post("/entity/edit")(edit_entity)
+    router.post("/entity/create")(create_entity)
+    router.delete("/entity/delete")(delete_entity)
+    router.post("/entities/merge")(merge_entities)
+    router.post("/relation/edit")(edit_relation)
+    router.post("/relation/create")(create_relation)
+    router.delete("/relation/delete")(delete_relation)
     return router
+
+
+def edit_entity(memory: Ragmem, request: EntityEditRequest) -> GraphChangeResponse:
+    """Give an entity another type, description or name.
+
+    What is said holds in place of what texts say of it, for good; another name is a merge that
+    `ragmem inspect merges` lists and takes back. 409 where the name is that of code, of a file, or of
+    something of another sort.
+    """
+    place = find(memory, request.entity_name, request.project)
+    changes = request.updated_data
+    name = changes.entity_name or place.name
+    if name != place.name and not request.allow_rename:
+        raise UsageError(f'"{place.name}" would get the name "{name}"', hint="send allow_rename: true")
+    merged = name != place.name and _exists(memory, place.project, name)
+    if merged and not request.allow_merge:
+        raise UsageError(
+            f'there is an entity "{name}" already', hint="send allow_merge: true to make them one"
+        )
+    if name != place.name:
+        # Which may be refused, and then nothing has changed.
+        _merge(memory, place, name)
+    if changes.entity_type or changes.description:
+        _describe(
+            memory,
+            find(memory, name, place.project),
+            entity_type=changes.entity_type,
+            description=changes.description,
+        )
+    return GraphChangeResponse(
+        message=f"Entity merged successfully into '{name}'" if merged else "Entity updated successfully",
+        data=_entity(memory, name, place.project),
+        operation_summary=EditSummary(
+            merged=merged,
+            merge_status="success" if merged else "not_attempted",
+            target_entity=name if name != place.name else None,
+            final_entity=name,
+            renamed=name != place.name,
+        ),
+    )
+
+
+def create_entity(memory: Ragmem, request: EntityCreateRequest) -> GraphChangeResponse:
+    """Add an entity; it is kept as a memory of the source `graph`."""
+    project = project_named(memory.catalog, request.project) if request.project else USER
+    name, data = request.entity_name, request.entity_data
+    refuse_secret(name, "name of the entity", redactor=memory.redactor)
+    if _exists(memory, project, name):
+        raise UsageError(f'there is an entity "{name}" already', hint="POST /graph/entity/edit changes it")
+    kind = data.entity_type.lower() if data.entity_type.lower() in ENTITY_TYPES else WEAK
+    _state(memory, UserEntity(name, data.entity_type, data.description, kind), project)
+    return GraphChangeResponse(
+        message=f"Entity '{name}' created successfully", data=_entity(memory, name, project)
+    )
+
+
+def merge_entities(memory: Ragmem, request: EntityMergeRequest) -> GraphChangeResponse:
+    """Let entities be one, now and in later texts; `ragmem inspect merges` takes it back."""
+    into = request.entity_to_change_into
+    names = [name for name in dict.fromkeys(request.entities_to_change) if name != into]
+    places = [find(memory, name, request.project) for name in names]
+    if not places:
+        raise UsageError("an entity cannot be merged into itself", hint="name another one")
+    if len({place.project for place in places}) > 1:
+        raise ConflictError(
+            "the entities are of several projects, which never share one", hint="name one: `project`"
+        )
+    for place in places:
+        _merge(memory, place, into)
+    return GraphChangeResponse(
+        message=f"Successfully merged {len(places)} entities into '{into}'",
+        data={
+            **_entity(memory, into, places[0].project),
+            "merged_entity": into,
+            "deleted_entities": [place.name for place in places],
+        },
+    )
+
+
+def delete_entity(memory: Ragmem, request: EntityDeleteRequest) -> GraphDeleteResponse:
+    """Take out an entity that was stated only; 409 for one that texts name, as they bring it back."""
+    place = find(memory, request.entity_name, request.project)
+    # The ends of a relation are there for as long as it is.
+    parts = [place.properties, *(edge["properties"] for edge in relations_of(memory, place))]
+    return _delete(memory, parts, f'entity "{place.name}"')
+
+
+def create_relation(memory: Ragmem, request: RelationCreateRequest) -> GraphChangeResponse:
+    """Relate two entities of one project; it is kept as a memory of the source `graph`."""
+    ends = _ends(memory, request.source_entity, request.target_entity, request.project)
+    if relation_of(memory, *ends) is not None:
+        raise UsageError(
+            f'"{ends[0].name}" and "{ends[1].name}" are related already',
+            hint="POST /graph/relation/edit changes it",
+        )
+    data = request.relation_data
+    said = data.description or f"{ends[0].name} and {ends[1].name} are related."
+    stated = UserRelation(ends[0].name, ends[1].name, data.keywords or "stated", said, data.weight)
+    _state(memory, stated, ends[0].project)
+    return GraphChangeResponse(
+        message=f"Relation created successfully between '{ends[0].name}' and '{ends[1].name}'",
+        data=_relation(memory, *ends),
+    )
+
+
+def edit_relation(memory: Ragmem, request: RelationEditRequest) -> GraphChangeResponse:
+    """Give a relation another description or other keywords; its weight follows from the texts."""
+    ends = _ends(memory, request.source_id, request.target_id, request.project)
+    before = _relation(memory, *ends)
+    stated = UserRelation(
+        ends[0].name,
+        ends[1].name,
+        request.updated_data.keywords or str(before.get("keywords", "")) or "stated",
+        request.updated_data.description or str(before.get("description", "")),
+        0.0,
+    )
+    _state(memory, stated, ends[0].project)
+    return GraphChangeResponse(message="Relation updated successfully", data=_relation(memory, *ends))
+
+
+def delete_relation(memory: Ragmem, request: RelationDeleteRequest) -> GraphDeleteResponse:
+    """Take out a relation that was stated only; 409 for one that texts say, as they bring it back."""
+    ends = _ends(memory, request.source_entity, request.target_entity, request.project)
+    return _delete(memory, [_related(memory, *ends)], f'relation of "{ends[0].name}" and "{ends[1].name}"')
+
+
+def _delete(memory: Ragmem, parts: Sequence[Mapping[str, Any]], what: str) -> GraphDeleteResponse:
+    stated, texts = said_by(memory, parts)
+    if texts or not stated:
+        raise ConflictError(
+            f"the {what} follows from {texts or 'some'} texts, which would bring it back",
+            hint="delete these documents, or merge the entity into another one",
+        )
+    run = memory.forget(stated)
+    return GraphDeleteResponse(message=f"the {what} is deleted; `ragmem forget --undo {run}` brings it back")
+
+
+def _describe(memory: Ragmem, place: Place, *, entity_type: str | None, description: str | None) -> None:
+    before = stated_of(memory, place.project, entity_uri(place.name))
+    known = before if isinstance(before, UserEntity) else UserEntity(place.name)
+    kind = place.type.lower() if place.type.lower() in ENTITY_TYPES else WEAK
+    _state(
+        memory,
+        UserEntity(
+            place.name,
+            entity_type or known.type,
+            description or known.description,
+            known.known_type if before else kind,
+        ),
+        place.project,
+    )
+
+
+def _merge(memory: Ragmem, place: Place, into: str) -> None:
+    """State that a name is another one, and see to it that it is; raises ConflictError, and nothing holds."""
+    refuse_secret(into, "name of the entity", redactor=memory.redactor)
+    if not MIN_NAME_CHARS <= len(into) <= MAX_NAME_CHARS:
+        raise UsageError(
+            f'"{into}" is no name of an entity', hint=f"{MIN_NAME_CHARS} to {MAX_NAME_CHARS} characters"
+        )
+    kind = place.type.lower() if place.type.lower() in ENTITY_TYPES else WEAK
+    stated = UserMerge(place.name, into, kind)
+    catalog = memory.catalog
+    leaving = waiting_on(catalog)
+    # Who asks for it now does so after it may have been taken back.
+    catalog.names.rejoin(place.project, place.name, ASKED, at=to_stamp(now()))
+    _state(memory, stated, place.project)
+    if catalog.names.canonical(place.project, [place.name]).get(place.name) != into:
+        memory.forget([present_id(memory, place.project, f"graph:same/{place.name}")])
+        raise ConflictError(
+            f'"{place.name}" cannot go by "{into}"',
+            hint="both must be names of one sort, not code or files; of two spellings the rules choose one",
+        )
+    before = stated_of(memory, place.project, entity_uri(place.name))
+    if isinstance(before, UserEntity) and stated_of(memory, place.project, entity_uri(into)) is None:
+        _state(memory, UserEntity(into, before.type, before.description, before.known_type), place.project)
+    index_pending(catalog, memory.store, leaving=leaving)
+
+
+def _state(memory: Ragmem, stated: Stated, project: str) -> None:
+    (stored,) = memory.ingest([draft_of(stated, project)], rule="off")
+    if stored.note:
+        raise ConflictError(f"it is stored, and holds once a model can be had: {stored.note}")
+
+
+def _ends(memory: Ragmem, source: str, target: str, project: str) -> tuple[Place, Place]:
+    one = find(memory, source, project)
+    other = find(memory, target, project or one.project)
+    if one.name == other.name:
+        raise UsageError(f'"{one.name}" cannot be related to itself', hint="name another entity")
+    return one, other
+
+
+def _exists(memory: Ragmem, project: str, name: str) -> bool:
+    return readable(memory) and bool(
+        graph_document(memory.store, name, depth=0, limit=1, project=project)["nodes"]
+    )
+
+
+def _entity(memory: Ragmem, name: str, project: str) -> dict[str, Any]:
+    place = find(memory, name, project)
+    stated = stated_of(memory, project, entity_uri(name))
+    return _told({**place.properties, **(shown(stated) if stated else {}), "entity_name": name}, project)
+
+
+def _relation(memory: Ragmem, source: Place, target: Place) -> dict[str, Any]:
+    properties = _related(memory, source, target)
+    stated = stated_of(memory, source.project, relation_uri(source.name, target.name))
+    told = {**properties, **(shown(stated) if stated else {})}
+    return _told({**told, "src_id": source.name, "tgt_id": target.name}, source.project)
+
+
+def _related(memory: Ragmem, source: Place, target: Place) -> Any:
+    found = relation_of(memory, source, target)
+    if found is None:
+        raise NotFoundError(
+            f'there is no relation between "{source.name}" and "{target.name}"',
+            hint="POST /graph/relation/create makes one",
+        )
+    return found
+
+
+def _told(properties: dict[str, Any], project: str) -> dict[str, Any]:
+    kept = ("entity_name", "entity_type", "src_id", "tgt_id", "description", "keywords", "weight")
+    return {**{key: properties[key] for key in kept if key in properties}, "project": project}

@@ -22,20 +22,19 @@ _Project = Annotated[
 ]
 
 
-def _example(**values: Any) -> ConfigDict:
-    return ConfigDict(extra="forbid", json_schema_extra={"examples": [values]})
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
 
-class EntityChanges(BaseModel):
+class EntityChanges(_Strict):
     """What an entity shall be; fields that are left out stay."""
 
     entity_name: EntityName | None = Field(default=None, description="Another name: see `allow_rename`.")
     entity_type: _Type | None = None
     description: _Description | None = None
-    model_config = _example(description="The queue in front of the mailer.")
 
 
-class EntityEditRequest(BaseModel):
+class EntityEditRequest(_Strict):
     """How to change an entity."""
 
     entity_name: EntityName
@@ -43,20 +42,16 @@ class EntityEditRequest(BaseModel):
     allow_rename: bool = False
     allow_merge: bool = Field(default=False, description="Also where another entity has the new name.")
     project: _Project = ""
-    model_config = _example(
-        entity_name="RabbitMQ", updated_data={"description": "The queue in front of the mailer."}
-    )
 
 
-class EntityData(BaseModel):
+class EntityData(_Strict):
     """What a new entity is."""
 
     entity_type: _Type = "concept"
     description: _Description = ""
-    model_config = _example(entity_type="service", description="Sends the mail.")
 
 
-class EntityCreateRequest(BaseModel):
+class EntityCreateRequest(_Strict):
     """A new entity."""
 
     entity_name: Annotated[
@@ -64,76 +59,62 @@ class EntityCreateRequest(BaseModel):
     ]
     entity_data: EntityData
     project: Annotated[Label, Field(description="Ours: the project; else `user`.")] = ""
-    model_config = _example(
-        entity_name="Mailer", entity_data={"entity_type": "service", "description": "Sends the mail."}
-    )
 
 
-class RelationChanges(BaseModel):
+class RelationChanges(_Strict):
     """What a relation shall be; fields that are left out stay."""
 
     description: _Description | None = None
     keywords: _Description | None = None
-    model_config = _example(description="The mailer takes its work from RabbitMQ.", keywords="queue")
 
 
-class RelationEditRequest(BaseModel):
+class RelationEditRequest(_Strict):
     """How to change a relation, which has no direction."""
 
     source_id: EntityName
     target_id: EntityName
     updated_data: RelationChanges
     project: _Project = ""
-    model_config = _example(source_id="Mailer", target_id="RabbitMQ", updated_data={"keywords": "queue"})
 
 
-class RelationData(BaseModel):
+class RelationData(_Strict):
     """What a new relation is."""
 
     description: _Description = ""
     keywords: _Description = ""
     weight: Annotated[float, Field(ge=0, le=1_000, description="How much it counts beside others.")] = 1.0
-    model_config = _example(description="The mailer takes its work from RabbitMQ.", keywords="queue")
 
 
-class RelationCreateRequest(BaseModel):
+class RelationCreateRequest(_Strict):
     """A new relation between two entities that are there."""
 
     source_entity: EntityName
     target_entity: EntityName
     relation_data: RelationData
     project: _Project = ""
-    model_config = _example(
-        source_entity="Mailer",
-        target_entity="RabbitMQ",
-        relation_data={"description": "The mailer takes its work from RabbitMQ.", "keywords": "queue"},
-    )
 
 
-class EntityMergeRequest(BaseModel):
+class EntityMergeRequest(_Strict):
     """Which entities are one."""
 
     entities_to_change: list[EntityName] = Field(min_length=1, max_length=100)
     entity_to_change_into: EntityName
     project: _Project = ""
-    model_config = _example(entities_to_change=["Rabbit MQ"], entity_to_change_into="RabbitMQ")
 
 
-class EntityDeleteRequest(BaseModel):
+class EntityDeleteRequest(_Strict):
     """Which entity to delete."""
 
     entity_name: EntityName
     project: _Project = ""
-    model_config = _example(entity_name="Mailer")
 
 
-class RelationDeleteRequest(BaseModel):
+class RelationDeleteRequest(_Strict):
     """Which relation to delete."""
 
     source_entity: EntityName
     target_entity: EntityName
     project: _Project = ""
-    model_config = _example(source_entity="Mailer", target_entity="RabbitMQ")
 
 
 class EditSummary(BaseModel):
@@ -155,26 +136,6 @@ class GraphChangeResponse(BaseModel):
     message: str
     data: dict[str, Any]
     operation_summary: EditSummary | None = None
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "status": "success",
-                    "message": "Entity updated successfully",
-                    "data": {"entity_name": "RabbitMQ", "entity_type": "service"},
-                    "operation_summary": {
-                        "merged": False,
-                        "merge_status": "not_attempted",
-                        "merge_error": None,
-                        "operation_status": "success",
-                        "target_entity": None,
-                        "final_entity": "RabbitMQ",
-                        "renamed": False,
-                    },
-                }
-            ]
-        }
-    )
 
 
 class GraphDeleteResponse(BaseModel):
@@ -185,16 +146,3 @@ class GraphDeleteResponse(BaseModel):
     message: str
     status_code: Literal[200] = 200
     file_path: None = None
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "status": "success",
-                    "doc_id": "",
-                    "message": "`ragmem forget --undo 3f2a91bc` brings it back",
-                    "status_code": 200,
-                    "file_path": None,
-                }
-            ]
-        }
-    )

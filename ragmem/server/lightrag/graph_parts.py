@@ -9,14 +9,15 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.entities.user_statements import (
     SOURCE,
     Stated,
-    StatedEntity,
-    StatedRelation,
+    UserEntity,
+    UserRelation,
     entity_uri,
     id_of,
     relation_uri,
-    stated_in,
+    user_statements_of,
 )
 from ragmem.errors import ConflictError, NotFoundError
+from ragmem.ports.graph_document import graph_document
 from ragmem.server.http.answers import memory_ids_in
 from ragmem.server.http.handlers import readable
 from ragmem.services.ingestion.scope import named_project
@@ -43,7 +44,7 @@ def find(memory: Ragmem, name: str, project: str) -> Place:
     NotFoundError, and ConflictError where several projects have it.
     """
     if readable(memory):
-        found = _found(memory, name, memory.named_projects([project])[0] if project else None)
+        found = _found(memory, name, memory.projects.resolve([project])[0] if project else None)
         if not found and not project and "/" in name:
             first, _, rest = name.partition("/")
             try:
@@ -61,7 +62,7 @@ def find(memory: Ragmem, name: str, project: str) -> Place:
 def _found(memory: Ragmem, name: str, project: str | None) -> list[Place]:
     if not name or name == "*":
         return []
-    nodes = memory.store.subgraph(name, depth=0, limit=100, project=project)["nodes"]
+    nodes = graph_document(memory.store, name, depth=0, limit=100, project=project)["nodes"]
     places = []
     for node in nodes:
         holder = project if project is not None else str(node["id"]).partition("/")[0]
@@ -81,7 +82,7 @@ def relation_of(memory: Ragmem, source: Place, target: Place) -> Mapping[str, An
 
 def relations_of(memory: Ragmem, place: Place) -> list[Mapping[str, Any]]:
     """Return the relations of an entity."""
-    around = memory.store.subgraph(place.name, depth=1, limit=10_000, project=place.project)
+    around = graph_document(memory.store, place.name, depth=1, limit=10_000, project=place.project)
     return [edge for edge in around["edges"] if place.name in {edge["source"], edge["target"]}]
 
 
@@ -89,7 +90,7 @@ def stated_of(memory: Ragmem, project: str, uri: str) -> Stated | None:
     """Return what is stated under a uri; None where nothing is."""
     key = present_id(memory, project, uri)
     found = memory.catalog.memories.get([key]).get(key)
-    return stated_in(found) if found is not None and found.scope.project == project else None
+    return user_statements_of(found) if found is not None and found.scope.project == project else None
 
 
 def with_statements(memory: Ragmem, document: Mapping[str, Any], project: str | None) -> Mapping[str, Any]:
@@ -111,7 +112,7 @@ def with_statements(memory: Ragmem, document: Mapping[str, Any], project: str | 
         # One that was moved away has the id of its former place still.
         if found is None or found.scope.project != holder:
             continue
-        if (stated := stated_in(found)) is not None:
+        if (stated := user_statements_of(found)) is not None:
             part["properties"] = {**part["properties"], **shown(stated)}
     return document
 
@@ -137,9 +138,9 @@ def told_apart(document: Mapping[str, Any]) -> Mapping[str, Any]:
 def shown(stated: Stated) -> dict[str, str]:
     """Return the properties that a statement sets."""
     match stated:
-        case StatedEntity():
+        case UserEntity():
             said = {"entity_type": stated.type, "description": stated.description}
-        case StatedRelation():
+        case UserRelation():
             said = {"description": stated.description, "keywords": stated.keywords}
         case _:
             said = {}

@@ -10,11 +10,11 @@ from ragmem import __version__
 from ragmem.api.memory import Ragmem
 from ragmem.server.http.handlers import readable
 from ragmem.server.http.workers import ASKING
-from ragmem.server.lightrag.graph_reading import MAX_NODES
+from ragmem.server.lightrag.graph import MAX_NODES
 from ragmem.server.lightrag.pipeline import Pipeline
 from ragmem.server.lightrag.server_models import HealthResponse
 from ragmem.server.lightrag.webui import Page, has_page
-from ragmem.storage.memories.read_cache import Kept
+from ragmem.storage.memories.read_cache import ReadCache
 
 SHOWN_NODES = 1_000
 """Nodes that LightRAG's page draws unless somebody wants more; it slows down with several thousand."""
@@ -46,7 +46,7 @@ class Counting:
 
     def __init__(self, memory: Ragmem) -> None:
         self._memory = memory
-        self._kept = Kept(memory.catalog.database, self._count)
+        self._kept = ReadCache(memory.catalog.database, self._count)
         # LightRAG's own storages change without the catalog, and open outside of its transactions alone.
         self._is_whole = memory.settings.store.profile == "sqlite"
 

@@ -13,7 +13,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.text.excerpts import estimate_tokens
 from ragmem.errors import RagmemError, UsageError
 from ragmem.server.http.failure_models import EVERYWHERE
-from ragmem.server.http.llm_workers import Speaking
+from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.models import Message, ModeName, QueryRequest
 from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag import responses
@@ -44,7 +44,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 
-def routes(memory: Ragmem, workers: Workers, speaking: Speaking) -> APIRouter:
+def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
     """Return the routes; what blocks runs in the workers, language models in `speaking`."""
     router = APIRouter(prefix="/api", tags=["ollama"], responses=EVERYWHERE)
 
@@ -96,7 +96,7 @@ def routes(memory: Ragmem, workers: Workers, speaking: Speaking) -> APIRouter:
 
 
 def question_of(request: ChatRequest) -> QueryRequest:
-    """Return what the last message asks; raises UsageError for one that is no question."""
+    """Return the question in the last message; raises UsageError if it has none."""
     *history, last = request.messages
     text, mode, context, wishes = last.content, "mix", False, request.system
     if (found := _PREFIX.match(text)) and (found["mode"] or found["context"] or found["wishes"]):
@@ -118,7 +118,7 @@ def question_of(request: ChatRequest) -> QueryRequest:
 
 
 async def _lines(
-    prepared: responses.Prepared, speaking: Speaking, begun: int, asked: str, *, chat: bool = True
+    prepared: responses.Prepared, speaking: LlmWorkers, begun: int, asked: str, *, chat: bool = True
 ) -> AsyncIterator[str]:
     def one(text: str, **more: Any) -> str:
         said: dict[str, Any] = (

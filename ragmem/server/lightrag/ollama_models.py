@@ -1,18 +1,12 @@
 """The requests and answers of the Ollama interface that LightRAG emulates."""
 
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from ragmem.server.http.models import MAX_PROMPT, Message, Text
 
 MODEL = "ragmem:latest"
 MADE_AT = "2026-01-01T00:00:00Z"
 _DIGEST = "0" * 64
-
-
-def _example(**values: Any) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [values]})
 
 
 class ChatRequest(BaseModel):
@@ -24,11 +18,6 @@ class ChatRequest(BaseModel):
     system: Text | None = Field(
         default=None, max_length=MAX_PROMPT, description="What a language model is told."
     )
-    model_config = _example(
-        model=MODEL,
-        messages=[{"role": "user", "content": "/context why did we choose PostgreSQL"}],
-        stream=False,
-    )
 
 
 class GenerateRequest(BaseModel):
@@ -38,7 +27,6 @@ class GenerateRequest(BaseModel):
     prompt: Text = Field(min_length=1, max_length=MAX_PROMPT)
     system: Text | None = Field(default=None, max_length=MAX_PROMPT)
     stream: bool = False
-    model_config = _example(model=MODEL, prompt="say hello", stream=False)
 
 
 class Timed(BaseModel):
@@ -60,13 +48,6 @@ class ChatResponse(Timed):
     """The answer to a conversation."""
 
     message: Message
-    model_config = _example(
-        model=MODEL,
-        created_at=MADE_AT,
-        done=True,
-        done_reason="stop",
-        message={"role": "assistant", "content": "Because of transactions."},
-    )
 
 
 class GenerateResponse(Timed):
@@ -74,14 +55,12 @@ class GenerateResponse(Timed):
 
     response: str
     context: list[int] = Field(default_factory=list)
-    model_config = _example(model=MODEL, created_at=MADE_AT, done=True, response="hello", context=[])
 
 
 class VersionResponse(BaseModel):
     """The version of Ollama that is emulated."""
 
     version: str = "0.9.3"
-    model_config = _example(version="0.9.3")
 
 
 class OllamaDetails(BaseModel):

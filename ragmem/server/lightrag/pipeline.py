@@ -27,7 +27,7 @@ JobState = Literal["running", "completed", "failed", "cancelled"]
 
 
 class CancelledJobError(Exception):
-    """Somebody wants the job to end: ends it between two steps, each of which is a transaction."""
+    """Somebody cancelled the job; it ends between two steps, and each step is a transaction."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Job:
 
 
 class Pipeline:
-    """The jobs of one server, of which one runs at a time."""
+    """The jobs of one server; one runs at a time."""
 
     def __init__(self, memory: Ragmem, workers: Workers) -> None:
         self._memory = memory

@@ -9,8 +9,8 @@ from fastapi.responses import StreamingResponse
 from ragmem.api.memory import Ragmem
 from ragmem.server.http import context as telling
 from ragmem.server.http import handlers
-from ragmem.server.http.failure_models import EVERYWHERE, declared
-from ragmem.server.http.llm_workers import Speaking
+from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
+from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.models import (
     ContextRequest,
     ContextResponse,
@@ -36,9 +36,9 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 
-def routes(memory: Ragmem, workers: Workers, speaking: Speaking) -> APIRouter:
+def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
     """Return the routes over an open memory; `speaking` is for language models, the workers for the rest."""
-    router = APIRouter(tags=["query"], responses=EVERYWHERE | declared(404))
+    router = APIRouter(tags=["query"], responses=EVERYWHERE | failure_responses(404))
 
     @router.post("/query", response_model_exclude_unset=True)
     async def query(request: QueryRequest) -> QueryResponse:

@@ -14,7 +14,7 @@ from ragmem.services.retrieval.answering import Answerer, Wanted, prompt_of
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A response as far as memory goes: its text, or with `answerer` what that is asked."""
+    """What memory contributes to a response: its text or, with an `answerer`, the prompt for that."""
 
     text: str
     references: list[Reference] | None
@@ -90,7 +90,7 @@ def _bypass(memory: Ragmem, request: QueryRequest) -> Prepared:
     wanted = _wanted(request, "", ())
     if request.only_need_prompt or request.only_need_context:
         return Prepared(prompt_of(wanted) if request.only_need_prompt else "", [], [], wanted)
-    answerer = memory.answerer()
+    answerer = memory.answers.answerer()
     if answerer is None:
         raise UsageError(
             'the mode "bypass" asks a language model alone, and none is configured',
@@ -101,7 +101,7 @@ def _bypass(memory: Ragmem, request: QueryRequest) -> Prepared:
 
 def _answerer(memory: Ragmem, notes: list[str]) -> Answerer | None:
     try:
-        return memory.answerer()
+        return memory.answers.answerer()
     except BackendError as error:
         notes.append(f"not answered in words: {error.told}")
         return None

@@ -3,18 +3,20 @@
 from fastapi import APIRouter
 
 from ragmem.api.memory import Ragmem
-from ragmem.server.http.llm_workers import Speaking
+from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag import documents, graph, graph_edits, ollama, queries, server, uploads, webui
 from ragmem.server.lightrag.pipeline import Pipeline
 from ragmem.server.lightrag.upload_tracking import Tracks
-from ragmem.server.security.rate_limit import Pace
+from ragmem.server.security.rate_limit import RateLimit
 
 
-def routes(memory: Ragmem, workers: Workers, speaking: Speaking, *, token: str, failures: Pace) -> APIRouter:
+def routes(
+    memory: Ragmem, workers: Workers, speaking: LlmWorkers, *, token: str, failures: RateLimit
+) -> APIRouter:
     """Return the routes over an open memory; what blocks runs in the workers, language models in `speaking`.
 
-    `failures` says how often a wrong password is answered before it is told to wait.
+    `failures` limits how often a wrong password is answered.
     """
     tracks = Tracks()
     pipeline = Pipeline(memory, workers)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Form, HTTPException, Query, Request
 
 from ragmem import __version__
 from ragmem.api.memory import Ragmem
-from ragmem.server.http.failure_models import EVERYWHERE, declared
+from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
 from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag.health import Counting, core_version, health
 from ragmem.server.lightrag.pipeline import Pipeline
@@ -22,14 +22,16 @@ from ragmem.server.lightrag.server_models import (
 from ragmem.server.security.auth import LONGEST_TOKEN, same_token
 from ragmem.server.security.guard import AUTHORISED
 from ragmem.server.security.guest_auth import GUEST
-from ragmem.server.security.rate_limit import Pace
+from ragmem.server.security.rate_limit import RateLimit
 
 _GUEST = "This token opens nothing: send the server's as X-API-Key, or log in with it as the password."
 _KNOWN = "The password is the server's token."
 
 
-def routes(memory: Ragmem, workers: Workers, pipeline: Pipeline, *, token: str, failures: Pace) -> APIRouter:
-    """Return the routes; `failures` says how often a wrong password is answered before it is told to wait."""
+def routes(
+    memory: Ragmem, workers: Workers, pipeline: Pipeline, *, token: str, failures: RateLimit
+) -> APIRouter:
+    """Return the routes; `failures` limits how often a wrong password is answered."""
     router = APIRouter(tags=["server"])
     counting = Counting(memory)
 
@@ -94,7 +96,9 @@ def _customize(router: APIRouter) -> None:
         del locale
         return CustomizationResponse(brand={"title": TITLE, "description": DESCRIPTION})
 
-    @router.get("/ui/customization/assets/{asset_hash}/{asset_id}", responses=EVERYWHERE | declared(404))
+    @router.get(
+        "/ui/customization/assets/{asset_hash}/{asset_id}", responses=EVERYWHERE | failure_responses(404)
+    )
     async def customization_asset(asset_hash: str, asset_id: str) -> None:
         """Refuse: there are no pictures of a customised page."""
         del asset_hash, asset_id

@@ -2,30 +2,12 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from ragmem.server.security.guest_auth import GUEST
 
 TITLE = "ragmem"
 DESCRIPTION = "Memory for AI coding assistants, on this machine"
-
-
-def _example(**values: Any) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [values]})
-
-
-_AUTH: dict[str, Any] = {
-    "auth_configured": False,
-    "access_token": GUEST,
-    "token_type": "bearer",
-    "auth_mode": "disabled",
-    "message": "No login by name: send the token as X-API-Key.",
-    "core_version": "1.5.7",
-    "api_version": "0.9.0",
-    "webui_title": TITLE,
-    "webui_description": DESCRIPTION,
-    "ai_content_notice_enabled": False,
-}
 
 
 class AuthStatusResponse(BaseModel):
@@ -41,7 +23,6 @@ class AuthStatusResponse(BaseModel):
     webui_title: str = TITLE
     webui_description: str = DESCRIPTION
     ai_content_notice_enabled: bool = False
-    model_config = _example(**_AUTH)
 
 
 class LoginResponse(BaseModel):
@@ -56,14 +37,12 @@ class LoginResponse(BaseModel):
     webui_title: str = TITLE
     webui_description: str = DESCRIPTION
     ai_content_notice_enabled: bool = False
-    model_config = _example(**{key: value for key, value in _AUTH.items() if key != "auth_configured"})
 
 
 class VerifyResponse(BaseModel):
     """That the credentials are right."""
 
     status: Literal["ok"] = "ok"
-    model_config = _example(status="ok")
 
 
 class CustomizationResponse(BaseModel):
@@ -71,7 +50,6 @@ class CustomizationResponse(BaseModel):
 
     customized: Literal[False] = False
     brand: dict[str, str | None]
-    model_config = _example(customized=False, brand={"title": TITLE, "description": DESCRIPTION})
 
 
 class HealthResponse(BaseModel):
@@ -105,18 +83,3 @@ class HealthResponse(BaseModel):
     server_mode: str | None = None
     workers: int | None = None
     keyed_locks: dict[str, Any] | None = None
-    model_config = _example(
-        status="healthy",
-        version="0.9.0",
-        core_version="1.5.7",
-        api_version="0.9.0",
-        auth_mode="disabled",
-        webui_available=True,
-        workspace_available=True,
-        api_docs_available=False,
-        webui_title=TITLE,
-        webui_description=DESCRIPTION,
-        ai_content_notice_enabled=False,
-        pipeline_busy=False,
-        pipeline_active=False,
-    )

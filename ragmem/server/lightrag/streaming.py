@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from ragmem.errors import RagmemError
-from ragmem.server.http.llm_workers import Speaking
+from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.models import QueryRequest
 from ragmem.server.lightrag.responses import Prepared
 
@@ -20,7 +20,7 @@ def line(**values: Any) -> str:
 
 
 async def lines_of(
-    prepared: Prepared, request: QueryRequest, speaking: Speaking, *, begun: float
+    prepared: Prepared, request: QueryRequest, speaking: LlmWorkers, *, begun: float
 ) -> AsyncIterator[str]:
     """Yield the lines of a response; once it has begun, what fails is a line as well."""
     references = (
@@ -51,7 +51,7 @@ async def lines_of(
         yield line(response_time=round(time.perf_counter() - begun, 3))
 
 
-async def parts_of(prepared: Prepared, speaking: Speaking) -> AsyncIterator[str]:
+async def parts_of(prepared: Prepared, speaking: LlmWorkers) -> AsyncIterator[str]:
     """Yield the parts of a response; a language model's are made in a thread, until nobody wants more."""
     if prepared.answerer is None:
         for part in prepared.parts():

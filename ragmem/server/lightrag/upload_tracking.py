@@ -15,7 +15,7 @@ from ragmem.readers.documents.suffixes import FORMATS
 from ragmem.server.http import handlers
 from ragmem.server.http.models import TextRequest, TextResponse
 from ragmem.server.lightrag.document_list import INSERTED
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 KEPT = 1_000
 """Hand-ins that are remembered."""
@@ -92,12 +92,12 @@ def store_file(memory: Ragmem, name: str, raw: bytes, *, project: str = "") -> T
 
 def _store_document(memory: Ragmem, source: str, suffix: str, raw: bytes, *, project: str) -> TextResponse:
     """Store the parts of a document: its bytes lie in a file of ours while a process apart reads them."""
-    wish = HandIn(project=project or USER)
+    wish = DraftOptions(project=project or USER)
     with TemporaryDirectory(prefix="ragmem-") as folder:
         path = Path(folder, f"{_STAND_IN}{suffix}")
         path.write_bytes(raw)
         try:
-            handed = memory.hand_in([path], wish)
+            handed = memory.ingestion.draft([path], wish)
         except SourceError as error:
             raise UsageError(str(error).replace(str(path), source), hint=error.hint) from error
     left_out = [warning.replace(str(path), source) for warning in handed.warnings]

@@ -8,7 +8,7 @@ from fastapi import APIRouter, File, Form, UploadFile
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State
 from ragmem.errors import NotFoundError
-from ragmem.server.http.failure_models import EVERYWHERE, declared
+from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
 from ragmem.server.http.models import TextResponse
 from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag.document_models import (
@@ -40,7 +40,7 @@ def _hand_in(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks
     # Between the look for a name and its use no other upload may take it.
     turn = asyncio.Lock()
 
-    @router.post("/upload", responses=EVERYWHERE | declared(409, 411, 415))
+    @router.post("/upload", responses=EVERYWHERE | failure_responses(409, 411, 415))
     async def upload(
         file: Annotated[UploadFile, File(description="A text or document; its name becomes `file_source`.")],
         project: Annotated[str, Form(max_length=1_024, description="Ours: the project; else `user`.")] = "",
@@ -84,7 +84,7 @@ def _begin(router: APIRouter, memory: Ragmem, pipeline: Pipeline) -> None:
 
 
 def _tell(router: APIRouter, pipeline: Pipeline) -> None:
-    @router.get("/scan/status/{track_id}", responses=EVERYWHERE | declared(404))
+    @router.get("/scan/status/{track_id}", responses=EVERYWHERE | failure_responses(404))
     async def scan_status(track_id: str) -> ScanStatusResponse:
         """Tell how far a scan is; 404 for one that is not known any more."""
         job = pipeline.job(track_id)
@@ -148,6 +148,6 @@ def _index_waiting(memory: Ragmem, progress: Progress) -> str:
         return "nothing is stored yet"
     memory.require()
     before = len(memory.catalog.memories.ids(states=[State.PENDING]))
-    why = memory.index_waiting(progress=progress)
+    why = memory.inbox.index_pending(progress=progress)
     left = len(memory.catalog.memories.ids(states=[State.PENDING]))
     return f"{before - left} done, {left} wait" + (f": {why}" if why else "")

@@ -56,7 +56,7 @@ class AuditLog:
         self._failing = False
 
     def record(self, **entry: Any) -> None:
-        """Append an entry with the time; what cannot be written is told once and does not hurt a request."""
+        """Append an entry with the time; a failed write warns once and does not fail the request."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = json.dumps({"time": at, **entry}, ensure_ascii=True) + "\n"
         try:
@@ -97,7 +97,7 @@ class AuditLog:
                 newer.replace(older)
 
 
-class Audited:
+class AuditMiddleware:
     """ASGI middleware that records each request that may have changed something, once it is answered."""
 
     def __init__(self, app: ASGIApp, *, log: AuditLog) -> None:

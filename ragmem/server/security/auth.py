@@ -110,5 +110,5 @@ def carries(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:
 
 def same_token(given: str, token: str) -> bool:
     """Tell in constant time whether a text is the token."""
-    # What cannot be encoded is no token, but must not fail either.
+    # A text that cannot be encoded is not a token, and must not raise an error.
     return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode("ascii"))

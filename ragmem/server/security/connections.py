@@ -17,7 +17,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ragmem.config.settings import ServeSettings
-from ragmem.server.security.security_headers import shielded
+from ragmem.server.security.security_headers import add_security_headers
 
 ACCEPTED_AT_ONCE = 64
 """Connections that are accepted before anything is read again: few enough that who is accepted among many is
@@ -62,7 +62,7 @@ class Limits:
 
 
 def limits_of(settings: ServeSettings) -> Limits:
-    """Return the limits that [serve] sets, as far as this process may have so many files open."""
+    """Return the limits of [serve], lowered to the number of files that this process may open."""
     return Limits(
         connections=room_for(settings.max_connections),
         head_s=settings.head_seconds,
@@ -233,7 +233,7 @@ class BoundedProtocol(H11Protocol):
                 (b"content-length", b"%d" % len(body)),
                 (b"connection", b"close"),
             ]
-            shield = shielded(headers, path="", status=status)
+            shield = add_security_headers(headers, path="", status=status)
             for event in (
                 h11.Response(status_code=status, headers=shield),
                 h11.Data(body),

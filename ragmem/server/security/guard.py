@@ -12,8 +12,8 @@ from ragmem.server.security.auth import carries
 from ragmem.server.security.guest_auth import HINT as KEY_HINT
 from ragmem.server.security.guest_auth import refusal_of
 from ragmem.server.security.origin import Names, same_origin
-from ragmem.server.security.rate_limit import Pace
-from ragmem.server.security.security_headers import shielded
+from ragmem.server.security.rate_limit import RateLimit
+from ragmem.server.security.security_headers import add_security_headers
 from ragmem.server.security.sessions import Sessions
 
 MAX_BODY = 16 * 1024 * 1024
@@ -84,7 +84,14 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, *, token: str, names: Names, sessions: Sessions, unauthorised: Pace, writes: Pace
+        self,
+        app: ASGIApp,
+        *,
+        token: str,
+        names: Names,
+        sessions: Sessions,
+        unauthorised: RateLimit,
+        writes: RateLimit,
     ) -> None:
         self.app = app
         self.token = token
@@ -106,7 +113,9 @@ class Guard:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = message.get("headers", ())
-                message["headers"] = shielded(headers, path=scope["path"], status=message["status"])
+                message["headers"] = add_security_headers(
+                    headers, path=scope["path"], status=message["status"]
+                )
             await send(message)
 
         refusal = self._foreign(scope) or self._unknown(scope) or self._too_much(scope)

@@ -1,4 +1,4 @@
-"""LightRAG's guest: what its web UI is told to be, until somebody gives it the token as an API key.
+"""LightRAG's guest: the role of its web UI until somebody enters the token as an API key.
 
 Its page works with a token of its own, which it gets from /auth-status without any secret, and asks a person
 for the API key as soon as an answer says that one is required. The guest's token opens nothing here: it is a

@@ -3,21 +3,17 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Header, HTTPException, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from ragmem.server.http.failure_models import Failure
 from ragmem.server.security.auth import LONGEST_TOKEN, same_token
 from ragmem.server.security.guard import CREDENTIAL, SESSION, Credential
-from ragmem.server.security.rate_limit import Pace
+from ragmem.server.security.rate_limit import RateLimit
 from ragmem.server.security.sessions import ABSOLUTE_S, Session, Sessions
 
 
 class LoginRequest(BaseModel):
     """The token of the server."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"token": "what-ragmem-serve---print-token-says"}]}
-    )
 
     token: str = Field(
         max_length=LONGEST_TOKEN, description="As in the token file, and as `--print-token` prints it."
@@ -26,12 +22,6 @@ class LoginRequest(BaseModel):
 
 class SessionResponse(BaseModel):
     """Whether one is logged in, and what a page sends along then."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"authenticated": True, "csrf_token": "Zk3…", "expires_in": 43_200, "by": "session"}]
-        }
-    )
 
     authenticated: bool
     csrf_token: str = Field(
@@ -42,8 +32,8 @@ class SessionResponse(BaseModel):
     by: str = Field(default="", description="What opens the server: `token` or `session`; empty: nothing.")
 
 
-def routes(sessions: Sessions, wrong: Pace, *, token: str) -> APIRouter:
-    """Return the routes; `wrong` says how often a wrong token is answered before it is told to wait."""
+def routes(sessions: Sessions, wrong: RateLimit, *, token: str) -> APIRouter:
+    """Return the routes; `wrong` limits how often a wrong token is answered."""
     router = APIRouter(tags=["session"])
 
     def state(session: Session | None, by: Credential | None) -> SessionResponse:

@@ -22,7 +22,7 @@ from prometheus_client.registry import Collector
 from ragmem import __version__
 from ragmem.api.memory import Ragmem
 from ragmem.errors import BackendError, RagmemError
-from ragmem.server.http.failure_models import declared
+from ragmem.server.http.failure_models import failure_responses
 from ragmem.server.http.workers import Workers
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -35,7 +35,7 @@ UNMATCHED = "unmatched"
 """The route of a path that there is not: such paths are without end, and no label must be."""
 
 KEPT_S = 5.0
-"""Seconds for which what was read from the database is told again."""
+"""Seconds for which figures from the database are reused."""
 
 
 # They double the lines, and Prometheus itself makes nothing of them.
@@ -124,7 +124,9 @@ class _State(Collector):
             "ragmem_queue", "Memories that wait for vectors and graph.", value=states.get("pending", 0)
         )
         yield GaugeMetricFamily(
-            "ragmem_inbox", "Writes in the inbox that wait to be taken in.", value=memory.inbox().writes
+            "ragmem_inbox",
+            "Writes in the inbox that wait to be taken in.",
+            value=memory.inbox.status().writes,
         )
         loaded = GaugeMetricFamily(
             "ragmem_model_loaded", "1 where a model is loaded.", labels=["kind", "model"]
@@ -143,7 +145,7 @@ def models_of(memory: Ragmem) -> Iterator[tuple[str, str, bool]]:
         embedder = memory.models.embedder
         yield "embedding", embedder.model_id, bool(getattr(embedder, "loaded", False))
     with suppress(BackendError):
-        model = memory.answering_model
+        model = memory.answers.model
         if model is not None:
             yield "language", model.model_id, bool(getattr(model, "loaded", False))
 
@@ -157,7 +159,7 @@ def routes(metrics: Metrics, workers: Workers) -> APIRouter:
         response_class=Response,
         responses={
             200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-            **declared(401, 403, 429),
+            **failure_responses(401, 403, 429),
         },
     )
     async def figures() -> Response:

@@ -10,7 +10,7 @@ MOST_NAMES = 1_024
 """Buckets kept: more than a local server has clients."""
 
 
-class Pace:
+class RateLimit:
     """So many times a minute for each name, all of them at once if need be; safe from several threads."""
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -20,7 +20,7 @@ class Pace:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, name: str) -> int:
-        """Take one, and return 0; where none is left, the whole seconds to wait. 0 a minute is no limit."""
+        """Take one and return 0, or the whole seconds to wait if none is left. 0 a minute means no limit."""
         if not self.per_minute:
             return 0
         with self._guard:

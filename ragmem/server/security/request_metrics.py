@@ -19,7 +19,7 @@ GONE = 499
 """The status of a request whose client left before it was answered, as nginx writes it."""
 
 
-class Measured:
+class MetricsMiddleware:
     """Answers with the id that a request came with, if it is one, or a new one."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics, log: Log | None) -> None:

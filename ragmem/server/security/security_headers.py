@@ -30,7 +30,9 @@ _ALWAYS = (
 _OURS = frozenset({name for name, _ in _ALWAYS} | {b"content-security-policy", b"cache-control", b"server"})
 
 
-def shielded(headers: Iterable[tuple[bytes, bytes]], *, path: str, status: int) -> list[tuple[bytes, bytes]]:
+def add_security_headers(
+    headers: Iterable[tuple[bytes, bytes]], *, path: str, status: int
+) -> list[tuple[bytes, bytes]]:
     """Return an answer's headers with ours in the place of what it had of them.
 
     Nothing is kept by a browser or a proxy, except hashed files that were found.

@@ -1,4 +1,4 @@
-"""Answers that need not be sent again: ETag, and 304 where a client has it already."""
+"""ETags, and the answer 304 for a client that has the latest answer."""
 
 import hashlib
 from typing import Any
@@ -16,16 +16,16 @@ def etag(*parts: object) -> str:
     return f'W/"{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"'
 
 
-def has(request: Request, tag: str) -> bool:
+def matches(request: Request, tag: str) -> bool:
     """Tell whether the client has the answer of this tag."""
     return any(one.strip() in {tag, "*"} for one in request.headers.get("if-none-match", "").split(","))
 
 
-def unchanged(tag: str) -> Response:
-    """Return that the client has it already."""
+def not_modified(tag: str) -> Response:
+    """Return 304: the client has the answer."""
     return Response(status_code=304, headers={"ETag": tag})
 
 
-def fresh(tag: str, body: bytes) -> Response:
-    """Return the JSON with its tag."""
+def etag_response(tag: str, body: bytes) -> Response:
+    """Return JSON with its ETag."""
     return Response(body, media_type="application/json", headers={"ETag": tag})

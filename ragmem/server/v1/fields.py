@@ -1,6 +1,6 @@
 """The fields that several requests and answers of `/v1/memory` share."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path, Query
 from pydantic import (
@@ -124,8 +124,3 @@ class Request(BaseModel):
     """The body of a request; a field with a slip is refused rather than lost."""
 
     model_config = ConfigDict(extra="forbid")
-
-
-def example(**fields: Any) -> ConfigDict:
-    """Return the configuration of a model that shows this example in the description."""
-    return ConfigDict(json_schema_extra={"examples": [fields]})

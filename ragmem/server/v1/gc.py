@@ -8,12 +8,12 @@ from fastapi import APIRouter, Path, Query, Response
 from ragmem.api.memory import Ragmem
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import UsageError
-from ragmem.server.http.failure_models import declared
-from ragmem.server.http.workers import Workers
-from ragmem.server.v1.jobs import Job, Jobs, Told
+from ragmem.server.http.failure_models import failure_responses
+from ragmem.server.http.workers import Workers, worker_router
+from ragmem.server.v1.jobs import Job, JobProgress, Jobs
 from ragmem.server.v1.life_models import ApplyRequest, PlanRequest, Run, Runs, UndoRequest
 from ragmem.server.v1.life_models import Job as JobAnswer
-from ragmem.server.v1.preconditions import is_stored, projects_of, require, told
+from ragmem.server.v1.preconditions import format_moment, is_stored, projects_of, require
 from ragmem.services.lifecycle.items import Plan
 
 _LATER: dict[int | str, dict[str, Any]] = {
@@ -23,10 +23,10 @@ _LATER: dict[int | str, dict[str, Any]] = {
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes over an open memory; what blocks runs in the workers, one job at a time."""
-    router = APIRouter(prefix="/gc", tags=["gc"])
+    router = worker_router(workers, memory, prefix="/gc", tags=["gc"])
     jobs = Jobs(workers)
-    router.include_router(_planning(memory, jobs))
-    router.include_router(_undoing(memory, jobs))
+    _planning(router, memory, jobs)
+    _undoing(router, memory, jobs)
 
     @router.get("/jobs/{job}", operation_id="get_gc_job", summary="Tell how far a job is")
     async def job(
@@ -36,45 +36,39 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
 
         The plans of the latest three are kept.
         """
-        return shape(jobs.of(identifier), redactor=memory.redactor)
+        return job_answer(jobs.of(identifier), redactor=memory.redactor)
 
     @router.get("/runs", operation_id="list_gc_runs", summary="List the runs of gc")
-    async def runs(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> Runs:
+    def runs(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> Runs:
         """Return what each run of gc did, latest first."""
-
-        def answer() -> Runs:
-            if not is_stored(memory):
-                return Runs(runs=[])
-            return Runs(
-                runs=[
-                    Run.model_validate(
-                        {
-                            "run": one.run,
-                            "caller": one.caller,
-                            "started_at": told(one.started),
-                            "ended_at": told(one.ended),
-                            "undone_at": told(one.undone),
-                            "archived": one.archived,
-                            "counts": dict(one.counts),
-                        }
-                    )
-                    for one in memory.gc_history(limit)
-                ]
-            )
-
-        return await workers.run(answer)
+        if not is_stored(memory):
+            return Runs(runs=[])
+        return Runs(
+            runs=[
+                Run.model_validate(
+                    {
+                        "run": one.run,
+                        "caller": one.caller,
+                        "started_at": format_moment(one.started),
+                        "ended_at": format_moment(one.ended),
+                        "undone_at": format_moment(one.undone),
+                        "archived": one.archived,
+                        "counts": dict(one.counts),
+                    }
+                )
+                for one in memory.gc.history(limit)
+            ]
+        )
 
     return router
 
 
-def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
-    router = APIRouter()
-
+def _planning(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
     @router.post(
         "/plan",
         operation_id="plan_gc",
         summary="Plan a run of gc",
-        responses={**_LATER, **declared(409)},
+        responses={**_LATER, **failure_responses(409)},
     )
     async def plan(request: PlanRequest, response: Response) -> JobAnswer:
         """Return what gc would do: each memory that would change, with its rule and the reason.
@@ -82,16 +76,16 @@ def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
         Nothing of the memories changes. 202 where it takes longer than `wait` seconds.
         """
 
-        def work(job: Job, progress: Told) -> None:
+        def work(job: Job, progress: JobProgress) -> None:
             require(memory)
             job.most = request.most
-            job.plan = memory.plan_gc(
+            job.plan = memory.gc.plan(
                 missing=request.missing,
                 projects=projects_of(memory, request.projects),
                 rules=tuple(request.rules),
                 budget_s=request.budget,
                 # They end with this one, and take less from whoever asks meanwhile than a thread in here.
-                workers=memory.gc_processes(),
+                workers=memory.gc.worker_count(),
                 progress=progress,
             )
 
@@ -101,7 +95,7 @@ def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
         "/apply",
         operation_id="apply_gc",
         summary="Carry a plan out",
-        responses={**_LATER, **declared(409)},
+        responses={**_LATER, **failure_responses(409)},
     )
     async def apply(request: ApplyRequest, response: Response) -> JobAnswer:
         """Carry out the plan of a job; `confirm` must be true. What it does can be undone.
@@ -116,53 +110,47 @@ def _planning(memory: Ragmem, jobs: Jobs) -> APIRouter:
                 hint="wait until it is done, or POST /v1/memory/gc/plan: of several the latest are kept",
             )
 
-        def work(job: Job, progress: Told) -> None:
-            done = memory.apply_gc(
-                planned, allow_large=request.allow_large, workers=memory.gc_processes(), progress=progress
+        def work(job: Job, progress: JobProgress) -> None:
+            done = memory.gc.apply(
+                planned, allow_large=request.allow_large, workers=memory.gc.worker_count(), progress=progress
             )
             job.outcome = asdict(done)
 
         return _answer(await jobs.begin("apply", work, wait=request.wait), response, redactor=memory.redactor)
 
-    return router
 
-
-def _undoing(memory: Ragmem, jobs: Jobs) -> APIRouter:
-    router = APIRouter()
-
+def _undoing(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
     @router.post(
         "/undo",
         operation_id="undo_gc",
         summary="Take a run back",
-        responses={**_LATER, **declared(409)},
+        responses={**_LATER, **failure_responses(409)},
     )
     async def undo(request: UndoRequest, response: Response) -> JobAnswer:
         """Take back all that a run did, the latest unless one is named; `confirm` must be true."""
 
-        def work(job: Job, _: Told) -> None:
+        def work(job: Job, _: JobProgress) -> None:
             require(memory)
-            job.outcome = asdict(memory.undo_gc(request.run, workers=memory.gc_processes()))
+            job.outcome = asdict(memory.gc.undo(request.run, workers=memory.gc.worker_count()))
 
         return _answer(await jobs.begin("undo", work, wait=request.wait), response, redactor=memory.redactor)
-
-    return router
 
 
 def _answer(job: Job, response: Response, redactor: Redactor) -> JobAnswer:
     if job.status == "running":
         response.status_code = 202
-    return shape(job, redactor=redactor)
+    return job_answer(job, redactor=redactor)
 
 
-def shape(job: Job, redactor: Redactor) -> JobAnswer:
+def job_answer(job: Job, redactor: Redactor) -> JobAnswer:
     """Return a job as an answer; secrets are replaced."""
     return JobAnswer.model_validate(
         {
             "id": job.id,
             "what": job.what,
             "status": job.status,
-            "started_at": told(job.started),
-            "ended_at": told(job.ended),
+            "started_at": format_moment(job.started),
+            "ended_at": format_moment(job.ended),
             "step": job.step,
             "done": job.done,
             "total": job.total,

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from ragmem.api.memory import Ragmem
-from ragmem.server.http.workers import Workers
-from ragmem.server.v1.etag import NOT_MODIFIED, etag, fresh, has, unchanged
+from ragmem.server.http.workers import Workers, worker_router
+from ragmem.server.v1.etag import NOT_MODIFIED, etag, etag_response, matches, not_modified
 from ragmem.server.v1.fields import Label, Projects, Since, Until
 from ragmem.server.v1.graph_models import (
     Communities,
@@ -40,14 +40,13 @@ Name = Annotated[
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes over an open memory; what blocks runs in the workers."""
-    router = APIRouter(tags=["graph"])
+    router = worker_router(workers, memory, tags=["graph"])
     for part in (_compact, _entities, _between):
-        router.include_router(part(memory, workers))
+        part(router, memory)
     return router
 
 
-def _compact(memory: Ragmem, workers: Workers) -> APIRouter:
-    router = APIRouter()
+def _compact(router: APIRouter, memory: Ragmem) -> None:
     graphs = CompactGraphs()
 
     @router.get(
@@ -57,7 +56,7 @@ def _compact(memory: Ragmem, workers: Workers) -> APIRouter:
         response_model=CompactGraph,
         responses=NOT_MODIFIED,
     )
-    async def graph(
+    def graph(
         *,
         request: Request,
         project: Projects = None,
@@ -75,32 +74,26 @@ def _compact(memory: Ragmem, workers: Workers) -> APIRouter:
         The same while nothing changes, which the `ETag` tells. With a time, what memories mention whose
         events lie in it. `GET /v1/memory/entity` has the memories that mention a node.
         """
-
-        def answer() -> Response:
-            stored = is_stored(memory)
-            # A span is counted back from now: to the minute, so that the same question is the same.
-            first, last = (
-                one.replace(second=0, microsecond=0) if one else None
-                for one in (moment_of(since), moment_of(until))
-            )
-            cut = Cut(
-                projects_of(memory, project) if stored else None,
-                frozenset(kind or ()),
-                first,
-                last,
-                limit,
-                edges,
-                alone,
-            )
-            tag = etag(graphs.mark(memory.catalog) if stored else "", cut.projects, sorted(cut.types), cut)
-            if has(request, tag):
-                return unchanged(tag)
-            found: dict[str, Any] = graphs.graph(memory.catalog, memory.store, cut) if stored else _EMPTY
-            return fresh(tag, orjson.dumps(found))
-
-        return await workers.run(answer)
-
-    return router
+        stored = is_stored(memory)
+        # A span is counted back from now: to the minute, so that the same question is the same.
+        first, last = (
+            one.replace(second=0, microsecond=0) if one else None
+            for one in (moment_of(since), moment_of(until))
+        )
+        cut = Cut(
+            projects_of(memory, project) if stored else None,
+            frozenset(kind or ()),
+            first,
+            last,
+            limit,
+            edges,
+            alone,
+        )
+        tag = etag(graphs.mark(memory.catalog) if stored else "", cut.projects, sorted(cut.types), cut)
+        if matches(request, tag):
+            return not_modified(tag)
+        found: dict[str, Any] = graphs.graph(memory.catalog, memory.store, cut) if stored else _EMPTY
+        return etag_response(tag, orjson.dumps(found))
 
 
 _EMPTY: dict[str, Any] = {
@@ -114,103 +107,75 @@ _EMPTY: dict[str, Any] = {
 }
 
 
-def _entities(memory: Ragmem, workers: Workers) -> APIRouter:
-    router = APIRouter()
-
+def _entities(router: APIRouter, memory: Ragmem) -> None:
     @router.get("/entities", operation_id="list_entities", summary="List entities")
-    async def entities(
+    def entities(
         prefix: Annotated[Label, Query(description="Only names that begin so, in any case.")] = "",
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> Entities:
         """Return entities by the beginning of their names, most connected first."""
-
-        def answer() -> Entities:
-            if not is_stored(memory):
-                return Entities(entities=[])
-            scope = memory.graph(projects_of(memory, project)).scope
-            return Entities.model_validate(top_shape(scope.top(limit, prefix), redactor=memory.redactor))
-
-        return await workers.run(answer)
+        if not is_stored(memory):
+            return Entities(entities=[])
+        scope = memory.graph(projects_of(memory, project)).scope
+        return Entities.model_validate(top_shape(scope.top(limit, prefix), redactor=memory.redactor))
 
     @router.get("/entity", operation_id="get_entity", summary="Get an entity, its neighbours and memories")
-    async def entity(
+    def entity(
         name: Name, project: Projects = None, limit: Annotated[int, Query(ge=1, le=500)] = 50
     ) -> EntityWhole:
         """Return what an entity is, the memories that mention it, latest first, and its neighbours.
 
         `limit` bounds memories and neighbours of each project; neighbours go by weight.
         """
-
-        def answer() -> EntityWhole:
-            require(memory)
-            views = memory.graph(projects_of(memory, project))
-            found = views.entity(name, limit=limit)
-            elsewhere = views.scope.elsewhere(found[0].place.entity.name)
-            return EntityWhole.model_validate(entity_shape(found, elsewhere, redactor=memory.redactor))
-
-        return await workers.run(answer)
+        require(memory)
+        views = memory.graph(projects_of(memory, project))
+        found = views.entity(name, limit=limit)
+        elsewhere = views.scope.elsewhere(found[0].place.entity.name)
+        return EntityWhole.model_validate(entity_shape(found, elsewhere, redactor=memory.redactor))
 
     @router.get(
         "/entity/timeline", operation_id="get_entity_timeline", summary="Tell when an entity was spoken of"
     )
-    async def entity_timeline(
+    def entity_timeline(
         name: Name,
         since: Since | None = None,
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> EntityTimeline:
         """Return when an entity was spoken of, in the order of the events; the latest if more."""
-
-        def answer() -> EntityTimeline:
-            require(memory)
-            views = memory.graph(projects_of(memory, project))
-            return EntityTimeline.model_validate(
-                timeline_shape(
-                    views.timeline(name, since=moment_of(since), limit=limit), redactor=memory.redactor
-                )
+        require(memory)
+        views = memory.graph(projects_of(memory, project))
+        return EntityTimeline.model_validate(
+            timeline_shape(
+                views.timeline(name, since=moment_of(since), limit=limit), redactor=memory.redactor
             )
-
-        return await workers.run(answer)
-
-    return router
+        )
 
 
-def _between(memory: Ragmem, workers: Workers) -> APIRouter:
-    router = APIRouter()
-
+def _between(router: APIRouter, memory: Ragmem) -> None:
     @router.get("/path", operation_id="find_path", summary="Tell how two entities are connected")
-    async def path(
+    def path(
         start: Annotated[Label, Query(alias="from", min_length=1, examples=["PostgreSQL"])],
         goal: Annotated[Label, Query(alias="to", min_length=1, examples=["Kubernetes"])],
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=20)] = 3,
     ) -> Ways:
         """Return the most telling ways from one entity to another; none where nothing connects them."""
-
-        def answer() -> Ways:
-            require(memory)
-            found = memory.graph(projects_of(memory, project)).path(start, goal, count=limit)
-            return Ways.model_validate(path_shape(start, goal, found, redactor=memory.redactor))
-
-        return await workers.run(answer)
+        require(memory)
+        found = memory.graph(projects_of(memory, project)).path(start, goal, count=limit)
+        return Ways.model_validate(path_shape(start, goal, found, redactor=memory.redactor))
 
     @router.get("/communities", operation_id="list_communities", summary="List groups of entities")
-    async def communities(
+    def communities(
         around: Annotated[Label, Query(description="Only the community of this entity.")] = "",
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 20,
     ) -> Communities:
         """Return groups of entities that belong together, the largest first, with memories of them."""
-
-        def answer() -> Communities:
-            if not is_stored(memory):
-                return Communities(entities=0, total=0, alone=0, communities=[])
-            views = memory.graph(projects_of(memory, project))
-            return Communities.model_validate(
-                communities_shape(views.communities(limit=limit, around=around), redactor=memory.redactor)
-            )
-
-        return await workers.run(answer)
-
-    return router
+        if not is_stored(memory):
+            return Communities(entities=0, total=0, alone=0, communities=[])
+        views = memory.graph(projects_of(memory, project))
+        return Communities.model_validate(
+            communities_shape(views.communities(limit=limit, around=around), redactor=memory.redactor)
+        )

@@ -4,41 +4,11 @@ from typing import Any
 
 from pydantic import Field
 
-from ragmem.server.v1.fields import Moment, Shape, example
-
-TOLD = {
-    "id": "3q7hn2zk5x4m",
-    "project": "user",
-    "source": "memory",
-    "title": "Deploy",
-    "event_time": "2026-03-15T10:00:00Z",
-    "chunks": 1,
-    "text": "We decided to deploy PostgreSQL 16 with Kubernetes.",
-}
-NEAR = {
-    "project": "user",
-    "name": "Kubernetes",
-    "type": "tool",
-    "keywords": "deployed with",
-    "weight": 1.0,
-    "descriptions": ["PostgreSQL is deployed with Kubernetes."],
-}
-PLACE: dict[str, Any] = {
-    "project": "user",
-    "name": "PostgreSQL",
-    "type": "tool",
-    "degree": 2,
-    "aliases": [],
-    "spellings": [],
-}
+from ragmem.server.v1.fields import Moment, Shape
 
 
 class Node(Shape):
     """A node of the compact graph; its number is its place in the list."""
-
-    model_config = example(
-        name="PostgreSQL", type="tool", degree=2, memories=3, project=0, first=1773568800, last=1773655200
-    )
 
     name: str
     type: str
@@ -55,35 +25,6 @@ class CompactGraph(Shape):
     An edge is [number of a node, number of a node, weight].
     """
 
-    model_config = example(
-        projects=["user"],
-        types={"tool": 2},
-        nodes=[
-            {
-                "name": "PostgreSQL",
-                "type": "tool",
-                "degree": 2,
-                "memories": 3,
-                "project": 0,
-                "first": 1773568800,
-                "last": 1773655200,
-            },
-            {
-                "name": "Kubernetes",
-                "type": "tool",
-                "degree": 1,
-                "memories": 1,
-                "project": 0,
-                "first": 1773568800,
-                "last": 1773568800,
-            },
-        ],
-        edges=[[0, 1, 1.0]],
-        total_nodes=2,
-        total_edges=1,
-        is_truncated=False,
-    )
-
     projects: list[str]
     types: dict[str, int] = Field(description="How many nodes there are of each type, before `limit`.")
     nodes: list[Node]
@@ -96,8 +37,6 @@ class CompactGraph(Shape):
 class EntityItem(Shape):
     """An entity in one project with the number of its relations."""
 
-    model_config = example(**PLACE)
-
     project: str
     name: str
     type: str
@@ -109,15 +48,11 @@ class EntityItem(Shape):
 class Entities(Shape):
     """Entities, most connected first."""
 
-    model_config = example(entities=[PLACE])
-
     entities: list[EntityItem]
 
 
-class Told(Shape):
+class EntityMention(Shape):
     """A memory that speaks of an entity, with the sentence that does."""
-
-    model_config = example(**TOLD)
 
     id: str
     project: str
@@ -131,8 +66,6 @@ class Told(Shape):
 class NearEntity(Shape):
     """The entity at the other end of a relation."""
 
-    model_config = example(**NEAR)
-
     project: str
     name: str
     type: str
@@ -144,62 +77,23 @@ class NearEntity(Shape):
 class EntityWhole(Shape):
     """An entity: the best connected project's first, the lists of all of them; `inspect entity --json`."""
 
-    model_config = example(
-        entity={
-            **PLACE,
-            "descriptions": ["a database"],
-            "projects": [{**PLACE, "memories": 3}],
-            "also_in": [],
-        },
-        memories=[TOLD],
-        neighbours=[NEAR],
-    )
-
     entity: dict[str, Any]
-    memories: list[Told]
+    memories: list[EntityMention]
     neighbours: list[NearEntity]
 
 
 class EntityTimeline(Shape):
     """When an entity was spoken of, in the order of the events; `inspect timeline --json`."""
 
-    model_config = example(
-        entity={**PLACE, "projects": [PLACE]},
-        total=1,
-        first="2026-03-15T10:00:00Z",
-        last="2026-03-15T10:00:00Z",
-        events=[TOLD],
-    )
-
     entity: dict[str, Any]
     total: int
     first: Moment | None
     last: Moment | None
-    events: list[Told]
+    events: list[EntityMention]
 
 
 class Ways(Shape):
     """How two entities are connected; `inspect path --json`."""
-
-    model_config = example(
-        **{"from": "PostgreSQL", "to": "Kubernetes"},
-        paths=[
-            {
-                "project": "user",
-                "cost": 1.2,
-                "names": ["PostgreSQL", "Kubernetes"],
-                "steps": [
-                    {
-                        "from": "PostgreSQL",
-                        "to": "Kubernetes",
-                        "keywords": "deployed with",
-                        "weight": 1.0,
-                        "memory": TOLD,
-                    }
-                ],
-            }
-        ],
-    )
 
     start: str = Field(alias="from")
     goal: str = Field(alias="to")
@@ -208,22 +102,6 @@ class Ways(Shape):
 
 class Communities(Shape):
     """Groups of entities that belong together, the largest first; `inspect communities --json`."""
-
-    model_config = example(
-        entities=2,
-        total=1,
-        alone=0,
-        communities=[
-            {
-                "project": "user",
-                "name": "PostgreSQL, Kubernetes",
-                "size": 2,
-                "cohesion": 1.0,
-                "members": ["PostgreSQL", "Kubernetes"],
-                "memories": [TOLD],
-            }
-        ],
-    )
 
     entities: int
     total: int

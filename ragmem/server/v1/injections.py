@@ -6,9 +6,8 @@ from fastapi import APIRouter, Query
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.records.record_types import RecordType
-from ragmem.server.http.workers import Workers
+from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.v1.fields import Label, Projects, Since
-from ragmem.server.v1.memory_reading import described
 from ragmem.server.v1.overview_models import ImpactAnswer, Injections, Records
 from ragmem.server.v1.preconditions import is_stored, moment_of, projects_of, require
 from ragmem.services.code.shapes import impact_shape
@@ -21,10 +20,10 @@ REACHED = 500
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes over an open memory; what blocks runs in the workers."""
-    router = APIRouter(tags=["overview"])
+    router = worker_router(workers, memory, tags=["overview"])
 
     @router.get("/injections", operation_id="list_injections", summary="List what assistants were given")
-    async def injections(
+    def injections(
         session: Annotated[
             Label, Query(max_length=200, description="Only into this session: its id or the start.")
         ] = "",
@@ -35,17 +34,13 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> Injections:
         """Return what assistants were given, when and why, latest first."""
-
-        def answer() -> Injections:
-            if not is_stored(memory):
-                return Injections(injections=[])
-            found = memory.injections(session=session, memory=memory_id, since=moment_of(since), limit=limit)
-            return Injections.model_validate({"injections": [injection_shape(one) for one in found]})
-
-        return await workers.run(answer)
+        if not is_stored(memory):
+            return Injections(injections=[])
+        found = memory.injections.log(session=session, memory=memory_id, since=moment_of(since), limit=limit)
+        return Injections.model_validate({"injections": [injection_shape(one) for one in found]})
 
     @router.get("/records", operation_id="list_records", summary="List typed records")
-    async def records(
+    def records(
         type_: Annotated[list[RecordType] | None, Query(alias="type", max_length=20)] = None,
         project: Projects = None,
         spec: Annotated[Label, Query(description="Only this spec of the project.")] = "",
@@ -53,32 +48,22 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> Records:
         """Return what sessions recorded, newest first; `POST /v1/memory/query` finds it by a question."""
-
-        def answer() -> Records:
-            if not is_stored(memory):
-                return Records(records=[])
-            found = memory.get_records(
-                type_ or (),
-                projects=projects_of(memory, project) or (),
-                everywhere=not project,
-                spec=spec,
-                since=moment_of(since),
-                limit=limit,
-            )
-            return Records.model_validate(
-                {
-                    "records": [
-                        record_shape(one, redactor=memory.redactor)
-                        | {"event_time": described(one.memory, redactor=memory.redactor)["event_time"]}
-                        for one in found
-                    ]
-                }
-            )
-
-        return await workers.run(answer)
+        if not is_stored(memory):
+            return Records(records=[])
+        found = memory.records.get(
+            type_ or (),
+            projects=projects_of(memory, project) or (),
+            everywhere=not project,
+            spec=spec,
+            since=moment_of(since),
+            limit=limit,
+        )
+        return Records.model_validate(
+            {"records": [record_shape(one, redactor=memory.redactor) for one in found]}
+        )
 
     @router.get("/impact", operation_id="get_impact", summary="Tell what a change of code reaches")
-    async def impact(
+    def impact(
         symbol: Annotated[
             Label,
             Query(
@@ -95,12 +80,8 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
 
         The code must have been read by `ragmem ingest --code`.
         """
-
-        def answer() -> ImpactAnswer:
-            require(memory)
-            found = memory.impact(symbol, project=project, depth=depth, memories=limit)
-            return ImpactAnswer.model_validate(impact_shape(found, limit=limit, redactor=memory.redactor))
-
-        return await workers.run(answer)
+        require(memory)
+        found = memory.code.impact(symbol, project=project, depth=depth, memories=limit)
+        return ImpactAnswer.model_validate(impact_shape(found, limit=limit, redactor=memory.redactor))
 
     return router

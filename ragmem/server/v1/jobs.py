@@ -1,4 +1,4 @@
-"""Work that may take long, one piece at a time: begun by a request, and told of to whoever asks later."""
+"""Long jobs, one at a time: a request begins one, and later requests ask how far it is."""
 
 import asyncio
 import secrets
@@ -16,7 +16,7 @@ from ragmem.server.http.workers import Workers
 from ragmem.services.lifecycle.items import Plan
 
 KEPT = 20
-"""Jobs that are told of after they have ended."""
+"""Ended jobs that can still be looked up."""
 
 PLANS = 3
 """Jobs whose plans are kept, the latest: each has an item for every memory."""
@@ -27,8 +27,8 @@ What = Literal["plan", "apply", "undo"]
 Status = Literal["running", "done", "failed"]
 
 
-class EndingError(Exception):
-    """The server ends: work stops between two steps, each of which is whole."""
+class ShutdownError(Exception):
+    """The server ends; the job stops between two steps."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Job:
     outcome: dict[str, Any] | None = None
 
 
-class Told:
+class JobProgress:
     """A progress that keeps in a job what it does just now, and ends it with the server."""
 
     def __init__(self, job: Job, workers: Workers) -> None:
@@ -66,7 +66,7 @@ class Told:
         """Keep how far it is; raises EndingError where the server ends."""
         del told
         if self._workers.closing:
-            raise EndingError
+            raise ShutdownError
         self._job.done += steps
 
 
@@ -87,8 +87,8 @@ class Jobs:
             )
         return self._jobs[identifier]
 
-    async def begin(self, what: What, work: Callable[[Job, Told], None], *, wait: float) -> Job:
-        """Begin a job and wait for its end for so many seconds; raises 409 while another one runs.
+    async def begin(self, what: What, work: Callable[[Job, JobProgress], None], *, wait: float) -> Job:
+        """Begin a job and wait up to `wait` seconds for its end; raises 409 while another one runs.
 
         What fails within that time is raised here.
         """
@@ -117,13 +117,13 @@ class Jobs:
         """Wait until no job runs."""
         await asyncio.gather(*self._tasks)
 
-    async def _run(self, job: Job, work: Callable[[Job, Told], None]) -> None:
+    async def _run(self, job: Job, work: Callable[[Job, JobProgress], None]) -> None:
         try:
-            await self._workers.labour(lambda: work(job, Told(job, self._workers)))
+            await self._workers.labour(lambda: work(job, JobProgress(job, self._workers)))
             job.status, job.done = "done", job.total
         except RagmemError as error:
             job.status, job.error = "failed", error
-        except EndingError:
+        except ShutdownError:
             job.status, job.error = "failed", RagmemError("the server ended meanwhile")
         finally:
             if job.status == "running":

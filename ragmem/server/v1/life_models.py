@@ -4,68 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool
 
-from ragmem.server.v1.fields import NO_TRUTH, Confirmed, Label, Moment, Request, Shape, example
-from ragmem.server.v1.memory_models import SUMMARY, Described
+from ragmem.server.v1.fields import NO_TRUTH, Confirmed, Label, Moment, Request, Shape
+from ragmem.server.v1.memory_models import MemorySummary
 
 RUN_NAME = r"^[A-Za-z0-9:.+_-]{0,100}$"
-
-LONER = {
-    "id": "3q7hn2zk5x4m",
-    "title": "a lone line",
-    "project": "user",
-    "action": "archive",
-    "newer": 40,
-    "left": 0,
-    "reprieves": 2,
-    "score": 0.4,
-    "reasons": ["no names", "no numbers"],
-}
-RUN = {
-    "run": "a1b2c3d4",
-    "caller": "gc",
-    "started_at": "2026-03-15T10:00:00Z",
-    "ended_at": "2026-03-15T10:00:02Z",
-    "undone_at": None,
-    "archived": 3,
-    "counts": {"archive/no-substance": 3},
-}
-ITEM = {
-    "id": "3q7hn2zk5x4m",
-    "action": "archive",
-    "rule": "no-substance",
-    "reason": "alone, and nothing specific in it",
-    "title": "a lone line",
-    "uri": "text:9f86d081884c7d65",
-    "others": [],
-}
-PLAN = {
-    "memories": 120,
-    "searched": 118,
-    "searched_after": 117,
-    "counts": [{"action": "archive", "rule": "no-substance", "memories": 1}],
-    "items": [ITEM],
-    "left_out": 0,
-    "merges": [],
-    "sweep": {},
-    "expired": 0,
-    "uncompared": 0,
-    "note": "",
-    "large": False,
-    "empty": False,
-}
-JOB: dict[str, Any] = {
-    "id": "j4f9c2",
-    "what": "plan",
-    "status": "done",
-    "started_at": "2026-03-15T10:00:00Z",
-    "ended_at": "2026-03-15T10:00:02Z",
-    "step": "",
-    "done": 120,
-    "total": 120,
-    "error": None,
-    "plan": PLAN,
-    "outcome": None,
-}
 
 
 class Loner(Shape):
@@ -73,8 +15,6 @@ class Loner(Shape):
 
     `left` is how many newer memories there must be until it is looked at, 0 for now; `score` its substance.
     """
-
-    model_config = example(**LONER)
 
     id: str
     title: str
@@ -90,8 +30,6 @@ class Loner(Shape):
 class Run(Shape):
     """What a run of gc did; `counts` is "action/rule" -> memories."""
 
-    model_config = example(**RUN)
-
     run: str
     caller: str
     started_at: Moment
@@ -104,36 +42,11 @@ class Run(Shape):
 class Runs(Shape):
     """The runs of gc, latest first."""
 
-    model_config = example(runs=[RUN])
-
     runs: list[Run]
 
 
 class Lifecycle(Shape):
     """How the memories live; `ragmem inspect lifecycle --json`. `loners` are what goes next, and why."""
-
-    model_config = example(
-        projects=None,
-        memories=120,
-        states={"buffer": 80, "proven": 30, "permanent": 8, "superseded": 2, "waiting": 0, "archived": 3},
-        types={"learning": {"memories": 120, "protected": 8}},
-        pinned=1,
-        connections=300,
-        connected=110,
-        density=0.9167,
-        uncompared=0,
-        promoted=30,
-        expired=3,
-        promotion_rate=0.9091,
-        expiries={"no-substance": 3},
-        clusters=[],
-        at_risk=1,
-        loners=[LONER],
-        similarity=None,
-        runs=[RUN],
-        idle_gc=False,
-        tended=None,
-    )
 
     projects: list[str] | None
     memories: int
@@ -160,10 +73,6 @@ class Lifecycle(Shape):
 class Curve(Shape):
     """How the recency of one kind falls with age."""
 
-    model_config = example(
-        kind="error", half_life_days=60.0, points=[[0.0, 1.0, 1.0], [60.0, 0.2, 0.5]], memories=12
-    )
-
     kind: str
     half_life_days: float
     points: list[tuple[float, float, float]] = Field(
@@ -174,22 +83,6 @@ class Curve(Shape):
 
 class Decay(Shape):
     """The curves of all kinds with the numbers they are made of."""
-
-    model_config = example(
-        weights={"semantic": 0.7, "recency": 0.3},
-        min_score_threshold=0.1,
-        bound=0.2,
-        fresh_share=0.6,
-        fresh_days=1.0,
-        curves=[
-            {
-                "kind": "error",
-                "half_life_days": 60.0,
-                "points": [[0.0, 1.0, 1.0], [60.0, 0.2, 0.5]],
-                "memories": 12,
-            }
-        ],
-    )
 
     weights: dict[str, float]
     min_score_threshold: float
@@ -202,8 +95,6 @@ class Decay(Shape):
 class PlanItem(Shape):
     """One decision of a plan, with its rule and the reason in words."""
 
-    model_config = example(**ITEM)
-
     id: str
     action: str
     rule: str
@@ -215,8 +106,6 @@ class PlanItem(Shape):
 
 class Plan(Shape):
     """What gc would do; `ragmem gc --dry-run --json`."""
-
-    model_config = example(**PLAN)
 
     memories: int
     searched: int
@@ -239,8 +128,6 @@ class Job(Shape):
     `outcome` is that of an apply or undo, with the `run` to undo.
     """
 
-    model_config = example(**JOB)
-
     id: str
     what: Literal["plan", "apply", "undo"]
     status: Literal["running", "done", "failed"]
@@ -256,8 +143,6 @@ class Job(Shape):
 
 class PlanRequest(Request):
     """What gc is to look at."""
-
-    model_config = example(missing=False, rules=["no-substance"], wait=10)
 
     missing: StrictBool = Field(
         default=False, description="Also archive memories that have left their source."
@@ -288,8 +173,6 @@ class PlanRequest(Request):
 class ApplyRequest(Request):
     """Which plan is to be carried out."""
 
-    model_config = example(job="j4f9c2", confirm=True)
-
     job: Annotated[Label, Field(max_length=40, description="The job that made the plan.")]
     confirm: Confirmed
     allow_large: StrictBool = Field(default=False, description="Also where more than half would go.")
@@ -299,25 +182,13 @@ class ApplyRequest(Request):
 class UndoRequest(Request):
     """Which run is to be taken back."""
 
-    model_config = example(run="a1b2c3d4", confirm=True)
-
     run: Annotated[str, Field(pattern=RUN_NAME)] = Field(default="", description="Else the latest.")
     confirm: Confirmed
     wait: float = Field(default=10.0, strict=True, ge=0, le=60)
 
 
-class ArchivedMemory(Described):
+class ArchivedMemory(MemorySummary):
     """A memory in the archive: the run and rule that brought it there, when, why, and what took its place."""
-
-    model_config = example(
-        **SUMMARY,
-        excerpt="a lone line",
-        run="a1b2c3d4",
-        rule="no-substance",
-        archived_at="2026-03-15T10:00:00Z",
-        because="alone, and nothing specific in it",
-        successor=None,
-    )
 
     excerpt: str
     run: str
@@ -330,33 +201,13 @@ class ArchivedMemory(Described):
 class ArchivePage(Shape):
     """A page of the archive, what was archived last first."""
 
-    model_config = example(
-        archived=[
-            {
-                **SUMMARY,
-                "excerpt": "a lone line",
-                "run": "a1b2c3d4",
-                "rule": "no-substance",
-                "archived_at": "2026-03-15T10:00:00Z",
-                "because": "alone, and nothing specific in it",
-                "successor": None,
-            }
-        ],
-        total=1,
-        next=None,
-    )
-
     archived: list[ArchivedMemory]
     total: int
     next: str | None
 
 
-class Restored(Shape):
+class RestoreAnswer(Shape):
     """A memory that is back; `note` says why its vectors have to wait, if they do."""
-
-    model_config = example(
-        restored="3q7hn2zk5x4mcd2p6qwr7s2t3u", run="a1b2c3d4", rule="no-substance", note=""
-    )
 
     restored: str
     run: str

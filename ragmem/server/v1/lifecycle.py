@@ -6,14 +6,14 @@ from fastapi import APIRouter, Query
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import SHORT_ID_LENGTH
-from ragmem.domain.model.decay import published_recency, recency
-from ragmem.server.http.workers import Workers
+from ragmem.domain.model.decay import exponential_recency
+from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.v1.fields import PAGE, Cursor, IdInPath, Limit, Projects
-from ragmem.server.v1.life_models import RUN_NAME, ArchivePage, Curve, Decay, Lifecycle, Restored
-from ragmem.server.v1.memory_reading import described
+from ragmem.server.v1.life_models import RUN_NAME, ArchivePage, Curve, Decay, Lifecycle, RestoreAnswer
 from ragmem.server.v1.preconditions import cursor as cursor_of
-from ragmem.server.v1.preconditions import is_stored, place_of, projects_of, require, told
+from ragmem.server.v1.preconditions import format_moment, is_stored, place_of, projects_of, require
 from ragmem.services.reporting.lifecycle_picture import lifecycle_shape
+from ragmem.services.retrieval.shapes import memory_shape
 from ragmem.services.retrieval.superseding import first_line
 from ragmem.storage.lifecycle.archive_pages import archived_page
 
@@ -23,17 +23,15 @@ SPAN = 2.0
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes over an open memory; what blocks runs in the workers."""
-    router = APIRouter(tags=["lifecycle"])
+    router = worker_router(workers, memory, tags=["lifecycle"])
     for part in (_report, _archive):
-        router.include_router(part(memory, workers))
+        part(router, memory)
     return router
 
 
-def _report(memory: Ragmem, workers: Workers) -> APIRouter:
-    router = APIRouter()
-
+def _report(router: APIRouter, memory: Ragmem) -> None:
     @router.get("/lifecycle", operation_id="get_lifecycle", summary="Tell how memories live")
-    async def lifecycle(
+    def lifecycle(
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=500, description="Items of each list.")] = 10,
     ) -> Lifecycle:
@@ -42,16 +40,12 @@ def _report(memory: Ragmem, workers: Workers) -> APIRouter:
         `loners` are the memories that nothing is connected with, those that the next gc archives first, each
         with the reasons.
         """
-
-        def answer() -> Lifecycle:
-            require(memory)
-            report = memory.lifecycle_report(projects_of(memory, project), limit=limit)
-            return Lifecycle.model_validate(lifecycle_shape(report))
-
-        return await workers.run(answer)
+        require(memory)
+        report = memory.reports.lifecycle(projects_of(memory, project), limit=limit)
+        return Lifecycle.model_validate(lifecycle_shape(report))
 
     @router.get("/decay", operation_id="get_decay", summary="Get the curves of decay")
-    async def decay(
+    def decay(
         points: Annotated[int, Query(ge=2, le=1_000, description="Points of each curve.")] = 61,
         days: Annotated[
             float | None,
@@ -59,9 +53,7 @@ def _report(memory: Ragmem, workers: Workers) -> APIRouter:
         ] = None,
     ) -> Decay:
         """Return how the recency of each kind falls with age, and the numbers that this is made of."""
-        return await workers.run(lambda: _decay(memory, points, days))
-
-    return router
+        return _decay(memory, points, days)
 
 
 def _decay(memory: Ragmem, points: int, days: float | None) -> Decay:
@@ -78,8 +70,8 @@ def _decay(memory: Ragmem, points: int, days: float | None) -> Decay:
                 points=[
                     (
                         round(age, 4),
-                        round(recency(age, half_life, policy), 5),
-                        round(published_recency(age, half_life), 5),
+                        round(policy.recency(age, half_life), 5),
+                        round(exponential_recency(age, half_life), 5),
                     )
                     for age in ages
                 ],
@@ -96,11 +88,9 @@ def _decay(memory: Ragmem, points: int, days: float | None) -> Decay:
     )
 
 
-def _archive(memory: Ragmem, workers: Workers) -> APIRouter:
-    router = APIRouter()
-
+def _archive(router: APIRouter, memory: Ragmem) -> None:
     @router.get("/archive", operation_id="list_archive", summary="List the archive")
-    async def archive(
+    def archive(
         run: Annotated[str, Query(pattern=RUN_NAME, description="Only what this run took out.")] = "",
         rule: Annotated[
             str, Query(pattern=r"^[A-Za-z -]{0,40}$", description="Only what this rule took out.")
@@ -109,22 +99,16 @@ def _archive(memory: Ragmem, workers: Workers) -> APIRouter:
         limit: Limit = PAGE,
     ) -> ArchivePage:
         """Return what lies in the archive a page at a time, what was archived last first."""
-        return await workers.run(lambda: _page(memory, run, rule, cursor, limit))
+        return _page(memory, run, rule, cursor, limit)
 
     @router.post(
         "/archive/{identifier}/restore", operation_id="restore_memory", summary="Restore an archived memory"
     )
-    async def restore(identifier: IdInPath) -> Restored:
+    def restore(identifier: IdInPath) -> RestoreAnswer:
         """Bring a memory back as it was archived last; it neither ages nor is merged from then on."""
-
-        def answer() -> Restored:
-            require(memory)
-            item, note = memory.restore_archived(identifier)
-            return Restored(restored=item.memory.id, run=item.run, rule=item.rule, note=note)
-
-        return await workers.run(answer)
-
-    return router
+        require(memory)
+        item, note = memory.gc.restore(identifier)
+        return RestoreAnswer(restored=item.memory.id, run=item.run, rule=item.rule, note=note)
 
 
 def _page(memory: Ragmem, run: str, rule: str, after: str, limit: int) -> ArchivePage:
@@ -139,12 +123,12 @@ def _page(memory: Ragmem, run: str, rule: str, after: str, limit: int) -> Archiv
         limit=limit,
     )
     shapes: list[dict[str, Any]] = [
-        described(one.memory, redactor=memory.redactor)
+        memory_shape(one.memory, redactor=memory.redactor)
         | {
             "excerpt": first_line(one.memory.text, redactor=memory.redactor),
             "run": one.run,
             "rule": one.rule,
-            "archived_at": told(one.at),
+            "archived_at": format_moment(one.at),
             "because": memory.redactor.redact(one.reason)[0],
             "successor": one.successor[:SHORT_ID_LENGTH] or None,
         }

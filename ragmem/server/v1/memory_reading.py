@@ -1,22 +1,24 @@
-"""One memory and lists of them, as answers; plain functions that block, for the worker threads."""
+"""What the routes on memories answer that only read."""
 
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
+
+from fastapi import Query
 
 from ragmem.api.memory import Ragmem
-from ragmem.domain.model import SHORT_ID_LENGTH, Memory
-from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.errors import NotFoundError, RagmemError
-from ragmem.server.v1.memory_models import Connections, History, LifeAnswer, MemoryPage, Whole
-from ragmem.server.v1.preconditions import cursor, is_stored, place_of, require, told
+from ragmem.server.v1.fields import IdInPath
+from ragmem.server.v1.memory_models import Connections, History, LifeAnswer, MemoryDetail, MemoryPage
+from ragmem.server.v1.preconditions import cursor, format_moment, is_stored, place_of, require
 from ragmem.server.v1.selection import Listing
 from ragmem.services.code.links import code_of
 from ragmem.services.code.shapes import links_shape
 from ragmem.services.lifecycle.feedback import life_shape
 from ragmem.services.reporting.memory_history import happenings
 from ragmem.services.retrieval.shapes import memory_shape
-from ragmem.services.retrieval.superseding import first_line, former_shape, standing, superseded_shape
-from ragmem.storage.memories.listing import counted, listed
+from ragmem.services.retrieval.superseding import first_line, former_shapes, standing, superseded_shape
+from ragmem.storage.memories.listing import count_memories, list_page
 from ragmem.storage.names.mentions import Mentions
 
 NEAREST = 100
@@ -25,19 +27,16 @@ NEAREST = 100
 Fields = dict[str, Any]
 
 
-def described(memory: Memory, redactor: Redactor) -> Fields:
-    """Return what lists tell of a memory; moments of any year are RFC 3339."""
-    moments = {name: told(getattr(memory, name)) for name in ("event_time", "created_at", "updated_at")}
-    return memory_shape(memory, redactor=redactor) | moments
+def page(memory: Ragmem, asked: Annotated[Listing, Query()]) -> MemoryPage:
+    """Return memories a page at a time, of all projects unless some are named.
 
-
-def page(memory: Ragmem, asked: Listing) -> MemoryPage:
-    """Answer GET /v1/memory/memories; empty where nothing is stored."""
+    What is stored between two pages moves nothing from one to the other.
+    """
     behind = place_of(asked.cursor, str, int, str)
     if not is_stored(memory):
         return MemoryPage(memories=[], total=0, next=None)
     database, wanted = memory.catalog.database, asked.filter(memory)
-    found, rest = listed(
+    found, rest = list_page(
         database,
         wanted,
         order=asked.order,
@@ -48,24 +47,24 @@ def page(memory: Ragmem, asked: Listing) -> MemoryPage:
     return MemoryPage.model_validate(
         {
             "memories": [
-                described(one, redactor=memory.redactor)
+                memory_shape(one, redactor=memory.redactor)
                 | {"excerpt": first_line(one.text, redactor=memory.redactor)}
                 for one in found
             ],
-            "total": counted(database, wanted),
+            "total": count_memories(database, wanted),
             "next": cursor(asked.order, *rest) if rest else None,
         }
     )
 
 
-def whole(memory: Ragmem, identifier: str) -> Whole:
-    """Answer GET /v1/memory/memories/{id}."""
+def whole(memory: Ragmem, identifier: IdInPath) -> MemoryDetail:
+    """Return a memory: text, where it comes from, chunks, life, connections, what it replaced."""
     require(memory)
     found = memory.memory(identifier)
     catalog = memory.catalog
     superseded, replaced = standing(catalog, found)
-    return Whole.model_validate(
-        described(found, redactor=memory.redactor)
+    return MemoryDetail.model_validate(
+        memory_shape(found, redactor=memory.redactor)
         | {
             "text": memory.redactor.redact(found.text)[0],
             "summary": memory.redactor.redact(found.summary)[0],
@@ -77,17 +76,19 @@ def whole(memory: Ragmem, identifier: str) -> Whole:
             ),
             "entities": memory.redactor.redact_document(Mentions(catalog.database).names(found.id)),
             "code": links_shape(code_of(catalog, found)),
-            "superseded_by": superseded_shape(superseded, redactor=memory.redactor) if superseded else None,
-            "replaced": [former_shape(former, redactor=memory.redactor) for former in replaced],
+            "superseded_by": superseded_shape(superseded, redactor=memory.redactor),
+            "replaced": former_shapes(replaced, redactor=memory.redactor),
             "merged_from": list(catalog.gc_runs.originals([found.id]).get(found.id, ())),
-            "life": life_shape(memory.standing(found.id)),
+            "life": life_shape(memory.lifecycle.status(found.id)),
             "connections": _links(memory, found.id)[:NEAREST],
         }
     )
 
 
-def connections(memory: Ragmem, identifier: str, *, limit: int) -> Connections:
-    """Answer GET /v1/memory/memories/{id}/connections."""
+def connections(
+    memory: Ragmem, identifier: IdInPath, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
+) -> Connections:
+    """Return the memories that it is connected with, strongest first."""
     require(memory)
     found = memory.memory(identifier)
     links = _links(memory, found.id)
@@ -113,11 +114,11 @@ def _links(memory: Ragmem, identifier: str) -> list[Fields]:
     ]
 
 
-def history(memory: Ragmem, identifier: str) -> History:
-    """Answer GET /v1/memory/memories/{id}/history; also for one that lies in the archive."""
+def history(memory: Ragmem, identifier: IdInPath) -> History:
+    """Return what happened to it, oldest first; also of one that lies in the archive."""
     require(memory)
     with suppress(RagmemError):  # what was noted of recalls waits for the next
-        memory.absorb_recalls()
+        memory.recalls.absorb()
     try:
         found = memory.memory(identifier)
     except NotFoundError:
@@ -130,7 +131,11 @@ def history(memory: Ragmem, identifier: str) -> History:
         {
             "id": found.short_id,
             "history": [
-                {"at": told(one.at), "what": one.what, "detail": memory.redactor.redact(one.detail)[0]}
+                {
+                    "at": format_moment(one.at),
+                    "what": one.what,
+                    "detail": memory.redactor.redact(one.detail)[0],
+                }
                 for one in happenings(memory.catalog, found)
             ],
         }
@@ -139,5 +144,5 @@ def history(memory: Ragmem, identifier: str) -> History:
 
 def life(memory: Ragmem, identifier: str) -> LifeAnswer:
     """Return where a memory is in its life."""
-    standing_now = memory.standing(identifier)
+    standing_now = memory.lifecycle.status(identifier)
     return LifeAnswer.model_validate({"id": standing_now.entry.id, "life": life_shape(standing_now)})

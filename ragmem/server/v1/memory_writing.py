@@ -1,48 +1,42 @@
 """What is said of memories and stored anew; each write goes through the services and is durable."""
 
-from dataclasses import replace
-from datetime import UTC, datetime
-
 from ragmem.api.memory import Ragmem
-from ragmem.domain.injection.purity import purified_text
-from ragmem.domain.model import USER, content_hash
 from ragmem.errors import UsageError
-from ragmem.server.v1.memory_models import ForgetRequest, Forgotten, Stored, StoreRequest
+from ragmem.server.http.handlers import text_draft
+from ragmem.server.v1.fields import IdInPath
+from ragmem.server.v1.memory_models import (
+    FeedbackRequest,
+    ForgetAnswer,
+    ForgetRequest,
+    LifeAnswer,
+    PinRequest,
+    StoreAnswer,
+    StoreRequest,
+)
+from ragmem.server.v1.memory_reading import life
 from ragmem.server.v1.preconditions import require
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 FIRST_YEAR = 1000
 """An event of an earlier year is a slip: no calendar of ours writes such years with four digits."""
 
 
-def store(memory: Ragmem, request: StoreRequest) -> Stored:
-    """Answer POST /v1/memory/memories; raises UsageError for a text that holds nothing to store."""
-    raw = request.text.encode()
-    limit = memory.settings.seed.max_file_bytes
-    if len(raw) > limit:
-        raise UsageError(
-            f"the text is longer than {limit:,} bytes", hint="raise max_file_mb in [seed] of config.toml"
-        )
-    if not request.text.strip() or "\0" in request.text:
-        raise UsageError("the text is empty or has NUL bytes", hint="send text")
-    wish = HandIn(
-        kind=request.kind,
-        tags=tuple(request.tags),
-        project=request.project or USER,
-        at=_moment(request.event_time),
-    )
-    # The folder that the server was started in says nothing about a text that came over HTTP.
-    (draft,) = memory.hand_in([], wish, text=raw, title=request.title).drafts
-    draft = replace(
-        draft,
-        uri=purified_text(request.uri, redactor=memory.redactor).strip()
-        or f"text:{content_hash(draft.text)[:16]}",
-    )
+def store(memory: Ragmem, request: StoreRequest) -> StoreAnswer:
+    """Store a text; it is durable and can be found when this returns.
+
+    The same request again gives the same id, and `change` is then `unchanged`. Secrets are replaced
+    before anything is written.
+    """
+    happened = request.event_time
+    if happened and happened.year < FIRST_YEAR:
+        raise UsageError(f"event_time lies in the year {happened.year}", hint="write 2026-03-15T10:00:00Z")
+    wish = DraftOptions(kind=request.kind, tags=tuple(request.tags), project=request.project)
+    draft = text_draft(memory, request.text, wish, uri=request.uri, title=request.title, at=happened)
     (stored,) = memory.ingest([draft])
     kept = stored.judged.memory
     # It was indexed after it was judged.
     now_stored = memory.catalog.memories.get([kept.id]).get(kept.id, kept)
-    return Stored.model_validate(
+    return StoreAnswer.model_validate(
         {
             "id": kept.short_id,
             "full_id": kept.id,
@@ -53,23 +47,32 @@ def store(memory: Ragmem, request: StoreRequest) -> Stored:
     )
 
 
-def _moment(happened: datetime | None) -> datetime | None:
-    if happened is None:
-        return None
-    if happened.year < FIRST_YEAR:
-        raise UsageError(f"event_time lies in the year {happened.year}", hint="write 2026-03-15T10:00:00Z")
-    return happened.replace(tzinfo=happened.tzinfo or UTC)
+def forget(memory: Ragmem, request: ForgetRequest) -> ForgetAnswer:
+    """Move memories into the archive, all of them or none; `confirm` must be true.
 
-
-def forget(memory: Ragmem, request: ForgetRequest) -> Forgotten:
-    """Answer POST /v1/memory/forget."""
+    Named by ids, or by sources, projects and the run that stored them; `dry_run` only counts them. They
+    are found no more, and no seed or hook brings them back. `POST /v1/memory/gc/undo` with the run, or
+    `POST /v1/memory/archive/{identifier}/restore`, brings them back.
+    """
     require(memory)
     ids = list(dict.fromkeys(one.lower() for one in request.ids))
-    planned = memory.plan_forget(
+    planned = memory.removal.plan(
         ids, sources=request.sources, projects=request.projects, run=request.stored_by
     )
     only_ids = bool(ids) and not (request.sources or request.projects or request.stored_by)
     run = ""
     if not request.dry_run:
-        run = memory.apply_forget(planned, allow_large=request.allow_large or only_ids).run
-    return Forgotten(run=run, forgotten=len(planned.going))
+        run = memory.removal.archive(planned, allow_large=request.allow_large or only_ids).run
+    return ForgetAnswer(run=run, forgotten=len(planned.going))
+
+
+def feedback(memory: Ragmem, identifier: IdInPath, request: FeedbackRequest) -> LifeAnswer:
+    """Keep that a memory was of use or not; each call counts once."""
+    require(memory)
+    return life(memory, memory.lifecycle.rate(identifier, request.verdict, session=request.session).id)
+
+
+def pin(memory: Ragmem, identifier: IdInPath, request: PinRequest) -> LifeAnswer:
+    """Let a memory never expire nor be merged, or no longer so; twice is once."""
+    require(memory)
+    return life(memory, memory.lifecycle.pin(identifier, pinned=request.pinned).id)

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.ports import Embedder, LanguageModel, Models
-from ragmem.server.http.workers import Workers
-from ragmem.server.v1.etag import NOT_MODIFIED, etag, fresh, has, unchanged
+from ragmem.server.http.workers import Workers, worker_router
+from ragmem.server.v1.etag import NOT_MODIFIED, etag, etag_response, matches, not_modified
 from ragmem.server.v1.overview_models import (
     Check,
     Health,
@@ -26,7 +26,7 @@ from ragmem.server.v1.overview_models import (
     Stats,
     Timeline,
 )
-from ragmem.server.v1.preconditions import is_stored, told
+from ragmem.server.v1.preconditions import format_moment, is_stored
 from ragmem.server.v1.selection import Selection
 from ragmem.storage.lifecycle.idle_mark import signature
 from ragmem.storage.memories.listing import days, ends
@@ -37,7 +37,7 @@ MOST_BUCKETS = 2_000
 """Spans of a timeline; the latest where there are more."""
 
 EXAMINED_FOR = 60.0
-"""Seconds for which what an examination found is told again: it takes a second of a processor."""
+"""Seconds for which the result of a health check is reused: a check takes a second of a processor."""
 
 
 class TimelineOf(Selection):
@@ -48,15 +48,14 @@ class TimelineOf(Selection):
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes over an open memory; what blocks runs in the workers."""
-    router = APIRouter(tags=["overview"])
-    for part in (_counts, _time, _condition):
-        router.include_router(part(memory, workers))
+    router = worker_router(workers, memory, tags=["overview"])
+    _counts(router, memory)
+    _time(router, memory)
+    _condition(router, memory, workers)
     return router
 
 
-def _counts(memory: Ragmem, workers: Workers) -> APIRouter:
-    router = APIRouter()
-
+def _counts(router: APIRouter, memory: Ragmem) -> None:
     @router.get(
         "/stats",
         operation_id="get_stats",
@@ -64,49 +63,37 @@ def _counts(memory: Ragmem, workers: Workers) -> APIRouter:
         response_model=Stats,
         responses=NOT_MODIFIED,
     )
-    async def stats(request: Request) -> Response:
+    def stats(request: Request) -> Response:
         """Return how much there is; zeros where nothing is stored. The `ETag` tells whether it changed."""
-
-        def answer() -> Response:
-            stored = is_stored(memory)
-            archived = memory.catalog.archive.count() if stored else 0
-            held = memory.inbox()
-            states = memory.catalog.overview.count_by("state") if stored else {}
-            mark = signature(memory.catalog.database) if stored else ""
-            tag = etag(mark, archived, held.writes, len(held.aside), sorted(states.items()))
-            if has(request, tag):
-                return unchanged(tag)
-            found = memory.statistics() if stored else _nothing(memory)
-            return fresh(tag, orjson.dumps(found | {"archived": archived}))
-
-        return await workers.run(answer)
+        stored = is_stored(memory)
+        archived = memory.catalog.archive.count() if stored else 0
+        held = memory.inbox.status()
+        states = memory.catalog.overview.count_by("state") if stored else {}
+        mark = signature(memory.catalog.database) if stored else ""
+        tag = etag(mark, archived, held.writes, len(held.aside), sorted(states.items()))
+        if matches(request, tag):
+            return not_modified(tag)
+        found = memory.reports.statistics() if stored else _nothing(memory)
+        return etag_response(tag, orjson.dumps(found | {"archived": archived}))
 
     @router.get("/sources", operation_id="list_sources", summary="List the sources")
-    async def sources() -> Sources:
+    def sources() -> Sources:
         """Return the configured sources with their globs, and what of them is stored."""
-        return await workers.run(lambda: _sources(memory))
+        return _sources(memory)
 
     @router.get("/projects", operation_id="list_projects", summary="List the projects")
-    async def projects() -> Projects:
+    def projects() -> Projects:
         """Return the projects that have memories, the largest first."""
-
-        def answer() -> Projects:
-            if not is_stored(memory):
-                return Projects(projects=[])
-            names = memory.catalog.projects.names()
-            counts = memory.catalog.overview.counts()["project"]
-            return Projects(
-                projects=[
-                    ProjectItem(
-                        id=one, name=memory.redactor.redact_document(names.get(one, one)), memories=count
-                    )
-                    for one, count in counts.items()
-                ]
-            )
-
-        return await workers.run(answer)
-
-    return router
+        if not is_stored(memory):
+            return Projects(projects=[])
+        names = memory.catalog.projects.names()
+        counts = memory.catalog.overview.counts()["project"]
+        return Projects(
+            projects=[
+                ProjectItem(id=one, name=memory.redactor.redact_document(names.get(one, one)), memories=count)
+                for one, count in counts.items()
+            ]
+        )
 
 
 def _nothing(memory: Ragmem) -> dict[str, Any]:
@@ -117,7 +104,11 @@ def _nothing(memory: Ragmem) -> dict[str, Any]:
         "catalog": empty | {"total": {"memories": 0, "chunks": 0, "characters": 0}},
         "store": {},
         "models": memory.settings.models.backend,
-        "inbox": {"waiting": memory.inbox().writes, "since": None, "aside": len(memory.inbox().aside)},
+        "inbox": {
+            "waiting": memory.inbox.status().writes,
+            "since": None,
+            "aside": len(memory.inbox.status().aside),
+        },
     }
 
 
@@ -133,7 +124,7 @@ def _sources(memory: Ragmem) -> Sources:
             SourceItem(
                 source=name,
                 memories=row.get("memories", 0),
-                newest=told(row.get("newest")),
+                newest=format_moment(row.get("newest")),
                 reader=spec.reader if spec else None,
                 scope=spec.scope if spec else None,
                 signal=spec.signal if spec else None,
@@ -144,18 +135,14 @@ def _sources(memory: Ragmem) -> Sources:
     return Sources(sources=listed)
 
 
-def _time(memory: Ragmem, workers: Workers) -> APIRouter:
-    router = APIRouter()
-
+def _time(router: APIRouter, memory: Ragmem) -> None:
     @router.get("/timeline", operation_id="get_timeline", summary="Count memories by time")
-    async def timeline(wanted: Annotated[TimelineOf, Query()]) -> Timeline:
+    def timeline(wanted: Annotated[TimelineOf, Query()]) -> Timeline:
         """Return how many memories there are of each span and kind, by the time of their events.
 
         The memories of a span are `GET /v1/memory/memories` with its `since` and `until`.
         """
-        return await workers.run(lambda: _timeline(memory, wanted))
-
-    return router
+        return _timeline(memory, wanted)
 
 
 def _timeline(memory: Ragmem, wanted: TimelineOf) -> Timeline:
@@ -173,8 +160,8 @@ def _timeline(memory: Ragmem, wanted: TimelineOf) -> Timeline:
         {
             "by": wanted.by,
             "total": total,
-            "first": told(span[0]) if span else None,
-            "last": told(span[1]) if span else None,
+            "first": format_moment(span[0]) if span else None,
+            "last": format_moment(span[1]) if span else None,
             "buckets": [
                 {"start": start.isoformat(), "total": count.total(), "kinds": dict(sorted(count.items()))}
                 for start, count in shown
@@ -193,7 +180,7 @@ def _start(day: date, by: By) -> date:
     return day.replace(month=1, day=1) if by == "year" else day
 
 
-class _Examined:
+class _HealthCache:
     """What the last examination found, for a while; one runs at a time, in one thread, for all who ask."""
 
     def __init__(self, memory: Ragmem, workers: Workers) -> None:
@@ -244,13 +231,13 @@ def _examine(memory: Ragmem) -> Health:
     # Beside the open one, whose threads must be able to write meanwhile; its models need not load twice.
     models = _Borrowed(memory.models.wanted)
     with Ragmem(memory.settings, home=memory.home, cwd=memory.cwd, models=models) as beside:
-        report = beside.examine(read_only=True)
+        report = beside.doctor.examine(read_only=True)
     counts = Counter(check.status for check in report.checks)
     worst = next((status for status in ("failed", "warning") if counts[status]), "ok")
     return Health.model_validate(
         {
             "status": worst,
-            "checked_at": told(now().astimezone(UTC)),
+            "checked_at": format_moment(now().astimezone(UTC)),
             "checks": [
                 Check.model_validate(
                     memory.redactor.redact_document(
@@ -264,9 +251,8 @@ def _examine(memory: Ragmem) -> Health:
     )
 
 
-def _condition(memory: Ragmem, workers: Workers) -> APIRouter:
-    router = APIRouter()
-    examined = _Examined(memory, workers)
+def _condition(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
+    examined = _HealthCache(memory, workers)
 
     @router.get("/health", operation_id="get_memory_health", summary="Examine the memory")
     async def health() -> Health:
@@ -274,29 +260,23 @@ def _condition(memory: Ragmem, workers: Workers) -> APIRouter:
         return await examined.health()
 
     @router.get("/log", operation_id="get_log", summary="Tell what was done")
-    async def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LogAnswer:
+    def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LogAnswer:
         """Return what was done to the memory, latest first: counts and names, no texts."""
-
-        def answer() -> LogAnswer:
-            if not is_stored(memory):
-                return LogAnswer(log=[])
-            runs = {run.run for run in memory.catalog.archive.runs()}
-            entries = memory.catalog.log.entries(limit=limit)
-            return LogAnswer.model_validate(
-                {
-                    "log": memory.redactor.redact_document(
-                        [
-                            {
-                                **entry,
-                                "at": told(entry["at"]),
-                                "undoable": entry["detail"].get("run") in runs,
-                            }
-                            for entry in entries
-                        ]
-                    )
-                }
-            )
-
-        return await workers.run(answer)
-
-    return router
+        if not is_stored(memory):
+            return LogAnswer(log=[])
+        runs = {run.run for run in memory.catalog.archive.runs()}
+        entries = memory.catalog.log.entries(limit=limit)
+        return LogAnswer.model_validate(
+            {
+                "log": memory.redactor.redact_document(
+                    [
+                        {
+                            **entry,
+                            "at": format_moment(entry["at"]),
+                            "undoable": entry["detail"].get("run") in runs,
+                        }
+                        for entry in entries
+                    ]
+                )
+            }
+        )

@@ -5,62 +5,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ragmem.domain.model import Kind
-from ragmem.server.v1.fields import Moment, Shape, example
-
-COUNTS = {
-    "state": {"indexed": 118, "buffered": 2},
-    "source": {"memory": 120},
-    "kind": {"general": 100, "error": 20},
-    "tier": {"ingest": 118, "discard": 2},
-    "project": {"user": 120},
-    "total": {"memories": 120, "chunks": 300, "characters": 90_000},
-}
-SOURCE = {
-    "source": "memory",
-    "memories": 120,
-    "newest": "2026-03-15T10:00:00Z",
-    "reader": "markdown",
-    "scope": "project",
-    "signal": "graded",
-    "enabled": True,
-    "globs": ["~/.claude/projects/*/memory/*.md"],
-}
-INJECTION = {
-    "at": "2026-03-16T08:00:00Z",
-    "session": "5f2c",
-    "agent": "",
-    "assistant": "claude-code",
-    "project": "user",
-    "event": "prompt",
-    "reason": "it answers the prompt",
-    "question": "why do we pin the driver",
-    "memory": "3q7hn2zk5x4mcd2p6qwr7s2t3u",
-    "title": "psycopg is pinned",
-    "state": "",
-    "feedback": 0,
-    "score": 0.67,
-    "floor": 0.4,
-    "tokens": 120,
-    "place": 1,
-    "of": 3,
-    "terms": {"semantic": 0.71},
-    "others": [],
-}
-CHECK = {"name": "home", "status": "ok", "detail": "writable, 12 GB free", "fix": ""}
+from ragmem.server.v1.fields import Moment, Shape
 
 
 class Stats(Shape):
     """How much there is; `ragmem inspect stats --json`."""
-
-    model_config = example(
-        home="/home/ada/.local/share/ragmem",
-        bytes=12_345_678,
-        catalog=COUNTS,
-        store={"vectors": 300, "entities": 500, "relations": 900},
-        models="minilm",
-        inbox={"waiting": 0, "since": None, "aside": 0},
-        archived=3,
-    )
 
     home: str
     bytes: int
@@ -76,8 +25,6 @@ class Stats(Shape):
 class SourceItem(Shape):
     """A source with its globs, and what of it is stored; null for what is not configured."""
 
-    model_config = example(**SOURCE)
-
     source: str
     memories: int
     newest: Moment | None
@@ -91,15 +38,11 @@ class SourceItem(Shape):
 class Sources(Shape):
     """The sources; `ragmem inspect sources --json`."""
 
-    model_config = example(sources=[SOURCE])
-
     sources: list[SourceItem]
 
 
 class ProjectItem(Shape):
     """A project with its name and the number of its memories."""
-
-    model_config = example(id="user", name="user", memories=120)
 
     id: str
     name: str
@@ -109,15 +52,11 @@ class ProjectItem(Shape):
 class Projects(Shape):
     """The projects that have memories, the largest first."""
 
-    model_config = example(projects=[{"id": "user", "name": "user", "memories": 120}])
-
     projects: list[ProjectItem]
 
 
 class Bucket(Shape):
     """The memories of one day, week, month or year by kind; `start` is its first day."""
-
-    model_config = example(start="2026-03-15", total=3, kinds={"error": 1, "general": 2})
 
     start: str = Field(json_schema_extra={"format": "date"})
     total: int
@@ -130,15 +69,6 @@ class Timeline(Shape):
     The items of a span are `GET /v1/memory/memories?since=...&until=...`.
     """
 
-    model_config = example(
-        by="day",
-        total=3,
-        first="2026-03-15T10:00:00Z",
-        last="2026-03-15T18:00:00Z",
-        buckets=[{"start": "2026-03-15", "total": 3, "kinds": {"error": 1, "general": 2}}],
-        is_truncated=False,
-    )
-
     by: Literal["day", "week", "month", "year"]
     total: int
     first: Moment | None
@@ -150,8 +80,6 @@ class Timeline(Shape):
 class Check(Shape):
     """What was looked at, how it is, what was seen, and the next step."""
 
-    model_config = example(**CHECK)
-
     name: str
     status: Literal["ok", "warning", "failed"]
     detail: str
@@ -160,8 +88,6 @@ class Check(Shape):
 
 class Health(Shape):
     """The quick examination of `ragmem doctor --json`, without its write."""
-
-    model_config = example(status="ok", checked_at="2026-03-16T08:00:00Z", checks=[CHECK], counts={"ok": 1})
 
     status: Literal["ok", "warning", "failed"]
     checked_at: Moment
@@ -172,8 +98,6 @@ class Health(Shape):
 class LogEntry(Shape):
     """What was done to the memory; counts and names, no texts."""
 
-    model_config = example(at="2026-03-15T10:00:00Z", operation="gc", detail={"archived": 3}, undoable=True)
-
     at: Moment
     operation: str
     detail: dict[str, Any]
@@ -183,17 +107,11 @@ class LogEntry(Shape):
 class LogAnswer(Shape):
     """What was done to the memory, latest first; `ragmem inspect log --json`."""
 
-    model_config = example(
-        log=[{"at": "2026-03-15T10:00:00Z", "operation": "gc", "detail": {"archived": 3}, "undoable": True}]
-    )
-
     log: list[LogEntry]
 
 
 class Injection(Shape):
     """A memory that a session of an assistant was given, when and why."""
-
-    model_config = example(**INJECTION)
 
     at: Moment
     session: str
@@ -219,22 +137,11 @@ class Injection(Shape):
 class Injections(Shape):
     """What assistants were given, latest first; `ragmem inspect injections --json`."""
 
-    model_config = example(injections=[INJECTION])
-
     injections: list[Injection]
 
 
 class Record(Shape):
     """A typed record with its fields."""
-
-    model_config = example(
-        id="3q7hn2zk5x4m",
-        type="gotcha",
-        project="user",
-        title="psycopg resets",
-        event_time="2026-03-15T10:00:00Z",
-        fields={"gotcha": "psycopg 3.1 resets connections"},
-    )
 
     id: str
     type: str
@@ -247,42 +154,11 @@ class Record(Shape):
 class Records(Shape):
     """Typed records, newest first; `ragmem inspect records --json`."""
 
-    model_config = example(
-        records=[
-            {
-                "id": "3q7hn2zk5x4m",
-                "type": "gotcha",
-                "project": "user",
-                "title": "psycopg resets",
-                "event_time": "2026-03-15T10:00:00Z",
-                "fields": {"gotcha": "psycopg 3.1 resets connections"},
-            }
-        ]
-    )
-
     records: list[Record]
 
 
 class ImpactAnswer(Shape):
     """What a change of a symbol or file reaches; `ragmem inspect impact --json`."""
-
-    model_config = example(
-        target={
-            "name": "app.deploy.run",
-            "kind": "function",
-            "files": ["app/deploy.py"],
-            "former_path": None,
-            "symbols": [],
-        },
-        depth=3,
-        depths={"1": 2},
-        reached=[],
-        reached_total=2,
-        tests=[],
-        tests_total=0,
-        memories=[],
-        memories_total=0,
-    )
 
     target: dict[str, Any]
     depth: int

@@ -1,4 +1,4 @@
-"""What the routes need before they can answer: is anything stored, of which projects, since when."""
+"""Checks and conversions that most routes need: is anything stored, projects, moments, cursors."""
 
 import base64
 import binascii
@@ -29,15 +29,15 @@ def require(memory: Ragmem) -> None:
 
 def projects_of(memory: Ragmem, names: Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the ids of named projects, None (all) where none is named; raises NotFoundError."""
-    return memory.named_projects(names) if names else None
+    return memory.projects.resolve(names) if names else None
 
 
 def moment_of(text: str | None) -> datetime | None:
-    """Return the moment that a text names; None for none. Raises UsageError for what is no date."""
+    """Return the moment that a text names; None for an empty text. Raises UsageError if it names none."""
     return parse_moment(text, now=now()) if text else None
 
 
-def told(moment: datetime | None) -> str | None:
+def format_moment(moment: datetime | None) -> str | None:
     """Return a moment as answers have it."""
     return None if moment is None else f"{moment.year:04d}-{moment:%m-%dT%H:%M:%SZ}"
 

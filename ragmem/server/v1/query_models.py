@@ -8,31 +8,15 @@ from ragmem.domain.model import Category, Kind
 from ragmem.domain.records.record_types import RecordType
 from ragmem.ports import Mode
 from ragmem.server.http.models import Text
-from ragmem.server.v1.fields import NO_TRUTH, Label, Request, Shape, When, example
-from ragmem.server.v1.memory_models import FORMER, SUMMARY, Described, Former, Superseded
+from ragmem.server.v1.fields import NO_TRUTH, Label, Request, Shape, When
+from ragmem.server.v1.memory_models import Former, MemorySummary, Superseded
+from ragmem.server.v1.output_models import output_model
 from ragmem.services.retrieval.query import MAX_QUERY
-
-TERMS = {"lexical_rank": 1.0, "semantic": 0.71, "recency": 0.93, "relevance": 0.68, "score": 0.67}
-MATCH: dict[str, Any] = {
-    **SUMMARY,
-    "score": 0.67,
-    "heading": "Deploy",
-    "text": "We decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.",
-    "duplicates": [],
-    "elsewhere": [],
-    "replaced": [FORMER],
-    "superseded_by": None,
-    "terms": TERMS,
-    "explained": ["found by lexical 1", "semantic=0.71  recency=0.93  relevance=0.68  score=0.67"],
-}
+from ragmem.services.retrieval.shapes import ELSEWHERE_FIELDS, MATCH_FIELDS
 
 
 class Question(Request):
     """A question with all filters of `ragmem query`."""
-
-    model_config = example(
-        query="why do we pin the driver", limit=5, kinds=["error"], since="30d", explain=True
-    )
 
     query: Annotated[Text, Field(min_length=1, max_length=MAX_QUERY)]
     limit: Annotated[int, Field(ge=1, le=200), NO_TRUTH] | None = Field(
@@ -80,46 +64,29 @@ class Question(Request):
     )
 
 
+@output_model(*ELSEWHERE_FIELDS)
 class Elsewhere(Shape):
     """A memory of another project that has the text of a match."""
 
-    id: str
-    full_id: str
-    project: str
-    uri: str
+
+@output_model(
+    *MATCH_FIELDS, elsewhere=list[Elsewhere], replaced=list[Former], superseded_by=Superseded | None
+)
+class _Match(MemorySummary):
+    """A match without what explains it."""
 
 
-class Match(Described):
+class Match(_Match):
     """A memory that answers: its best chunk, its score, and what the score is made of."""
 
-    model_config = example(**MATCH)
-
-    score: float
-    heading: str
-    text: str = Field(description="The best chunk.")
-    duplicates: list[str]
-    elsewhere: list[Elsewhere] = Field(description="Memories of other projects with just this text.")
-    replaced: list[Former]
-    superseded_by: Superseded | None
     terms: dict[str, float] | None = Field(default=None, description="With `explain`.")
     explained: list[str] | None = Field(
         default=None, description="With `explain`: by which lists it was found, and its terms in their order."
     )
 
 
-class Found(Shape):
+class QueryAnswer(Shape):
     """The answer to a question; without matches where nothing answers it."""
-
-    model_config = example(
-        query="why do we pin the driver",
-        rung="text and vectors",
-        route={"name": "knowledge", "guessed": True, "margin": 1.0, "second": "code", "reasons": []},
-        projects=None,
-        matches=[MATCH],
-        evidence={"cosine": 0.71},
-        notes=[],
-        seconds=0.012,
-    )
 
     query: str
     rung: str = Field(description="How it was searched: text and vectors, or text alone.")

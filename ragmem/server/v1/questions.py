@@ -1,28 +1,23 @@
 """The routes that answer questions: query with all filters and explained scores, and context."""
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from fastapi import APIRouter
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.domain.model import Match
-from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import UsageError
 from ragmem.server.http import context as telling
 from ragmem.server.http.models import ContextRequest, ContextResponse
 from ragmem.server.http.workers import Workers
-from ragmem.server.v1.memory_reading import described
 from ragmem.server.v1.preconditions import is_stored, moment_of, projects_of
-from ragmem.server.v1.query_models import Found, Question
+from ragmem.server.v1.query_models import QueryAnswer, Question
 from ragmem.services.context.context import context
 from ragmem.services.ingestion.scope import known_sources
 from ragmem.services.retrieval.query import Answer, checked
 from ragmem.services.retrieval.query import Question as Asked
-from ragmem.services.retrieval.routes import RoutedAnswer, ask_by_route, choose, route_shape
-from ragmem.services.retrieval.shapes import match_shape
-from ragmem.services.retrieval.superseding import told_former
+from ragmem.services.retrieval.routes import RoutedAnswer, choose, route_shape
+from ragmem.services.retrieval.shapes import explain_match, match_shape
 
 NOTHING_STORED = "nothing is stored yet: run `ragmem seed`, or POST /v1/memory/memories"
 
@@ -34,7 +29,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     @router.post(
         "/query", operation_id="query_memory", summary="Ask a question", response_model_exclude_unset=True
     )
-    async def query(request: Question) -> Found:
+    async def query(request: Question) -> QueryAnswer:
         """Return the memories that answer a question, with the filters of `ragmem query`.
 
         With `explain` each match has the terms of its score in the order in which they are made of each
@@ -42,7 +37,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
         """
         begun = time.perf_counter()
         found = await workers.ask(lambda: ask(memory, request))
-        return Found.model_validate(found | {"seconds": round(time.perf_counter() - begun, 4)})
+        return QueryAnswer.model_validate(found | {"seconds": round(time.perf_counter() - begun, 4)})
 
     @router.post("/context", operation_id="get_context", summary="Tell a session what it may need")
     async def tell(request: ContextRequest) -> ContextResponse:
@@ -61,8 +56,7 @@ def ask(memory: Ragmem, request: Question) -> dict[str, Any]:
     projects: tuple[str, ...] | None = None
     if is_stored(memory):
         projects = projects_of(memory, request.projects)
-        routed = ask_by_route(
-            memory,
+        routed = memory.retrieval.ask_by_route(
             Asked(
                 text=request.query,
                 projects=projects,
@@ -83,7 +77,7 @@ def ask(memory: Ragmem, request: Question) -> dict[str, Any]:
             None if request.route == "auto" else request.route,
             now=now(),
         )
-        memory.recalled(routed.answer, session=request.session)
+        memory.lifecycle.recall(routed.answer, session=request.session)
     else:
         routed = RoutedAnswer(Answer(Asked(text), (), "nothing", (NOTHING_STORED,)), choose(text))
     return _shape(memory, request, routed, projects)
@@ -99,7 +93,9 @@ def _shape(
         "route": route_shape(routed),
         "projects": None if projects is None else list(projects),
         "matches": [
-            _match(match, explain=request.explain, redactor=memory.redactor) for match in answer.matches
+            match_shape(match, explain=request.explain, redactor=memory.redactor)
+            | ({"explained": explain_match(match, memory.redactor)} if request.explain else {})
+            for match in answer.matches
         ],
         "notes": [*answer.notes, *(f"{fact.name.strip()}: {fact.value}" for fact in routed.shown)],
     }
@@ -112,24 +108,3 @@ def _shape(
             answer, max_chars=request.max_chars, home=str(memory.home), redactor=memory.redactor
         ).text
     return shape
-
-
-def _match(match: Match, *, explain: bool, redactor: Redactor) -> dict[str, Any]:
-    shape = match_shape(match, explain=explain, redactor=redactor) | described(
-        match.memory, redactor=redactor
-    )
-    return shape | {"explained": list(_explained(match, redactor=redactor))} if explain else shape
-
-
-def _explained(match: Match, redactor: Redactor) -> Iterator[str]:
-    """Yield why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
-    ranks = {name.removesuffix("_rank"): rank for name, rank in match.terms.items() if name.endswith("_rank")}
-    if ranks:
-        yield "found by " + ", ".join(f"{name} {rank:.0f}" for name, rank in ranks.items())
-    yield "  ".join(
-        f"{name}={value:.4g}" for name, value in match.terms.items() if not name.endswith("_rank")
-    )
-    if match.duplicates:
-        yield "behind it: " + ", ".join(key[:12] for key in match.duplicates)
-    for former in match.replaced:
-        yield told_former(former, redactor=redactor)

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from ragmem.api.memory import Ragmem
-from ragmem.server.http.failure_models import declared
+from ragmem.server.http.failure_models import failure_responses
 from ragmem.server.http.workers import Workers
 from ragmem.server.v1 import gc, graph, injections, lifecycle, memories, overview, questions
 from ragmem.server.v1.fields import PREFIX
@@ -11,7 +11,7 @@ from ragmem.server.v1.fields import PREFIX
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     """Return the routes; what blocks runs in the workers."""
-    router = APIRouter(prefix=PREFIX, responses=declared(404))
+    router = APIRouter(prefix=PREFIX, responses=failure_responses(404))
     for part in (questions, memories, graph, lifecycle, gc, overview, injections):
         router.include_router(part.routes(memory, workers))
     return router

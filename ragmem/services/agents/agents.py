@@ -1,4 +1,4 @@
-"""Agents that work on one machine: who they are, what they are told, and what happens among them."""
+"""The agent registry of one machine: check-ins, messages, signals and events."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from ragmem.domain.sessions.agents import SIGNALS, Agent, Happening, Letter, begins_or_ends, own_type
+from ragmem.domain.sessions.agents import SIGNALS, Agent, AgentEventType, Letter, begins_or_ends, own_type
 from ragmem.errors import LimitReachedError, UsageError
-from ragmem.services.agents.sending import Sending
+from ragmem.services.agents.sending import MessageSender
 from ragmem.services.agents.texts import MOST_SHORT, MOST_STATUS, clean_data, clean_text
 from ragmem.services.agents.waiting import LONGEST_WAIT_S, Events, next_events
 from ragmem.storage.operational import agents as rows
@@ -16,12 +16,12 @@ from ragmem.storage.operational import events, messages
 from ragmem.storage.sql.database import Connection
 
 MOST_IDS = 1_000
-"""Messages that are acknowledged at a time."""
+"""Maximum messages of one acknowledgement."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What an acknowledgement did: numbers that waited, were settled before, were never sent to it."""
+class Acknowledgement:
+    """The result of an acknowledgement, by message number: new, already acknowledged, or never sent."""
 
     acknowledged: tuple[int, ...]
     already: tuple[int, ...]
@@ -29,7 +29,7 @@ class Settled:
     waiting: int
 
 
-class Agents(Sending):
+class Agents(MessageSender):
     """The agents of one home; safe to use from several threads, and from several processes at once.
 
     What is accepted is on the disk when the call returns. A message waits until its agent acknowledges it,
@@ -49,7 +49,7 @@ class Agents(Sending):
         host: str | None = None,
         pid: int | None = None,
     ) -> Agent:
-        """Let an agent check in; return how it stands: whether it should stop, how much waits.
+        """Record a heartbeat of an agent; return its state: whether it should stop, how much waits.
 
         The first time makes it known. None leaves a value as it is. The status `starting` begins a new life
         of the same id, and `stopped` ends one: what was told to stop or pause the former is void then.
@@ -91,7 +91,7 @@ class Agents(Sending):
     def messages(
         self, agent: str, *, after: int = 0, limit: int = 100, timeout: float = 0.0, mark: bool = True
     ) -> list[Letter]:
-        """Return what waits for an agent after a number, oldest first; it waits on until acknowledged.
+        """Return the messages after a number that wait for an agent, oldest first.
 
         Where there is none, waits up to `timeout` seconds for one. `mark` notes that it was handed out.
         Raises NotFoundError for an agent that never checked in.
@@ -111,15 +111,15 @@ class Agents(Sending):
         return found
 
     def mark_delivered(self, ids: Iterable[int]) -> None:
-        """Note that messages were handed out."""
+        """Mark messages as delivered."""
         wanted = list(ids)
         if wanted:
-            # Not a change that anybody waits for.
+            # Nobody waits for this change.
             with self.file.write() as connection:
                 messages.mark_delivered(connection, wanted, self._now())
 
-    def acknowledge(self, agent: str, ids: Sequence[int]) -> Settled:
-        """Take messages out of what waits for an agent; acknowledging twice is as once.
+    def acknowledge(self, agent: str, ids: Sequence[int]) -> Acknowledgement:
+        """Acknowledge messages of an agent; a second acknowledgement has no effect.
 
         Raises NotFoundError for an agent that never checked in.
         """
@@ -132,18 +132,18 @@ class Agents(Sending):
             left = [number for number in wanted if number not in set(done)]
             already = messages.known(connection, agent, left)
             if done:
-                self._happened(connection, Happening.ACKNOWLEDGED, agent, {"ids": done})
+                self._write_event(connection, AgentEventType.ACKNOWLEDGED, agent, {"ids": done})
             found = rows.agent_of(connection, agent)
         unknown = [number for number in dict.fromkeys(ids) if number not in {*done, *already}]
         waiting = found.waiting if found else 0
-        return Settled(tuple(done), tuple(already), tuple(unknown), waiting)
+        return Acknowledgement(tuple(done), tuple(already), tuple(unknown), waiting)
 
     def shutdown_check(self, agent: str) -> Agent:
-        """Return an agent, which tells whether it should stop or pause; raises NotFoundError."""
+        """Return an agent, including whether it should stop or pause; raises NotFoundError."""
         return self.require(agent)
 
     def agents(self) -> list[Agent]:
-        """Return all agents, the one heard of last first; those not heard of for too long are marked."""
+        """Return all agents, the last heartbeat first; agents without a recent one are marked as stale."""
         self.mark_stale()
         if not self.file.exists():
             return []
@@ -151,14 +151,14 @@ class Agents(Sending):
             return rows.all_agents(connection)
 
     def forget(self, agent: str) -> None:
-        """Forget an agent with everything that waits for it; raises NotFoundError."""
+        """Delete an agent and its messages; raises NotFoundError."""
         found = self.require(agent)
         with self._write() as connection:
             rows.forget(connection, agent)
-            self._happened(connection, Happening.FORGOTTEN, agent, {"waiting": found.waiting})
+            self._write_event(connection, AgentEventType.FORGOTTEN, agent, {"waiting": found.waiting})
 
     def mark_stale(self) -> list[str]:
-        """Mark who was not heard of for too long, with an event for each; return who that is."""
+        """Mark agents without a recent heartbeat as stale, each with an event; return them."""
         if not self.file.exists():
             return []
         moment = self._now() - timedelta(seconds=self.settings.stale_s)
@@ -171,11 +171,11 @@ class Agents(Sending):
             silent = rows.silent_since(connection, moment)
             rows.mark_stale(connection, silent)
             for name in silent:
-                self._happened(connection, Happening.STALE, name, {})
+                self._write_event(connection, AgentEventType.STALE, name, {})
         return silent
 
     def publish(self, type_: str, *, agent: str = "", data: Mapping[str, Any] | None = None) -> int:
-        """Tell all who wait for events that something happened; return its number.
+        """Publish an event to all listeners; return its number.
 
         Raises UsageError for a type that is ragmem's own.
         """
@@ -184,7 +184,7 @@ class Agents(Sending):
             self._check_id(agent)
         told = clean_data(data, self._redactor)
         with self._write() as connection:
-            return self._happened(connection, type_, agent, told)
+            return self._write_event(connection, type_, agent, told)
 
     def events(
         self,
@@ -195,7 +195,7 @@ class Agents(Sending):
         timeout: float = 0.0,
         limit: int = 100,
     ) -> Events:
-        """Return what happened after a number, of these types (none: of all); waits up to `timeout` seconds.
+        """Return the events after a number, of these types (none: of all); waits up to `timeout` seconds.
 
         Without `after`: since the agent that asks was told last, from its first heartbeat on; for nobody in
         particular, from now on. Returns nothing when the time is up.
@@ -212,18 +212,18 @@ class Agents(Sending):
         )
 
     def news(self, since: tuple[int, int]) -> tuple[tuple[int, int], frozenset[str]]:
-        """Return the last message and the last event, and who was sent anything after the message since."""
+        """Return the last message and event, and the agents with messages after the given message."""
         if not self.file.exists():
             return since, frozenset()
         with self.file.read() as connection:
             last = messages.last(connection), events.bounds(connection)[1]
-            # A lower number is that of another file, in which everything is new.
+            # A lower number comes from another file, in which everything is new.
             after = since[0] if last[0] >= since[0] else 0
             receivers = messages.receivers(connection, after=after) if last[0] > after else []
         return last, frozenset(receivers)
 
     def close(self) -> None:
-        """Close the file; closing twice is fine."""
+        """Close the file; a second call has no effect."""
         self.file.close()
 
     def _make_room(self, connection: Connection) -> None:
@@ -236,16 +236,16 @@ class Agents(Sending):
                 hint="`ragmem agents forget ID` makes room, or raise agents.most",
             )
         rows.forget(connection, name)
-        self._happened(connection, Happening.FORGOTTEN, name, {"waiting": 0})
+        self._write_event(connection, AgentEventType.FORGOTTEN, name, {"waiting": 0})
 
     def _tell_check_in(self, connection: Connection, before: Agent | None, after: Agent) -> None:
         now = {"status": after.status, "current_task": after.current_task, "progress": after.progress}
         if before is None:
             more = {"config_name": after.config_name, "project_path": after.project_path}
-            self._happened(connection, Happening.JOINED, after.id, now | more)
+            self._write_event(connection, AgentEventType.JOINED, after.id, now | more)
             return
         if before.stale:
-            self._happened(connection, Happening.BACK, after.id, now)
+            self._write_event(connection, AgentEventType.BACK, after.id, now)
         was = (before.status, before.current_task, before.progress)
         if was != (after.status, after.current_task, after.progress):
-            self._happened(connection, Happening.STATUS, after.id, now)
+            self._write_event(connection, AgentEventType.STATUS, after.id, now)

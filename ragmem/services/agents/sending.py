@@ -1,4 +1,4 @@
-"""Send to agents: what is accepted waits on the disk, for each of those that it is for."""
+"""Send messages and signals to agents; accepted ones are stored until they are acknowledged."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,12 +15,12 @@ from ragmem.domain.sessions.agents import (
     STOPPED,
     SUPERSEDES,
     Agent,
-    Happening,
+    AgentEventType,
     Letter,
-    Sort,
-    checked_id,
+    MessageType,
+    apply_signal,
     head_of,
-    signalled,
+    parse_agent_id,
 )
 from ragmem.errors import ConflictError, LimitReachedError, NotFoundError, RagmemError, UsageError
 from ragmem.services.agents.texts import MOST_KEY, MOST_SHORT, MOST_TEXT, clean_data, clean_text
@@ -31,19 +31,19 @@ from ragmem.storage.operational.file import OperationalFile
 from ragmem.storage.sql.database import Connection
 
 PRUNED_EVERY = 64
-"""Events between two looks at what is too old to be kept."""
+"""Number of events between two deletions of old events."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """To whom something was stored, under which number, and to whom not, with the reason."""
+class DeliveryReport:
+    """The result of a delivery: the message number of each recipient, and the reason of each refusal."""
 
     accepted: Mapping[str, int]
     refused: Mapping[str, str]
 
 
-class Sending:
-    """What `services.agents.agents.Agents` sends, and how it writes."""
+class MessageSender:
+    """The sending half of `services.agents.agents.Agents`."""
 
     def __init__(
         self,
@@ -68,8 +68,8 @@ class Sending:
         reason: str = "",
         data: Mapping[str, Any] | None = None,
         key: str = "",
-    ) -> Sent:
-        """Tell one agent, or all that are known and have not ended but the sender, to stop, pause or resume.
+    ) -> DeliveryReport:
+        """Send a signal (stop, pause, resume) to one agent, or to all active agents but the sender.
 
         Each check of the agent says so from now on, until `resume`, or until it begins or ends a life; the
         signal itself waits like a message, in the place of those that it makes void. What this sender has
@@ -78,7 +78,7 @@ class Sending:
         was sent with the key.
         """
         try:
-            signal = Sort(sort)
+            signal = MessageType(sort)
         except ValueError as error:
             raise UsageError(
                 f'"{head_of(sort)}" is no signal', hint=f"one of {', '.join(SIGNALS)}, or a message"
@@ -93,17 +93,17 @@ class Sending:
         sender: str = "",
         data: Mapping[str, Any] | None = None,
         key: str = "",
-    ) -> Sent:
-        """Send a message to one agent, or to all, once for each `key` (see `signal`); secrets are covered.
+    ) -> DeliveryReport:
+        """Send a message to one agent, or to all, once for each `key` (see `signal`); secrets are redacted.
 
         Raises NotFoundError for an agent that never checked in, LimitReachedError where its inbox is full;
         to all, those are told of in `refused`.
         """
-        return self._deliver(Sort.MESSAGE, to, sender, text, data, key=key)
+        return self._deliver(MessageType.MESSAGE, to, sender, text, data, key=key)
 
     def require(self, agent: str) -> Agent:
-        """Return how an agent stands, such as whether it should stop; raises NotFoundError."""
-        checked_id(agent)
+        """Return the state of an agent, such as whether it should stop; raises NotFoundError."""
+        parse_agent_id(agent)
         found = None
         if self.file.exists():
             with self.file.read() as connection:
@@ -116,33 +116,33 @@ class Sending:
         return found
 
     def _check_id(self, agent: str) -> None:
-        """Raise UsageError for what cannot be an agent's id, which is stored as it is."""
-        refuse_secret(checked_id(agent), "id of the agent", redactor=self._redactor)
+        """Raise UsageError for an invalid id of an agent."""
+        refuse_secret(parse_agent_id(agent), "id of the agent", redactor=self._redactor)
 
     def _deliver(
         self,
-        sort: Sort,
+        sort: MessageType,
         to: str,
         sender: str,
         text: str,
         data: Mapping[str, Any] | None,
         *,
         key: str,
-    ) -> Sent:
+    ) -> DeliveryReport:
         if len(key) > MOST_KEY:
             raise UsageError(f"the key has {len(key):,} characters", hint=f"up to {MOST_KEY}, such as a UUID")
         mark = digest("key", key) if key else ""
         if sender:
             self._check_id(sender)
-        most = MOST_TEXT if sort is Sort.MESSAGE else MOST_SHORT
+        most = MOST_TEXT if sort is MessageType.MESSAGE else MOST_SHORT
         text, told = clean_text(text, "text", most, self._redactor), clean_data(data, self._redactor)
-        if sort is Sort.MESSAGE and not (text or told):
+        if sort is MessageType.MESSAGE and not (text or told):
             raise UsageError("the message is empty", hint="give it a text, or data")
         letter = Letter(0, "", sender, sort, text, told, self._now())
         if to not in EVERYONE:
             self.require(to)
         elif not self.file.exists():
-            return Sent({}, {})
+            return DeliveryReport({}, {})
         accepted: dict[str, int] = {}
         refused: dict[str, RagmemError] = {}
         with self._write() as connection:
@@ -156,13 +156,13 @@ class Sending:
                     refused[name] = error
             if to not in EVERYONE and refused:
                 raise refused[to]
-        return Sent(accepted, {name: str(error) for name, error in refused.items()})
+        return DeliveryReport(accepted, {name: str(error) for name, error in refused.items()})
 
     def _store(self, connection: Connection, letter: Letter, mark: str, *, broadcast: bool) -> int:
-        # Before all that may refuse it: what was accepted once is accepted.
+        # This check comes first: what was accepted once stays accepted.
         if (before := messages.sent_before(connection, letter.to, letter.sender, mark)) is not None:
             if (before.sort, before.text, before.data) != (letter.sort, letter.text, letter.data):
-                # To take it for the one before would lose it in silence.
+                # A silent success would lose this message.
                 raise ConflictError(
                     f'something else was sent to "{letter.to}" with this key', hint="give each its own key"
                 )
@@ -170,16 +170,16 @@ class Sending:
         agent = rows.agent_of(connection, letter.to)
         if agent is None:
             raise NotFoundError(f'no agent "{letter.to}" has checked in', hint="`ragmem agents` lists all")
-        if agent.status == STOPPED and (broadcast or letter.sort is not Sort.MESSAGE):
+        if agent.status == STOPPED and (broadcast or letter.sort is not MessageType.MESSAGE):
             raise UsageError(f'the agent "{agent.id}" has ended', hint="send it a message, for its next life")
-        if letter.sort is Sort.MESSAGE:
+        if letter.sort is MessageType.MESSAGE:
             self._refuse_beyond_inbox(connection, agent)
         else:
             messages.supersede(connection, agent.id, SUPERSEDES[letter.sort], letter.created)
-            rows.put(connection, signalled(agent, letter), told_event=0)
+            rows.put(connection, apply_signal(agent, letter), told_event=0)
         number = messages.add(connection, letter, mark)
-        happening = Happening.MESSAGE if letter.sort is Sort.MESSAGE else Happening.SIGNAL
-        self._happened(
+        happening = AgentEventType.MESSAGE if letter.sort is MessageType.MESSAGE else AgentEventType.SIGNAL
+        self._write_event(
             connection,
             happening,
             agent.id,
@@ -194,7 +194,7 @@ class Sending:
                 hint="try again once it has acknowledged some; `ragmem agents` shows whether it lives",
             )
 
-    def _happened(self, connection: Connection, type_: str, agent: str, data: Mapping[str, Any]) -> int:
+    def _write_event(self, connection: Connection, type_: str, agent: str, data: Mapping[str, Any]) -> int:
         moment = self._now()
         number = events.add(connection, str(type_), agent, data, moment)
         if number % PRUNED_EVERY == 0:

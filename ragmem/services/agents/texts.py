@@ -1,4 +1,4 @@
-"""What agents say, made fit to be stored: whole characters, bounded, without secrets."""
+"""Validate the texts of agents: valid characters, limited length, no secrets."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,20 +9,20 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import UsageError
 
 MOST_SHORT = 4_096
-"""Characters of a task, a path, a reason."""
+"""Maximum characters of a task, a path or a reason."""
 
 MOST_KEY = 128
-"""Characters of the key by which a message that is sent again is known."""
+"""Maximum characters of the key that identifies a repeated message."""
 
 MOST_STATUS = 64
-"""Characters of a status."""
+"""Maximum characters of a status."""
 
 MOST_TEXT = 64 * 1024
-"""Characters of a message, and bytes of the data beside it as JSON."""
+"""Maximum characters of a message, and maximum bytes of its data as JSON."""
 
 
 def clean_text(text: str, name: str, most: int, redactor: Redactor) -> str:
-    """Return a text to be stored; raises UsageError for one that is too long, or no text."""
+    """Return a text for storage; raises UsageError if it is too long or no text."""
     if len(text) > most:
         raise UsageError(
             f"the {name} has {len(text):,} characters", hint=f"up to {most:,}; hand in a file by its path"
@@ -35,7 +35,7 @@ def clean_text(text: str, name: str, most: int, redactor: Redactor) -> str:
 
 
 def clean_data(data: Mapping[str, Any] | None, redactor: Redactor) -> Mapping[str, Any]:
-    """Return data to be stored as JSON; raises UsageError for what is too large, or no JSON."""
+    """Return data as JSON for storage; raises UsageError if it is too large or no JSON."""
     if not data:
         return {}
     try:

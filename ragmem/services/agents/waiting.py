@@ -1,16 +1,16 @@
-"""Wait for what other threads and other processes write about agents."""
+"""Wait for changes by other threads and processes in the agent registry."""
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ragmem.domain.sessions.agents import Event, checked_id, checked_type
+from ragmem.domain.sessions.agents import Event, parse_agent_id, parse_event_type
 from ragmem.storage.operational import agents, events
 from ragmem.storage.operational.file import OperationalFile
 
 POLL_S = 0.1
-"""Seconds between two looks at whether another process has written; each costs microseconds."""
+"""Seconds between two checks for changes by other processes; each takes microseconds."""
 
 LONGEST_WAIT_S = 300.0
 
@@ -18,7 +18,7 @@ LOOK_FOR_STALE_S = 1.0
 
 
 class Changes:
-    """Tells threads at once that this process changed something; what others change it looks for."""
+    """Notifies threads of changes: at once of this process's own, by polling of others'."""
 
     def __init__(self, file: OperationalFile) -> None:
         self._file = file
@@ -27,7 +27,7 @@ class Changes:
         self._callbacks: list[Callable[[], None]] = []
 
     def tell(self) -> None:
-        """Wake who waits."""
+        """Wake all waiting threads."""
         with self._changed:
             self._count += 1
             self._changed.notify_all()
@@ -36,23 +36,23 @@ class Changes:
             callback()
 
     def listen(self, callback: Callable[[], None]) -> None:
-        """Call back after each change that this process made, in the thread that made it."""
+        """Call back after each change by this process, in the thread of the change."""
         with self._changed:
             self._callbacks.append(callback)
 
     def ignore(self, callback: Callable[[], None]) -> None:
-        """Call back no more."""
+        """Remove a callback."""
         with self._changed:
             self._callbacks.remove(callback)
 
     def seen(self) -> tuple[int, int]:
-        """Return what differs after a change; compare it within one thread."""
+        """Return a token that differs after a change; compare it within one thread."""
         with self._changed:
             count = self._count
         return count, self._file.version()
 
     def wait(self, seen: tuple[int, int], seconds: float) -> bool:
-        """Wait until something changed since then, but for so long at most; tell whether it did."""
+        """Wait until something has changed since then, or until the timeout; tell whether it has."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             with self._changed:
@@ -64,7 +64,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """What happened; `cursor` is what to ask after next, `missed` tells that some before are kept no more."""
+    """Events; `cursor` is the number to continue after, `missed` tells that older ones were deleted."""
 
     events: tuple[Event, ...]
     cursor: int
@@ -82,14 +82,14 @@ def next_events(
     limit: int,
     meanwhile: Callable[[], object],
 ) -> Events:
-    """Return what happened after a number, waiting for it; see `Agents.events`.
+    """Return the events after a number, waiting for them; see `Agents.events`.
 
     `meanwhile` is called each second, because nobody else may notice that an agent is silent.
     """
     for name in types:
-        checked_type(name)
+        parse_event_type(name)
     if agent:
-        checked_id(agent)
+        parse_agent_id(agent)
     until = time.monotonic() + min(timeout, LONGEST_WAIT_S)
     start, missed = after, False
     while True:
@@ -99,7 +99,7 @@ def next_events(
         start, missed = found.cursor, missed or found.missed
         left = until - time.monotonic()
         if found.events or left <= 0:
-            _note_told(file, agent, start)
+            _mark_announced(file, agent, start)
             return replace(found, missed=missed)
         changes.wait(seen, min(left, LOOK_FOR_STALE_S))
 
@@ -107,7 +107,7 @@ def next_events(
 def events_after(
     file: OperationalFile, types: Sequence[str], *, after: int | None, agent: str, limit: int
 ) -> Events:
-    """Return what happened after a number without waiting; see `Agents.events`."""
+    """Return the events after a number without waiting; see `Agents.events`."""
     if not file.exists():
         return Events((), after or 0)
     with file.read() as connection:
@@ -116,7 +116,7 @@ def events_after(
         if start is None:
             known = agent and agents.agent_of(connection, agent) is not None
             start = agents.told_event(connection, agent) if known else highest
-        # A number that was never given is from a file that was here before.
+        # An unknown number comes from an earlier file.
         strange = start > highest
         start = 0 if strange else start
         found = events.after(connection, start, types=types, limit=limit)
@@ -124,7 +124,7 @@ def events_after(
         return Events(tuple(found), cursor, missed=strange or start + 1 < lowest)
 
 
-def _note_told(file: OperationalFile, agent: str, cursor: int) -> None:
+def _mark_announced(file: OperationalFile, agent: str, cursor: int) -> None:
     if not agent or not file.exists() or file.database.read_only:
         return
     with file.read() as connection:

@@ -1,4 +1,4 @@
-"""What a change of a symbol or file reaches: its dependents, the tests among them, and the memories of it."""
+"""The impact of a change of a symbol or file: its dependents, their tests, and related memories."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,19 +9,19 @@ from ragmem.domain.code.impact import Dependent, dependents
 from ragmem.domain.code.qualified import is_within
 from ragmem.services.code.links import LIMIT, Memories, memories_of
 from ragmem.services.code.targets import Target, target_of
-from ragmem.storage.code.code import Located
+from ragmem.storage.code.code import SymbolPlace
 from ragmem.storage.code.overview import test_files
 from ragmem.storage.home.catalog import Catalog
 
 DEPTH = 3
-"""Steps that are shown unless more are asked for."""
+"""Default depth of the dependents shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """A symbol that depends on the target: how far away, how strongly, and where it refers to nearer ones."""
+class ImpactedSymbol:
+    """A dependent of the target: its distance, its score, and its references to nearer symbols."""
 
-    located: Located
+    located: SymbolPlace
     depth: int
     score: float
     references: tuple[Edge, ...]
@@ -29,37 +29,37 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a change of the target reaches, nearest and strongest first.
+    """The impact of a change of the target, nearest and strongest first.
 
-    `reached` goes as deep as was asked, without what is there for tests; `tests` are of any depth, and
-    `helpers` what else of their files leads to them. `depths` counts all that is reached at each depth,
-    without tests and helpers, also beyond. Where the code is not `complete`, its last reading did not end.
+    `reached` are the dependents up to the requested depth, without test code; `tests` are of any depth, and
+    `helpers` are the other dependents in test files. `depths` counts the dependents of every depth, without
+    tests and helpers. If the code is not `complete`, its last ingestion did not finish.
     """
 
     target: Target
     depth: int
-    reached: tuple[Reached, ...]
-    tests: tuple[Reached, ...]
-    helpers: tuple[Reached, ...]
+    reached: tuple[ImpactedSymbol, ...]
+    tests: tuple[ImpactedSymbol, ...]
+    helpers: tuple[ImpactedSymbol, ...]
     depths: dict[int, int]
     memories: Memories
     complete: bool
 
     @property
     def beyond(self) -> int:
-        """How many symbols lie deeper than was asked."""
+        """The number of dependents beyond the requested depth."""
         return sum(count for depth, count in self.depths.items() if depth > self.depth)
 
 
 def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, memories: int = LIMIT) -> Impact:
-    """Return what a change of a symbol or file reaches, and the first memories that mention it or its files.
+    """Return the impact of a change of a symbol or file, and the first memories that mention it.
 
     Naming a class or a file means all that it defines. Raises NotFoundError for a name that nothing has,
     UsageError for one that several have.
     """
     target = target_of(catalog, project, name)
-    every = _reached(catalog, project, target)
-    # What helps tests is test code as well.
+    every = _impacted_symbols(catalog, project, target)
+    # Helpers of tests are test code as well.
     helping = test_files(catalog.database, project, (one.located.path for one in every))
     testing = {
         one.located.symbol.qualified
@@ -67,7 +67,7 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, mem
         if one.located.symbol.is_test or one.located.path in helping
     }
     plain = [one for one in every if one.located.symbol.qualified not in testing]
-    tests, helpers = _covering([one for one in every if one.located.symbol.qualified in testing])
+    tests, helpers = _split_tests([one for one in every if one.located.symbol.qualified in testing])
     return Impact(
         target,
         depth,
@@ -80,21 +80,21 @@ def impact(catalog: Catalog, project: str, name: str, *, depth: int = DEPTH, mem
     )
 
 
-def _reached(catalog: Catalog, project: str, target: Target) -> list[Reached]:
+def _impacted_symbols(catalog: Catalog, project: str, target: Target) -> list[ImpactedSymbol]:
     targets = {one.symbol.qualified for one in target.symbols}
     found = dependents(_edges(catalog, project, targets), targets)
-    places: dict[str, Located] = {}
+    places: dict[str, SymbolPlace] = {}
     for one in catalog.code.symbols_named(project, (dependent.qualified for dependent in found)):
         places.setdefault(one.symbol.qualified, one)
-    return [_at(places, dependent) for dependent in found if dependent.qualified in places]
+    return [_locate(places, dependent) for dependent in found if dependent.qualified in places]
 
 
-def _at(places: dict[str, Located], dependent: Dependent) -> Reached:
-    return Reached(places[dependent.qualified], dependent.depth, dependent.score, dependent.references)
+def _locate(places: dict[str, SymbolPlace], dependent: Dependent) -> ImpactedSymbol:
+    return ImpactedSymbol(places[dependent.qualified], dependent.depth, dependent.score, dependent.references)
 
 
 def _edges(catalog: Catalog, project: str, targets: set[str]) -> list[Edge]:
-    """Return all references on the ways to the targets; a symbol is asked for once."""
+    """Return all references on the paths to the targets; each symbol is queried once."""
     modules = {file.module for file in catalog.code.files(project)}
     edges: list[Edge] = []
     seen, waiting = set(targets), sorted(targets)
@@ -109,7 +109,7 @@ def _edges(catalog: Catalog, project: str, targets: set[str]) -> list[Edge]:
 
 
 def _idle(catalog: Catalog, project: str, edges: Iterable[Edge], modules: set[str]) -> set[tuple[str, str]]:
-    """Return source and target of imports of a module of which only something is taken.
+    """Return source and target of imports of single members of a module.
 
     `from shop import price` depends on the price, and not on all that the shop imports in its turn.
     """
@@ -121,23 +121,25 @@ def _idle(catalog: Catalog, project: str, edges: Iterable[Edge], modules: set[st
     return {
         (edge.source, edge.target)
         for edge in imports
-        if _only_takes(edge.target, lines[edge.path, edge.source, edge.line], modules)
+        if _imports_members_only(edge.target, lines[edge.path, edge.source, edge.line], modules)
     }
 
 
-def _only_takes(module: str, beside: set[str], modules: set[str]) -> bool:
-    """Tell whether a statement that imports these takes something from a module, rather than the module."""
+def _imports_members_only(module: str, beside: set[str], modules: set[str]) -> bool:
+    """Tell whether an import statement takes members of a module, rather than the module."""
     if any(is_within(module, other) for other in beside):
         return False
-    # What a module passes on has the name of where it is defined.
+    # A re-exported member has the name of its definition.
     return any(other not in modules or is_within(other, module) for other in beside)
 
 
-def _covering(reached: Sequence[Reached]) -> tuple[tuple[Reached, ...], tuple[Reached, ...]]:
-    """Return the tests, with the nearest of each file of which none is there, and what else there is."""
+def _split_tests(
+    reached: Sequence[ImpactedSymbol],
+) -> tuple[tuple[ImpactedSymbol, ...], tuple[ImpactedSymbol, ...]]:
+    """Split off the tests, and the nearest helper of each test file without tests."""
     covered = {one.located.path for one in reached if _is_a_test(one)}
-    tests: list[Reached] = []
-    helpers: list[Reached] = []
+    tests: list[ImpactedSymbol] = []
+    helpers: list[ImpactedSymbol] = []
     for one in reached:
         if _is_a_test(one) or one.located.path not in covered:
             tests.append(one)
@@ -148,5 +150,5 @@ def _covering(reached: Sequence[Reached]) -> tuple[tuple[Reached, ...], tuple[Re
     return tuple(tests), tuple(helpers)
 
 
-def _is_a_test(one: Reached) -> bool:
+def _is_a_test(one: ImpactedSymbol) -> bool:
     return one.located.symbol.is_test and one.located.symbol.kind is not SymbolKind.MODULE

@@ -1,16 +1,16 @@
-"""An impact as a picture: the target at the left, what depends on it in layers to the right."""
+"""Draw an impact: the target at the left, its dependents in layers to the right."""
 
 from ragmem.charts.layered_diagram import Arrow, Box, Layers, Tint
-from ragmem.services.code.impact import Impact, Reached
+from ragmem.services.code.impact import Impact, ImpactedSymbol
 
 MOST = 150
-"""Boxes; more cannot be read."""
+"""Maximum readable number of boxes."""
 
 _TARGET = "\x00target"
 
 
 def picture(found: Impact, *, most: int = MOST) -> Layers:
-    """Return the target and the nearest that it reaches, `most` boxes at most; the title tells the rest."""
+    """Return a picture with the target and its nearest dependents, at most `most` boxes."""
     inside = {one.symbol.qualified for one in found.target.symbols}
     beside = (*found.tests, *found.helpers)
     every = [*found.reached, *(one for one in beside if one.depth <= found.depth)]
@@ -48,7 +48,7 @@ def _target(found: Impact) -> Box:
     return Box(_TARGET, 0, first.qualified, detail, f"{first.qualified}\n{first.doc}".strip(), Tint.TARGET)
 
 
-def _box(reached: Reached, *, is_test: bool) -> Box:
+def _box(reached: ImpactedSymbol, *, is_test: bool) -> Box:
     symbol = reached.located.symbol
     place = f"{reached.located.path}:{symbol.line}"
     how = "\n".join(

@@ -1,4 +1,4 @@
-"""Bring what is known of a project's code up to date with its files."""
+"""Update the code graph of a project from its files."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,30 +14,30 @@ from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.git_history import head_of
 from ragmem.readers.scope import ProjectFinder, ProjectIdentity
-from ragmem.services.code.moves import committed, led_to, moved
+from ragmem.services.code.moves import committed_renames, detect_renames, final_paths
 from ragmem.services.code.on_disk import CodeOnDisk, read_disk
-from ragmem.services.code.relinking import Relinked, linked, relink
+from ragmem.services.code.relinking import LinkedEdges, link_files, relink
 from ragmem.services.code.report import CodeReport
 from ragmem.services.ingestion.scope import finder, remember_projects
 from ragmem.services.processes.progress import Progress
 from ragmem.storage.code.code import Rename
-from ragmem.storage.code.writing import CodeWriting, FileRows, OvertakenError, Seen, Standing, links_of
+from ragmem.storage.code.writing import CodeWriting, FileRows, FileState, OvertakenError, RootState, links_of
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.fair_lock import turn
 
 LOCK_NAME = "code.lock"
-"""Held by who ingests code: a second one waits, and then finds nothing left to do."""
+"""The lock of code ingestion: a second process waits, and then finds nothing left to do."""
 
 RULES = f"{__version__}/3"
-"""What the files were read by: another release may find more in the same file."""
+"""The version of the parsers; another release may find more in the same file."""
 
 _TRIES = 5
-"""How often a run begins anew that one of another machine has overtaken."""
+"""Number of retries after a concurrent run on another machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """What is to be read: a project, the folder that its paths are relative to, and where in it."""
+class _Target:
+    """The target of a run: a project, the root of its relative paths, and the folder within it."""
 
     identity: ProjectIdentity
     root: Path
@@ -45,35 +45,35 @@ class _Place:
     rebuild: bool
 
     def covers(self, path: str) -> bool:
-        """Tell whether a path of the project is one that this run reads."""
+        """Tell whether a path of the project belongs to this run."""
         return self.within == self.root or (self.root / path).is_relative_to(self.within)
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """What was found on disk beside what is known; neither `gone` nor `kept` are on disk within the place."""
+class _Comparison:
+    """The files on disk compared with the known ones; `gone` and `kept` are not on disk in the target."""
 
-    place: _Place
+    place: _Target
     listed: CodeFiles
     disk: CodeOnDisk
-    known: Mapping[str, Seen]
+    known: Mapping[str, FileState]
 
     @property
-    def kept(self) -> dict[str, Seen]:
-        """The files outside of what this run reads."""
+    def kept(self) -> dict[str, FileState]:
+        """The files outside of this run."""
         return {path: seen for path, seen in self.known.items() if not self.place.covers(path)}
 
     @property
     def gone(self) -> list[str]:
-        """The files that are no more, or are read no more."""
+        """The files that were deleted or are ignored now."""
         return sorted(path for path in self.known if path not in self.disk.seen and self.place.covers(path))
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be written; nothing where `due` is False."""
+    """The changes to write; empty if `due` is False."""
 
-    standing: Standing
+    standing: RootState
     report: CodeReport
     head: str
     gone: Sequence[str] = ()
@@ -93,16 +93,16 @@ def ingest_code(
     dry_run: bool = False,
     progress: Progress,
 ) -> CodeReport:
-    """Store the code of a repository or folder as a graph; what has not changed since costs nothing.
+    """Store the code of a repository or folder as a graph; unchanged files cost nothing.
 
-    Everything outside of `path` stays as it is, where that is a part of a project; `rebuild` reads and links
-    the whole project again. A run that is killed
-    leaves whole files, and the next one completes it. Raises NotFoundError for a path that does not exist,
-    UsageError for one that is no project, StoreBusyError while another process ingests code.
+    If `path` is a part of a project, everything outside of it stays; `rebuild` parses and links the whole
+    project again. A killed run leaves whole files, and the next run completes it. Raises NotFoundError for a
+    path that does not exist, UsageError for one that is no project, StoreBusyError while another process
+    ingests code.
     """
     started = time.perf_counter()
     projects = finder(catalog, home=home)
-    place = _place(path, projects, cwd=cwd, rebuild=rebuild)
+    place = _target(path, projects, cwd=cwd, rebuild=rebuild)
     if not dry_run:
         catalog.prepare()
     if dry_run:
@@ -112,7 +112,7 @@ def ingest_code(
     else:
         remember_projects(catalog, projects)
         with turn(catalog.database.home / LOCK_NAME, timeout=settings.write.busy_timeout_s):
-            report = _bring_up_to_date(catalog, settings, place, home=home, progress=progress)
+            report = _update(catalog, settings, place, home=home, progress=progress)
     if not report.languages:
         counts = catalog.code.counts(report.project)
         report.symbols, report.edges = counts.symbols, counts.edges
@@ -121,18 +121,18 @@ def ingest_code(
     return report
 
 
-def _place(path: Path, projects: ProjectFinder, *, cwd: Path, rebuild: bool) -> _Place:
+def _target(path: Path, projects: ProjectFinder, *, cwd: Path, rebuild: bool) -> _Target:
     resolved = Path(cwd, path.expanduser()).resolve()
     if not resolved.exists():
         raise NotFoundError(f'there is no folder "{path}"', hint="give a git repository or a folder")
     identity = projects.project_of(resolved)
     if identity is None or identity.root is None:
         raise UsageError(f'"{path}" is no project', hint="give the folder of one project")
-    return _Place(identity, root_of(resolved, identity.root), resolved, rebuild)
+    return _Target(identity, root_of(resolved, identity.root), resolved, rebuild)
 
 
-def _bring_up_to_date(
-    catalog: Catalog, settings: Settings, place: _Place, *, home: Path, progress: Progress
+def _update(
+    catalog: Catalog, settings: Settings, place: _Target, *, home: Path, progress: Progress
 ) -> CodeReport:
     for tries in range(1, _TRIES + 1):
         plan = _plan(catalog, settings, place, home=home, dry_run=False, progress=progress)
@@ -158,51 +158,51 @@ def _bring_up_to_date(
 
 
 def _plan(
-    catalog: Catalog, settings: Settings, place: _Place, *, home: Path, dry_run: bool, progress: Progress
+    catalog: Catalog, settings: Settings, place: _Target, *, home: Path, dry_run: bool, progress: Progress
 ) -> _Plan:
     writing = CodeWriting(catalog.database, place.identity.id)
     there = catalog.exists()
-    standing = writing.standing() if there else Standing()
+    standing = writing.standing() if there else RootState()
     known = writing.seen(standing) if there else {}
     anew = place.rebuild or standing.rules != RULES
     if anew and known:
-        # What another release read is read again as a whole, or its rest never would be.
+        # After an upgrade everything is parsed again, otherwise some files would stay on the old version.
         place = replace(place, within=place.root)
     exclude = (*settings.exclude, *(settings.project.exclude if settings.project else ()))
     listed = find_code(place.root, place.within, home=home, exclude=exclude)
     disk = read_disk(place.root, listed.files, known, anew=anew, progress=progress, redactor=catalog.redactor)
-    compared = _Compared(place, listed, disk, known)
+    compared = _Comparison(place, listed, disk, known)
     gone = compared.gone
     head = head_of(place.root)
-    renames = committed(place.root, since=standing.head, head=head)
+    renames = committed_renames(place.root, since=standing.head, head=head)
     explained = {one.old for one in renames}
-    renames += moved(known, disk, [path for path in gone if path not in explained])
+    renames += detect_renames(known, disk, [path for path in gone if path not in explained])
     report = _report(compared, renames)
     if not (disk.parsed or gone or not standing.complete):
         return _Plan(standing, report, head, renames=renames, due=bool(renames))
     whole = anew or dry_run or not standing.complete
-    relinked = _relinked(writing, standing, known, disk, gone, whole=whole)
+    relinked = _relink(writing, standing, known, disk, gone, whole=whole)
     report = _report(compared, renames)
     rows = list(_rows(relinked.edges, {**compared.kept, **disk.seen}, disk))
     report.relinked = [row.path for row in rows if row.edges is not None and row.parsed is None]
     if dry_run:
-        # Else it is counted once it is written.
+        # Otherwise it is counted after the write.
         report.languages.update(file.language for file in relinked.files)
         report.symbols = sum(len(file.symbols) for file in relinked.files)
         report.edges = sum(map(len, relinked.edges.values()))
     return _Plan(standing, report, head, gone, rows, renames, due=True)
 
 
-def _relinked(
+def _relink(
     writing: CodeWriting,
-    standing: Standing,
-    known: Mapping[str, Seen],
+    standing: RootState,
+    known: Mapping[str, FileState],
     disk: CodeOnDisk,
     gone: Sequence[str],
     *,
     whole: bool,
-) -> Relinked:
-    """Link what changed; a file that cannot be linked, even by itself, stays as it was."""
+) -> LinkedEdges:
+    """Link the changes; a file that cannot be linked, even alone, stays unchanged."""
     try:
         return relink(writing, standing, known, disk, gone, whole=whole)
     except Exception as error:
@@ -210,7 +210,7 @@ def _relinked(
         before = len(disk.failed)
         for path, file in list(disk.parsed.items()):
             try:
-                linked([file])
+                link_files([file])
             except Exception as own:  # noqa: BLE001 - one file never stops the others
                 disk.fail(path, own, known.get(path))
         if len(disk.failed) == before:
@@ -218,7 +218,9 @@ def _relinked(
     return relink(writing, standing, known, disk, gone, whole=whole)
 
 
-def _rows(edges: Mapping[str, list[Edge]], seen: Mapping[str, Seen], disk: CodeOnDisk) -> Iterable[FileRows]:
+def _rows(
+    edges: Mapping[str, list[Edge]], seen: Mapping[str, FileState], disk: CodeOnDisk
+) -> Iterable[FileRows]:
     for path in sorted({*edges, *disk.touched}):
         was = seen[path]
         links = links_of(edges[path]) if path in edges else was.links
@@ -231,10 +233,10 @@ def _rows(edges: Mapping[str, list[Edge]], seen: Mapping[str, Seen], disk: CodeO
             yield FileRows(path, now)
 
 
-def _report(compared: _Compared, renames: Sequence[Rename]) -> CodeReport:
+def _report(compared: _Comparison, renames: Sequence[Rename]) -> CodeReport:
     place, disk, known = compared.place, compared.disk, compared.known
     report = CodeReport(place.identity.id, show(place.root))
-    ends = led_to(renames)
+    ends = final_paths(renames)
     for old in compared.gone:
         new = ends.get(old, "")
         if new in disk.parsed and new not in known:

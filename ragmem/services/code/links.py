@@ -1,4 +1,4 @@
-"""Memories that speak of code, and the code that a memory speaks of: read from the texts at each question.
+"""Find the memories that mention code, and the code that a memory mentions, from the texts on demand.
 
 Nothing is stored that could grow stale. Both ways give the same links: a memory is one of a symbol's memories
 if and only if the symbol is in the memory's code.
@@ -10,44 +10,44 @@ from datetime import datetime
 from typing import Literal
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.domain.code.names import Meant, file_of
+from ragmem.domain.code.names import MentionTargets, file_of
 from ragmem.domain.model import USER, Category, Kind, Memory
 from ragmem.domain.secrets.redaction import Redactor, cover
-from ragmem.services.code.mention_reading import NOTHING, Reader, Sought
-from ragmem.storage.code.code import Located
-from ragmem.storage.fulltext.name_search import Told, naming, told
+from ragmem.services.code.mention_reading import NOTHING, Reader, SearchTargets
+from ragmem.storage.code.code import SymbolPlace
+from ragmem.storage.fulltext.name_search import SearchedMemory, naming, searched_memories
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.edits import edited_paths, edits_of
 from ragmem.storage.sql.rows import from_stamp
 
 MOST_READ = 2000
-"""Memories whose texts are read for a name that is also a word; those stored last."""
+"""Maximum memories that are read for a name that is also a word; the latest are taken."""
 
 MOST_PLACES = 3
-"""Places that are quoted of a memory."""
+"""Maximum places quoted from a memory."""
 
 QUOTE = 160
-"""Characters of a quoted line."""
+"""Maximum characters of a quoted line."""
 
 LONGEST_SECRET = 4000
-"""Characters before and behind a line that are searched for secrets that reach into it: a key takes 3300."""
+"""Characters around a line that are searched for secrets that reach into it: a key has up to 3300."""
 
 LIMIT = 50
-"""Memories that are returned unless more are asked for."""
+"""Default number of memories returned."""
 
 TELLING: frozenset[str] = frozenset(
     {Category.ERROR_SOLUTION, Category.GOTCHA, Category.PATTERN, Kind.ERROR, Kind.ARCHITECTURE}
 )
-"""Decisions, gotchas, patterns and errors: what whoever changes code should know first."""
+"""Decisions, gotchas, patterns and errors: the most important ones before a change of code."""
 
 How = Literal["symbol", "file", "edit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a memory mentions code: a line of its text (0: its title) without secrets, and what that means.
+class MentionPlace:
+    """A mention of code in a memory: a line of its text (0: its title) without secrets, and the target.
 
-    `means` is a qualified name or a path. An edit that a memory tells of stands in no line (-1).
+    `means` is a qualified name or a path. A recorded edit has no line (-1).
     """
 
     line: int
@@ -57,8 +57,8 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
-    """A memory that mentions code, with the first places of the mentions."""
+class CodeMemory:
+    """A memory that mentions code, with its first mentions."""
 
     id: str
     title: str
@@ -67,22 +67,22 @@ class Linked:
     kind: Kind
     category: Category
     event_time: datetime
-    places: tuple[Place, ...]
+    places: tuple[MentionPlace, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memories that mention code, and how many there are of which these are the first."""
+    """The first memories that mention code, and their total number."""
 
     total: int
-    shown: tuple[Linked, ...]
+    shown: tuple[CodeMemory, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CodeLink:
     """A symbol, or (with an empty `qualified`) a file, that a memory mentions on some of its lines.
 
-    `line` is that of the definition; `edited` tells that the memory tells of edits to the file.
+    `line` is that of the definition; `edited` tells that the memory records edits to the file.
     """
 
     project: str
@@ -94,9 +94,9 @@ class CodeLink:
 
 
 @dataclass(slots=True)
-class _Found:
-    memory: Told
-    meant: Meant = NOTHING
+class _Candidate:
+    memory: SearchedMemory
+    meant: MentionTargets = NOTHING
     edited: tuple[str, ...] = ()
 
     def order(self) -> tuple[bool, bool, int, str]:
@@ -109,42 +109,46 @@ def memories_of(
     catalog: Catalog,
     project: str,
     *,
-    symbols: Sequence[Located] = (),
+    symbols: Sequence[SymbolPlace] = (),
     paths: Sequence[str] = (),
     limit: int = LIMIT,
 ) -> Memories:
     """Return the memories of a project and of the user that mention symbols, or files by their paths.
 
-    A module is its file, and a file also goes by its former paths. Decisions, gotchas and errors come first,
-    then what names a symbol before what only names a file, then the newest.
+    A module is its file, and a file also has its former paths. The order is: decisions, gotchas and errors,
+    then mentions of a symbol before mentions of a file, then the newest.
     """
     files = {*paths, *(one.path for one in symbols if one.symbol.kind is SymbolKind.MODULE)}
     file_names = {
         path.rpartition("/")[2] for now in files for path in (now, *catalog.code.former(project, now))
     }
     modules = [one for one in catalog.code.symbols(project, files) if one.symbol.kind is SymbolKind.MODULE]
-    sought = Sought(dict.fromkeys(one.symbol for one in (*modules, *symbols)), files, file_names)
+    sought = SearchTargets(dict.fromkeys(one.symbol for one in (*modules, *symbols)), files, file_names)
     reader = Reader(catalog, project)
     reader.meet(sought.lasts)
-    found: dict[str, _Found] = {}
+    found: dict[str, _Candidate] = {}
     for memory, names in naming(catalog.database, sought.texts, projects=(project, USER), most=MOST_READ):
         own = memory.project == project
         meant = reader.read_for(memory.title, memory.text, sought, names, own=own)
         if meant.files or meant.symbols:
-            found[memory.id] = _Found(memory, meant)
-    edited = _edited(catalog, project, file_names, reader, files)
-    for memory in told(catalog.database, (identifier for identifier in edited if identifier not in found)):
-        found[memory.id] = _Found(memory)
+            found[memory.id] = _Candidate(memory, meant)
+    edited = _edits(catalog, project, file_names, reader, files)
+    for memory in searched_memories(
+        catalog.database, (identifier for identifier in edited if identifier not in found)
+    ):
+        found[memory.id] = _Candidate(memory)
     for identifier in edited.keys() & found.keys():
         found[identifier].edited = tuple(edited[identifier])
-    ordered = sorted(found.values(), key=_Found.order)
-    return Memories(len(ordered), tuple(_linked(one, redactor=catalog.redactor) for one in ordered[:limit]))
+    ordered = sorted(found.values(), key=_Candidate.order)
+    return Memories(
+        len(ordered), tuple(_code_memory(one, redactor=catalog.redactor) for one in ordered[:limit])
+    )
 
 
-def _edited(
+def _edits(
     catalog: Catalog, project: str, names: Iterable[str], reader: Reader, files: set[str]
 ) -> dict[str, dict[str, None]]:
-    """Return memory id -> those of the files to which it tells of edits."""
+    """Return memory id -> the files among these that it records edits to."""
     found: dict[str, dict[str, None]] = {}
     for name in sorted(names):
         for scope in (project, USER):
@@ -155,7 +159,7 @@ def _edited(
     return found
 
 
-def _linked(found: _Found, redactor: Redactor) -> Linked:
+def _code_memory(found: _Candidate, redactor: Redactor) -> CodeMemory:
     memory = found.memory
     spots: list[tuple[int, str, How]] = [
         *((lines[0], name, "symbol") for name, lines in found.meant.symbols.items()),
@@ -163,11 +167,11 @@ def _linked(found: _Found, redactor: Redactor) -> Linked:
     ]
     spots.sort(key=lambda spot: (spot[2] != "symbol", spot[0]))
     places = [
-        Place(line, _quoted(memory, line, redactor=redactor), means, how)
+        MentionPlace(line, _quote(memory, line, redactor=redactor), means, how)
         for line, means, how in spots[:MOST_PLACES]
     ]
-    places += [Place(-1, "", path, "edit") for path in found.edited]
-    return Linked(
+    places += [MentionPlace(-1, "", path, "edit") for path in found.edited]
+    return CodeMemory(
         memory.id,
         redactor.redact(memory.title)[0],
         memory.project,
@@ -179,8 +183,8 @@ def _linked(found: _Found, redactor: Redactor) -> Linked:
     )
 
 
-def _quoted(memory: Told, line: int, redactor: Redactor) -> str:
-    """Return a line of a memory without secrets, those that begin before it or end behind it included."""
+def _quote(memory: SearchedMemory, line: int, redactor: Redactor) -> str:
+    """Return a line of a memory without secrets, including those that only partly lie in it."""
     if line == 0:
         return redactor.redact(memory.title)[0]
     start = 0
@@ -194,9 +198,9 @@ def _quoted(memory: Told, line: int, redactor: Redactor) -> str:
 
 
 def code_of(catalog: Catalog, memory: Memory) -> list[CodeLink]:
-    """Return the symbols and files that a memory mentions, of its project or, for one of the user, of all.
+    """Return the symbols and files that a memory mentions, in its project or, for the user's, in all.
 
-    Files that it edited come first, then the order of the text.
+    Edited files come first, then the order of the text.
     """
     projects = [root.project for root in catalog.code.roots()]
     if memory.scope.project != USER:

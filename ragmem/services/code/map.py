@@ -1,4 +1,4 @@
-"""What is in a project's code: the whole in numbers, a folder's files, a file's symbols, one symbol."""
+"""The map of a project's code: an overview, the files of a folder, the symbols of a file, a symbol."""
 
 from collections import Counter
 from typing import Any
@@ -15,7 +15,7 @@ MOST_IMPORTED = 15
 
 
 def code_map(catalog: Catalog, project: str, name: str = "") -> dict[str, Any]:
-    """Return what is known of a project's code, or of one folder, file or symbol of it, as JSON fields.
+    """Return the map of a project's code, or of one folder, file or symbol, as JSON fields.
 
     Exactly one of `overview`, `folder`, `file` and `symbol` is there. Raises what `target_of` raises.
     """
@@ -36,8 +36,8 @@ def _overview(catalog: Catalog, project: str, files: list[CodeFile]) -> dict[str
     purposes = {file.path: file.purpose for file in files}
     (root,) = (root for root in catalog.code.roots() if root.project == project)
     outside: Counter[str] = Counter()
-    for name, importers in overview.imported_from_outside(database, project).items():
-        # `os.path` and `os.environ` are both of `os`; the files of each are counted, the most of one told.
+    for name, importers in overview.external_imports(database, project).items():
+        # `os.path` and `os.environ` both count for `os`, each with its files; the larger number is shown.
         first = name.partition(".")[0].partition("/")[0] or name
         outside[first] = max(outside[first], importers)
     return {
@@ -51,7 +51,7 @@ def _overview(catalog: Catalog, project: str, files: list[CodeFile]) -> dict[str
         "folders": _folders(files),
         "most_imported": [
             {"file": path, "importers": importers, "purpose": purposes.get(path, "")}
-            for path, importers in overview.imported(database, project, limit=MOST_IMPORTED)
+            for path, importers in overview.most_imported_files(database, project, limit=MOST_IMPORTED)
         ],
         "most_imported_from_outside": dict(outside.most_common(MOST_IMPORTED)),
         "unread": [{"file": file.path, "problem": file.problem} for file in files if file.problem],
@@ -59,7 +59,7 @@ def _overview(catalog: Catalog, project: str, files: list[CodeFile]) -> dict[str
 
 
 def _folders(files: list[CodeFile]) -> dict[str, int]:
-    """Return the folders of the highest level that are more than one, with their files."""
+    """Return the top-level folders, below a common root, with their files."""
     parts = [file.path.split("/")[:-1] for file in files]
     level = 1
     while level < 3 and len({tuple(part[:level]) for part in parts}) < 4:
@@ -69,7 +69,7 @@ def _folders(files: list[CodeFile]) -> dict[str, int]:
 
 
 def _folder(catalog: Catalog, project: str, name: str, files: list[CodeFile]) -> str | None:
-    """Return the path of a folder of that name, "" for the root, None where it is no folder."""
+    """Return the path of a folder with that name, "" for the root, None if there is none."""
     path = plain_path(name).rstrip("/") if name not in {".", "./"} else ""
     for root in catalog.code.roots():
         if root.project == project:
@@ -104,7 +104,7 @@ def _listing(catalog: Catalog, project: str, folder: str, files: list[CodeFile])
 def _file(catalog: Catalog, project: str, target: Target, files: list[CodeFile]) -> dict[str, Any]:
     (file,) = (file for file in files if file.path == target.name)
     qualified = [one.symbol.qualified for one in target.symbols]
-    referred = overview.referred(catalog.database, project, qualified)
+    referred = overview.count_references(catalog.database, project, qualified)
     referring = Counter(
         edge.path
         for edge in catalog.code.edges_to(project, qualified)

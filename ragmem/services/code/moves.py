@@ -1,4 +1,4 @@
-"""Which files of code moved since the last run: as commits tell, or as equal contents show."""
+"""Detect files of code that were moved since the last run, by commits or by equal contents."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -8,13 +8,13 @@ from ragmem.readers.code import language_of
 from ragmem.readers.git_history import renames_since
 from ragmem.services.code.on_disk import CodeOnDisk
 from ragmem.storage.code.code import Rename
-from ragmem.storage.code.writing import Seen
+from ragmem.storage.code.writing import FileState
 
 _MICROSECOND = 1_000
 
 
-def committed(root: Path, *, since: str, head: str) -> list[Rename]:
-    """Return the renames of the commits from one (empty: the first) to the one that is checked out."""
+def committed_renames(root: Path, *, since: str, head: str) -> list[Rename]:
+    """Return the renames in the commits after `since` (empty: from the first) up to `head`."""
     if not head or head == since:
         return []
     return [
@@ -24,8 +24,8 @@ def committed(root: Path, *, since: str, head: str) -> list[Rename]:
     ]
 
 
-def moved(known: Mapping[str, Seen], disk: CodeOnDisk, gone: Sequence[str]) -> list[Rename]:
-    """Return what has gone and has come back, with the same content, under another path.
+def detect_renames(known: Mapping[str, FileState], disk: CodeOnDisk, gone: Sequence[str]) -> list[Rename]:
+    """Return the files that disappeared and reappeared with the same content under another path.
 
     Of several the one of the same name, else the first. What defines nothing is like many others.
     """
@@ -44,8 +44,8 @@ def moved(known: Mapping[str, Seen], disk: CodeOnDisk, gone: Sequence[str]) -> l
     return found
 
 
-def led_to(renames: Sequence[Rename]) -> dict[str, str]:
-    """Return former path -> the path that a chain of renames has led to."""
+def final_paths(renames: Sequence[Rename]) -> dict[str, str]:
+    """Return former path -> the current path at the end of a chain of renames."""
     following = {one.old: one.new for one in sorted(renames, key=lambda one: one.renamed_at)}
     ends = {}
     for old in following:

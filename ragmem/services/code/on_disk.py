@@ -1,4 +1,4 @@
-"""Compare the code on disk with what is stored of it, and parse what differs."""
+"""Compare the code on disk with the stored code, and parse the differences."""
 
 import hashlib
 import re
@@ -17,31 +17,31 @@ from ragmem.readers.code_files import MAX_BYTES, CodeFile
 from ragmem.readers.failures import failure
 from ragmem.readers.files import ReadError, Reason, read_text
 from ragmem.services.processes.progress import Progress
-from ragmem.storage.code.writing import Seen
+from ragmem.storage.code.writing import FileState
 
 SETTLED_NS = 2_000_000_000
-"""A file that was modified so shortly before it was read may change again and keep its time."""
+"""A file that was modified just before it was read may change again with the same timestamp."""
 
 UNSURE = 0
-"""The time of such a file: it is opened again, and compared by its content."""
+"""The timestamp of such a file: it is opened again, and compared by content."""
 
 HIDDEN = "[redacted]"
-"""What stands in the facts for a literal that is a secret, before its place."""
+"""The prefix of the placeholder for a secret literal in the facts."""
 
 
 @dataclass(slots=True)
 class CodeOnDisk:
-    """The files as they are now; `parsed` are those that differ, `touched` those whose time alone does."""
+    """The current files; `parsed` are the changed ones, `touched` those with only a new timestamp."""
 
-    seen: dict[str, Seen] = field(default_factory=dict)
+    seen: dict[str, FileState] = field(default_factory=dict)
     parsed: dict[str, ParsedFile] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """Files that went wrong, with the reason; they stay as they are known."""
+    """Files with errors, and the reasons; they stay unchanged in the store."""
 
-    def fail(self, path: str, error: Exception, before: Seen | None) -> None:
-        """Leave a file as it was; raises the error again where it is no fault of the file."""
+    def fail(self, path: str, error: Exception, before: FileState | None) -> None:
+        """Keep a file unchanged; raises the error again if the file is not its cause."""
         self.failed.append((path, failure(error)))
         self.parsed.pop(path, None)
         self.touched.discard(path)
@@ -54,15 +54,15 @@ class CodeOnDisk:
 def read_disk(
     root: Path,
     files: Sequence[CodeFile],
-    known: Mapping[str, Seen],
+    known: Mapping[str, FileState],
     *,
     anew: bool,
     progress: Progress,
     redactor: Redactor,
 ) -> CodeOnDisk:
-    """Return what of these files differs from what is known, parsed; all of them where `anew`.
+    """Return the files that differ from the known ones, parsed; all of them with `anew`.
 
-    A file of the known size and time is not opened, one of the known content is not parsed.
+    A file with the known size and timestamp is not opened, one with the known content is not parsed.
     """
     found = CodeOnDisk()
     now = time.time_ns()
@@ -83,7 +83,7 @@ def read_disk(
             continue
         modified = file.modified_ns if file.modified_ns < now - SETTLED_NS else UNSURE
         hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        seen = Seen(hashed, file.size, modified, before.links if before else "")
+        seen = FileState(hashed, file.size, modified, before.links if before else "")
         found.seen[file.path] = seen
         if before is None or anew or before.content_hash != hashed:
             waiting.append((file.path, text))
@@ -100,21 +100,21 @@ def read_disk(
 
 
 def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
-    """Return a file as it is stored: nothing that is said of it shows a secret.
+    """Return a file for storage, without secrets.
 
     Texts lose their secrets. A name stays as it is, and so does what links symbols, unless the name is a
     secret by itself: then the same word stands in its place wherever it is named.
     """
     file = read_code(path, text)
     clean, hidden = redactor.redact(text)
-    said = _Said(text, redactor)
+    said = _CommentCleaner(text, redactor)
     symbols = tuple(
         replace(symbol, doc=said.clean(symbol.doc)) if symbol.doc else symbol for symbol in file.symbols
     )
     file = replace(file, purpose=said.clean(file.purpose), symbols=symbols)
     if not hidden:
         return file
-    facts = _with_values(file.facts, _hidden_values(path, file.facts, text, clean, redactor))
+    facts = _with_values(file.facts, _replacements(path, file.facts, text, clean, redactor))
 
     @cache
     def named(name: str) -> str:
@@ -134,8 +134,8 @@ def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
     )
 
 
-class _Said:
-    """Cleans what comments say, of which the first sentence is kept in one line, by the whole file."""
+class _CommentCleaner:
+    """Redacts comments, whose first sentence is stored in one line, in the context of the whole file."""
 
     def __init__(self, text: str, redactor: Redactor) -> None:
         self._text = text
@@ -155,27 +155,27 @@ class _Said:
 
 
 _LEADER = re.compile(r"[ \t]*(?://[/!]?|#+|\*(?!/)|--|;+)[ \t]?")
-"""What a line of a comment begins with."""
+"""The beginning of a line of a comment."""
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"[\w.:$#@<>*/-]*")
 
 _VALUES = ("constants", "items", "puts")
-"""Facts whose second column holds literals of the code: what something is looked up by."""
+"""Facts whose second column holds string literals used as keys."""
 
 
 def _word(word: str, clean: str, redactor: Redactor) -> str:
-    """Return a word of a name, or what stands for one that is a secret by itself: a word of its kind."""
+    """Return a word of a name, or a placeholder for one that is a secret by itself."""
     if word in clean:
         return word
     told, hidden = redactor.redact(word)
     return "_".join(_WORD.findall(told)) if hidden else word
 
 
-def _hidden_values(
+def _replacements(
     path: str, facts: Mapping[str, Any], text: str, clean: str, redactor: Redactor
 ) -> dict[str, str]:
-    """Return literal -> what stands for it, of those that are secrets by themselves or by their lines.
+    """Return literal -> placeholder, for literals that are secrets alone or in their lines.
 
     Each has another, so that what is looked up by one is not found by another.
     """
@@ -184,7 +184,7 @@ def _hidden_values(
     rows = (row for relation in _VALUES for row in facts.get(relation, ()))
     for one in dict.fromkeys(value for row in rows for value in _texts(row[1])):
         if one in text and one not in clean:
-            # By themselves, for what is marked as private may be pages of code.
+            # Alone, because text marked as private may be pages of code.
             around = "\n".join(line for line in lines if one in line)
             if one not in redactor.redact(around)[0]:
                 told[one] = f"{HIDDEN} {path}:{len(told) + 1}"
@@ -214,7 +214,7 @@ def _with_values(facts: Mapping[str, Any], told: Mapping[str, str]) -> dict[str,
 
 
 def _with_names(facts: Any, named: Callable[[str], str]) -> Any:
-    """Return facts with other names; the row of a scope keeps its keys and its kind."""
+    """Return facts with replaced names; the row of a scope keeps its keys and its kind."""
     if isinstance(facts, str):
         return named(facts)
     if isinstance(facts, Mapping):
@@ -231,6 +231,6 @@ def _text(path: Path) -> str:
         return read_text(path, max_bytes=MAX_BYTES)
     except ReadError as error:
         if error.reason is Reason.EMPTY:
-            # A package is made of files that hold nothing.
+            # A package consists of files without content.
             return ""
         raise

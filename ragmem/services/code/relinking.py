@@ -1,4 +1,4 @@
-"""Link the files of a project's code: all of them, or those that a change can reach."""
+"""Link the files of a project's code: all of them, or those that a change can affect."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from ragmem.domain.code.linking import link
 from ragmem.domain.python.code import link_python
 from ragmem.readers.code import language_of
 from ragmem.services.code.on_disk import CodeOnDisk
-from ragmem.storage.code.writing import CodeWriting, Seen, Standing
+from ragmem.storage.code.writing import CodeWriting, FileState, RootState
 
 PYTHON = "python"
 
 WHOLE_BYTES = 500_000
-"""Python that is linked as a whole whatever changed: about a second of one core."""
+"""Limit of Python code that is always linked as a whole: about a second of one core."""
 
 NEIGHBOURS = 150
-"""Files that a change in a larger project is linked together with, about a second."""
+"""Limit of files that are linked together after a change in a larger project, about a second."""
 
 
 @dataclass(frozen=True, slots=True)
-class Relinked:
-    """Path -> edges, of all files whose edges may differ; `files` are all of the project, or none."""
+class LinkedEdges:
+    """Path -> edges, for all files whose edges may differ; `files` are all of the project, or none."""
 
     edges: Mapping[str, list[Edge]]
     files: Sequence[ParsedFile] = ()
@@ -30,14 +30,14 @@ class Relinked:
 
 def relink(
     writing: CodeWriting,
-    standing: Standing,
-    known: Mapping[str, Seen],
+    standing: RootState,
+    known: Mapping[str, FileState],
     disk: CodeOnDisk,
     gone: Sequence[str],
     *,
     whole: bool,
-) -> Relinked:
-    """Return the edges after a change: of the files that changed, and of those that refer to them.
+) -> LinkedEdges:
+    """Return the edges after a change: of the changed files, and of those that refer to them.
 
     The values that flow through a whole Python program are followed only as far as the neighbours of what
     changed, where it is large: some calls through what is handed over from afar are then not seen. The other
@@ -46,34 +46,36 @@ def relink(
     changed = {*disk.parsed, *gone}
     size = sum(seen.size for path, seen in known.items() if language_of(path) == PYTHON)
     if whole or size <= WHOLE_BYTES:
-        return _whole(writing, standing, disk, changed)
-    near = _Near(writing, standing, disk, gone)
+        return _relink_all(writing, standing, disk, changed)
+    near = _Neighbourhood(writing, standing, disk, gone)
     core = near.core()
     if len(core) > NEIGHBOURS:
-        return _whole(writing, standing, disk, changed)
+        return _relink_all(writing, standing, disk, changed)
     edges = near.python(core)
     if any(language_of(path) != PYTHON for path in changed):
         edges |= near.others()
-    return Relinked(edges)
+    return LinkedEdges(edges)
 
 
-def linked(files: Sequence[ParsedFile]) -> list[Edge]:
+def link_files(files: Sequence[ParsedFile]) -> list[Edge]:
     """Return the edges of all files of a project, each language linked by its own rules."""
     python = [file for file in files if file.language == PYTHON]
     return [*link_python(python), *link([file for file in files if file.language != PYTHON])]
 
 
-def _whole(writing: CodeWriting, standing: Standing, disk: CodeOnDisk, changed: set[str]) -> Relinked:
+def _relink_all(
+    writing: CodeWriting, standing: RootState, disk: CodeOnDisk, changed: set[str]
+) -> LinkedEdges:
     stored = writing.parsed(standing, wanted=lambda path: path not in changed) if standing.number else ()
     files = sorted([*stored, *disk.parsed.values()], key=lambda file: file.path)
-    return Relinked(edges_by_file(files, linked(files)), files)
+    return LinkedEdges(edges_by_file(files, link_files(files)), files)
 
 
-class _Near:
-    """What changed in a large project, and what is stored of the files near to that."""
+class _Neighbourhood:
+    """The changed files of a large project, and the stored files near them."""
 
     def __init__(
-        self, writing: CodeWriting, standing: Standing, disk: CodeOnDisk, gone: Sequence[str]
+        self, writing: CodeWriting, standing: RootState, disk: CodeOnDisk, gone: Sequence[str]
     ) -> None:
         self.writing, self.standing = writing, standing
         self.stored = writing.neighbours(standing)
@@ -85,18 +87,18 @@ class _Near:
         self.tests = self._tests()
 
     def core(self) -> set[str]:
-        """Return the files of Python that changed, and those that refer to what is new or gone."""
+        """Return the changed Python files, and those that refer to new or deleted symbols."""
         after = {(symbol.qualified, symbol.kind.value) for file in self.fresh for symbol in file.symbols}
         differing = {name for name, _ in self.before ^ after}
         if not differing:
-            return self._with_referring(())
-        # Who imported a name that was missing refers to nothing but the module, and names it.
-        importing = self._with_referring(file.module for file in self.fresh)
+            return self._with_references(())
+        # An import of a missing name refers to the module only, and names it.
+        importing = self._with_references(file.module for file in self.fresh)
         words = {name.rpartition(".")[2] for name in differing}
-        return self._with_referring(differing) | self.stored.naming(importing - self.changed, words)
+        return self._with_references(differing) | self.stored.naming(importing - self.changed, words)
 
     def python(self, core: set[str]) -> dict[str, list[Edge]]:
-        """Return the edges of these files, and of all that refer to changed ones whose bases have changed."""
+        """Return the edges of these files, and of files that refer to changed ones with changed bases."""
         if not core:
             return {}
         edges = self._link(core)
@@ -107,7 +109,7 @@ class _Near:
             if edge.kind is EdgeKind.INHERITS
         }
         if inherits != self.stored.bases(self.python_changed):
-            core = self._with_referring({name for name, _ in self.before})
+            core = self._with_references({name for name, _ in self.before})
             edges = self._link(core)
         return edges
 
@@ -116,12 +118,12 @@ class _Near:
         files = self._files(lambda path: language_of(path) != PYTHON)
         return dict(edges_by_file(files, link(files)))
 
-    def _with_referring(self, names: Iterable[str]) -> set[str]:
+    def _with_references(self, names: Iterable[str]) -> set[str]:
         referring = {path for path in self.stored.referring(names) if language_of(path) == PYTHON}
         return {file.path for file in self.fresh} | (referring - self.changed)
 
     def _link(self, core: set[str]) -> dict[str, list[Edge]]:
-        # What the changed files import may be nothing that they imported before.
+        # The changed files may have new imports.
         names = {edge.target for edge in link_python(self.fresh)}
         names |= {name.rpartition(".")[0] for name in names}
         seeds = [*sorted(core), *sorted(self.stored.defining(names) - core)]
@@ -132,7 +134,7 @@ class _Near:
         return {path: edges[path] for path in core}
 
     def _files(self, wanted: Callable[[str], bool]) -> list[ParsedFile]:
-        """Return the files that are wanted as they are stored, and those that changed as they are now."""
+        """Return the stored files, and the current state of the changed ones."""
         stored = self.writing.parsed(
             self.standing, wanted=lambda path: path not in self.changed and wanted(path)
         )
@@ -140,7 +142,7 @@ class _Near:
         return sorted([*stored, *fresh], key=lambda file: file.path)
 
     def _tests(self) -> dict[str, bool]:
-        """Return all qualified names that the project has now, and whether each is that of a test."""
+        """Return all current qualified names of the project, and whether each is a test."""
         gone = {name for name, _ in self.stored.definitions(self.changed)}
         tests = {name: test for name, test in self.stored.tests().items() if name not in gone}
         fresh = {symbol.qualified: symbol.is_test for file in self.parsed.values() for symbol in file.symbols}

@@ -1,4 +1,4 @@
-"""What an ingestion of code did, or would do."""
+"""The report of a code ingestion, or of its dry run."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 EXAMPLES = 20
-"""Paths of each reason that a report names."""
+"""Maximum paths of each reason in a report."""
 
 
 @dataclass(slots=True)
 class CodeReport:
-    """Files by what became of them; `renamed` are (old, new), `problems` path -> what was not read of it.
+    """Files by result; `renamed` are (old, new), `problems` path -> unreadable part.
 
     Each file stands in one of new, changed, renamed, gone and unchanged.
     """
@@ -26,10 +26,10 @@ class CodeReport:
     gone: list[str] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
     relinked: list[str] = field(default_factory=list)
-    """Files that are as they were, and refer to what is not."""
+    """Unchanged files that refer to changed ones."""
     skipped: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """Files that went wrong, with the reason; what was known of them stays."""
+    """Files with errors, and the reasons; their stored state stays."""
     problems: dict[str, str] = field(default_factory=dict)
     symbols: int = 0
     edges: int = 0
@@ -38,7 +38,7 @@ class CodeReport:
 
     @property
     def files(self) -> int:
-        """How many files the graph has."""
+        """The number of files in the graph."""
         return len(self.new) + len(self.changed) + len(self.renamed) + self.unchanged
 
     def shape(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The JSON shapes of code and of what links it with memories, the same for every command."""
+"""The JSON of code and of its links with memories, the same for every command."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from ragmem.domain.code.code import Edge
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.code.impact import Impact, Reached
-from ragmem.services.code.links import CodeLink, Linked, Memories
+from ragmem.services.code.impact import Impact, ImpactedSymbol
+from ragmem.services.code.links import CodeLink, CodeMemory, Memories
 from ragmem.services.code.targets import Target
-from ragmem.storage.code.code import Located
+from ragmem.storage.code.code import SymbolPlace
 
 
-def symbol_shape(located: Located) -> dict[str, Any]:
-    """Return a symbol with the place that defines it."""
+def symbol_shape(located: SymbolPlace) -> dict[str, Any]:
+    """Return the JSON of a symbol and its place."""
     symbol = located.symbol
     return {
         "symbol": symbol.qualified,
@@ -27,7 +27,7 @@ def symbol_shape(located: Located) -> dict[str, Any]:
 
 
 def edge_shape(edge: Edge) -> dict[str, Any]:
-    """Return how one symbol refers to another, and where."""
+    """Return the JSON of a reference between symbols."""
     return {
         "kind": edge.kind.value,
         "source": edge.source,
@@ -39,7 +39,7 @@ def edge_shape(edge: Edge) -> dict[str, Any]:
 
 
 def target_shape(target: Target) -> dict[str, Any]:
-    """Return what was named: a file with its symbols, or a symbol with those in it."""
+    """Return the JSON of a target: a file with its symbols, or a symbol with its members."""
     return {
         "name": target.name,
         "kind": "file" if target.is_file else target.symbols[0].symbol.kind.value,
@@ -49,8 +49,8 @@ def target_shape(target: Target) -> dict[str, Any]:
     }
 
 
-def reached_shape(reached: Reached) -> dict[str, Any]:
-    """Return a dependent with its references to what is nearer."""
+def impacted_shape(reached: ImpactedSymbol) -> dict[str, Any]:
+    """Return the JSON of a dependent with its references to nearer symbols."""
     return symbol_shape(reached.located) | {
         "depth": reached.depth,
         "score": round(reached.score, 6),
@@ -58,8 +58,8 @@ def reached_shape(reached: Reached) -> dict[str, Any]:
     }
 
 
-def linked_shape(linked: Linked) -> dict[str, Any]:
-    """Return a memory that mentions code, without its text and without secrets."""
+def code_memory_shape(linked: CodeMemory) -> dict[str, Any]:
+    """Return the JSON of a memory that mentions code, without its text and without secrets."""
     return {
         "id": linked.id[:SHORT_ID_LENGTH],
         "full_id": linked.id,
@@ -77,15 +77,15 @@ def linked_shape(linked: Linked) -> dict[str, Any]:
 
 
 def memories_shape(memories: Memories, *, limit: int) -> dict[str, Any]:
-    """Return the first memories, and how many there are."""
+    """Return the JSON of the first memories, and their total number."""
     return {
-        "memories": [linked_shape(one) for one in memories.shown[:limit]],
+        "memories": [code_memory_shape(one) for one in memories.shown[:limit]],
         "memories_total": memories.total,
     }
 
 
 def impact_shape(found: Impact, *, limit: int, redactor: Redactor) -> dict[str, Any]:
-    """Return an impact, of each list so many at most."""
+    """Return the JSON of an impact, with at most `limit` items per list."""
     shape: dict[str, Any] = redactor.redact_document(
         {
             "project": found.target.project,
@@ -93,11 +93,11 @@ def impact_shape(found: Impact, *, limit: int, redactor: Redactor) -> dict[str, 
             "target": target_shape(found.target),
             "depth": found.depth,
             "depths": {str(depth): count for depth, count in found.depths.items()},
-            "reached": [reached_shape(one) for one in found.reached[:limit]],
+            "reached": [impacted_shape(one) for one in found.reached[:limit]],
             "reached_total": len(found.reached),
-            "tests": [reached_shape(one) for one in found.tests[:limit]],
+            "tests": [impacted_shape(one) for one in found.tests[:limit]],
             "tests_total": len(found.tests),
-            "helpers": [reached_shape(one) for one in found.helpers[:limit]],
+            "helpers": [impacted_shape(one) for one in found.helpers[:limit]],
             "helpers_total": len(found.helpers),
         }
     )
@@ -105,7 +105,7 @@ def impact_shape(found: Impact, *, limit: int, redactor: Redactor) -> dict[str, 
 
 
 def links_shape(links: Sequence[CodeLink]) -> list[dict[str, Any]]:
-    """Return the code that a memory mentions."""
+    """Return the JSON of the code that a memory mentions."""
     return [
         {
             "project": link.project,

@@ -1,4 +1,4 @@
-"""What of a project's code a person names: a symbol or a file, exactly one."""
+"""Resolve a name to exactly one symbol or file of a project's code."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from heapq import nsmallest
 from ragmem.domain.code.code import SymbolKind
 from ragmem.domain.code.qualified import is_within, parts_of
 from ragmem.errors import NotFoundError, UsageError
-from ragmem.storage.code.code import Found, Located
+from ragmem.storage.code.code import SymbolMatch, SymbolPlace
 from ragmem.storage.code.overview import names
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.edits import plain_path
 
 SHOWN = 8
-"""Candidates that an error names."""
+"""Maximum candidates in an error."""
 
 INGEST = "ragmem ingest --code ."
 _HOLDING = frozenset({SymbolKind.CLASS, SymbolKind.INTERFACE})
@@ -22,15 +22,15 @@ _HOLDING = frozenset({SymbolKind.CLASS, SymbolKind.INTERFACE})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What was named: a symbol, or (`is_file`) files with all that they define.
+    """A symbol, or (`is_file`) files with all their definitions.
 
-    `symbols` are what was named and all that lies in it: a class has its methods. `former` is the path that
-    was given where the file has another one now.
+    `symbols` are the named one and all symbols within it: a class has its methods. `former` is the given path
+    if the file has another one now.
     """
 
     project: str
     asked: str
-    symbols: tuple[Located, ...]
+    symbols: tuple[SymbolPlace, ...]
     paths: tuple[str, ...]
     is_file: bool
     former: str = ""
@@ -42,7 +42,7 @@ class Target:
 
 
 def project_of_code(catalog: Catalog, projects: Iterable[str] | None, *, named: bool = False) -> str:
-    """Return the project whose code is meant: one of these, else the only one that has code.
+    """Return the project whose code is meant: one of these, else the only one with code.
 
     `named`: these are meant and no other. Raises NotFoundError where there is none, UsageError where it may
     be one of several.
@@ -63,7 +63,7 @@ def project_of_code(catalog: Catalog, projects: Iterable[str] | None, *, named: 
 
 
 def target_of(catalog: Catalog, project: str, name: str) -> Target:
-    """Return what a name stands for; raises NotFoundError for nothing, UsageError for several things."""
+    """Return the target of a name; raises NotFoundError for none, UsageError for several."""
     found = catalog.code.find(project, name.strip()) if name.strip() else None
     if found is None:
         folder = plain_path(name).rstrip("/")
@@ -71,14 +71,14 @@ def target_of(catalog: Catalog, project: str, name: str) -> Target:
             raise UsageError(
                 f'"{name}" is a folder', hint=f"name something in it: ragmem inspect code {folder}"
             )
-        near = _near(catalog, project, name)
+        near = _similar_names(catalog, project, name)
         hint = f"near it: {', '.join(near)}" if near else f"bring the code up to date: {INGEST}"
         raise NotFoundError(f'there is no symbol or file "{name}"', hint=hint)
     if found.how in {"path", "former path"}:
         if len(found.paths) > 1:
             raise _ambiguous(name, "files", found.paths)
         return _file(catalog, project, name, found)
-    chosen = _preferred(found)
+    chosen = _without_tests(found)
     qualified = list(dict.fromkeys(one.symbol.qualified for one in chosen))
     if len(qualified) > 1:
         raise _ambiguous(name, "symbols", qualified)
@@ -95,14 +95,14 @@ def target_of(catalog: Catalog, project: str, name: str) -> Target:
     return Target(project, name, tuple(inside), paths, is_file=False)
 
 
-def _file(catalog: Catalog, project: str, name: str, found: Found) -> Target:
+def _file(catalog: Catalog, project: str, name: str, found: SymbolMatch) -> Target:
     symbols = tuple(catalog.code.symbols(project, found.paths))
     former = name if found.how == "former path" else ""
     return Target(project, name, symbols, found.paths, is_file=True, former=former)
 
 
-def _preferred(found: Found) -> list[Located]:
-    """Return those that are no tests, else all; of these no modules, unless there is nothing else."""
+def _without_tests(found: SymbolMatch) -> list[SymbolPlace]:
+    """Return the symbols outside of tests, else all; modules only if there is nothing else."""
     symbols = [one for one in found.symbols if not one.symbol.is_test] or list(found.symbols)
     return [one for one in symbols if one.symbol.kind is not SymbolKind.MODULE] or symbols
 
@@ -115,7 +115,7 @@ def _ambiguous(name: str, what: str, candidates: Iterable[str]) -> UsageError:
     )
 
 
-def _near(catalog: Catalog, project: str, name: str) -> list[str]:
+def _similar_names(catalog: Catalog, project: str, name: str) -> list[str]:
     known = names(catalog.database, project)
     folded = {one.lower(): one for one in known}
     short = name.rstrip("/").rpartition("/")[2] if "/" in name else (parts_of(name) or [""])[-1]

@@ -1,4 +1,4 @@
-"""Compares memories of one project with each other, and writes what is connected."""
+"""Compare the memories of one project with each other, and store the connections."""
 
 import itertools
 import time
@@ -8,9 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragmem.domain.lifecycle.connections import Scale, strongest
-from ragmem.ports import ShowsVectors
+from ragmem.ports import VectorIndex
 from ragmem.services.connections import judging
-from ragmem.services.connections.judging import Job, Judged, Judging, Known, together
+from ragmem.services.connections.judging import (
+    ConnectionBatch,
+    Job,
+    PairComparison,
+    ProjectVectors,
+    join_batches,
+)
 from ragmem.services.connections.shared_code import with_code_names
 from ragmem.services.vectors.near_vectors import Near
 from ragmem.services.vectors.project_vectors import read_space
@@ -18,21 +24,21 @@ from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.connections import Edge, EdgeRow, Member
 
 WRITES = 10
-"""Transactions in which the connections of many memories are written: each touches most of the table."""
+"""Memories per transaction; each transaction touches most of the table."""
 
 USUAL = 1000
-"""Memories of a project that say how rare a word is there, the same ones for each comparison."""
+"""Sample of a project's memories for the rarity of words, the same one for each comparison."""
 
 _Pair = tuple[int, int]
 
 
 class Comparison:
-    """Memories of one project, as far as they are compared: with their vectors and names."""
+    """Memories of one project to compare, with their vectors and names."""
 
     def __init__(
         self,
         catalog: Catalog,
-        store: ShowsVectors,
+        store: VectorIndex,
         project: str,
         scale: Scale,
         members: Sequence[Member],
@@ -53,55 +59,57 @@ class Comparison:
         usual = catalog.connections.sampled_numbers(project, USUAL)
         numbers = None if all_of_project else [*self._numbers.tolist(), *usual]
         names = with_code_names(catalog, project, catalog.connections.names(project, numbers))
-        self._known = Known(space, self._numbers, names, usual, scale)
+        self._known = ProjectVectors(space, self._numbers, names, usual, scale)
 
     def job(self) -> Job:
-        """Return what is to be judged of the memories that were not compared, for another process."""
+        """Return the job of comparing new memories, for another process."""
         numbers = dict.fromkeys([*self._known.usual, *self._numbers.tolist()])
         texts = {one[0]: one for one in self._connections.texts(numbers)}
         return Job(self._known, texts, self._fresh)
 
     def write_fresh(self, *, until: float | None = None) -> Iterator[tuple[int, int]]:
-        """Compare what was not, and write it; yield how many memories and connections after each write.
+        """Compare the new memories and write the result; yield the numbers of memories and connections.
 
-        When the clock (`time.monotonic`) is past `until`, what was judged is written at once.
+        When the clock (`time.monotonic`) is past `until`, the results so far are written at once.
         """
-        return self.write(self._judging().judged(self._fresh), until=until)
+        return self.write(self._pair_comparison().connections(self._fresh), until=until)
 
-    def write(self, judged: Iterable[Judged], *, until: float | None = None) -> Iterator[tuple[int, int]]:
-        """Write what the memories that were not compared came to, as `write_fresh` does."""
+    def write(
+        self, judged: Iterable[ConnectionBatch], *, until: float | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Write the results of a job, as `write_fresh` does."""
         done: set[int] = set()
-        parts: list[Judged] = []
+        parts: list[ConnectionBatch] = []
         for part in judged:
             parts.append(part)
             late = until is not None and time.monotonic() > until
             if late or sum(len(one.asked) for one in parts) >= max(
                 judging.AT_ONCE, len(self._fresh) // WRITES
             ):
-                yield self._written(together(parts), done)
+                yield self._write_batch(join_batches(parts), done)
                 parts = []
         if parts:
-            yield self._written(together(parts), done)
+            yield self._write_batch(join_batches(parts), done)
 
-    def _written(self, judged: Judged, done: set[int]) -> tuple[int, int]:
+    def _write_batch(self, judged: ConnectionBatch, done: set[int]) -> tuple[int, int]:
         asked = [self._members[place] for place in judged.asked.tolist()]
         done.update(one.number for one in asked)
         return len(asked), self._write(asked, judged, done)
 
-    def _judging(self) -> Judging:
-        return Judging(self._known, self._connections.texts)
+    def _pair_comparison(self) -> PairComparison:
+        return PairComparison(self._known, self._connections.texts)
 
     @property
     def places(self) -> dict[str, int]:
-        """The place of each memory that has vectors, by its id."""
+        """The index of each memory that has vectors, by its id."""
         return {one.id: place for place, one in enumerate(self._members)}
 
     def strongest(self, near: Iterable[Near]) -> dict[str, float]:
-        """Return the strength of the strongest link of each memory that was asked for, 0 without one.
+        """Return the strength of each given memory's strongest link, 0 without one.
 
         `near` is what may be connected with them beside what shares a rare name.
         """
-        judging = self._judging()
+        judging = self._pair_comparison()
         found: dict[str, float] = {}
         for part in near:
             found |= {self._members[place].id: 0.0 for place in part.asked.tolist()}
@@ -111,10 +119,10 @@ class Comparison:
                 found[key] = max(found[key], strong)
         return found
 
-    def _edges(self, judged: Judged, wanted: NDArray[np.bool_]) -> dict[_Pair, Edge]:
+    def _edges(self, judged: ConnectionBatch, wanted: NDArray[np.bool_]) -> dict[_Pair, Edge]:
         return {(row[0], row[1]): Edge._make(row) for row in self._rows(judged, wanted)}
 
-    def _rows(self, judged: Judged, wanted: NDArray[np.bool_]) -> list[EdgeRow]:
+    def _rows(self, judged: ConnectionBatch, wanted: NDArray[np.bool_]) -> list[EdgeRow]:
         """Return the columns of edges, each pair once."""
         ones, others = self._numbers[judged.ones[wanted]], self._numbers[judged.others[wanted]]
         low, high = np.minimum(ones, others), np.maximum(ones, others)
@@ -125,8 +133,8 @@ class Comparison:
         every = (*columns, judged.strengths[wanted][order])
         return list(zip(*(column[new].tolist() for column in every), strict=True))
 
-    def _write(self, asked: Sequence[Member], judged: Judged, done: Collection[int]) -> int:
-        """Write what some memories are connected with; return how many connections.
+    def _write(self, asked: Sequence[Member], judged: ConnectionBatch, done: Collection[int]) -> int:
+        """Write the connections of some memories; return their number.
 
         `done` are all that were compared in this run: they have seen these already.
         """
@@ -137,7 +145,7 @@ class Comparison:
             if edge.low not in done or edge.high not in done or new >= {edge.low, edge.high}
         ]
         kept = self._rows(judged, judged.own)
-        # A new one may be among the strongest of those that were compared before, and push another out.
+        # A new one may be among the strongest of an already compared memory, and displace another.
         old = np.isin(self._numbers[judged.others], self._compared)
         touched = set(self._numbers[judged.others[old]].tolist())
         former = {

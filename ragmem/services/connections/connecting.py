@@ -1,8 +1,8 @@
-"""Connects memories with those of their project that are about the same thing.
+"""Connect memories with others of their project that have the same subject.
 
-The nearest by vectors, and those that share a rare name, are candidates; what the words of both say beside
-(domain/lifecycle/relatedness.py) decides, and the strongest are kept. A few new memories are compared with
-what the store finds nearest to them, many with all.
+Candidates are the nearest by vectors and those that share a rare name. The common words
+(domain/lifecycle/relatedness.py) decide, and the strongest are kept. A few new memories are compared with
+their nearest neighbours in the store, many with all.
 """
 
 import time
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from ragmem.domain.lifecycle.connections import FEWEST, Scale
 from ragmem.domain.model.lifecycle import LifecyclePolicy
-from ragmem.ports import ShowsVectors, Store
+from ragmem.ports import Store, VectorIndex
 from ragmem.services.connections.connection_scale import current_scale
 from ragmem.services.processes.progress import Progress, Silent
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.connections import KeptScale
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from ragmem.services.connections.judging import Job
 
 FEW = 1000
-"""One in so many memories of a project at most are few: to look each up takes less time than to read all."""
+"""Up to this share of a project, new memories are few: single look-ups are faster than reading all."""
 
 LOOKED_UP = 64
 """Chunks that are looked up for each of a few new memories."""
 
 MANY = 5000
-"""Memories that wait from which other processes are of help: each takes half a second to start."""
+"""Minimum waiting memories for parallel processes, each of which takes half a second to start."""
 
 LARGEST = 20_000
-"""Memories of a project at most that is handed to another process: some tens of megabytes."""
+"""Maximum memories of a project for another process: some tens of megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
-    """What was done: memories compared, connections written, and memories that still wait.
+class ConnectionReport:
+    """The result: memories compared, connections written, and memories that still wait.
 
-    `scale` is None where nothing can be judged yet, then `note` says why. Of a memory that waits it says
-    nothing that it has no connection.
+    `scale` is None if there is no scale yet; `note` then gives the reason. A waiting memory may have
+    connections that are not known yet.
     """
 
     new: int = 0
@@ -63,8 +63,8 @@ def connect(
     budget_s: float | None = None,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Connected:
-    """Compare the memories that were not compared yet with all others of their project.
+) -> ConnectionReport:
+    """Compare the new memories with all others of their project.
 
     Some thousand are written at a time: to stop in between, by the budget or a kill, is to go on later. A
     changed text is compared anew, and what was connected to the former one no longer is. The rules of
@@ -73,39 +73,37 @@ def connect(
     answers cannot be had; a process that ends early is a BrokenProcessPool.
     """
     del policy
-    if not isinstance(store, ShowsVectors):
-        return Connected(note="this store does not show its vectors: nothing is connected")
     model = store.answering_model()
     scale = current_scale(catalog, store, now=now)
     waiting = catalog.connections.waiting(model)
     left = sum(waiting.values())
     if scale is None:
         note = f'what cosines of "{model}" are worth is known from {FEWEST} memories: nothing is connected'
-        return Connected(waiting=left, note=note if left else "")
+        return ConnectionReport(waiting=left, note=note if left else "")
     told = progress or Silent()
     told.begin("connecting", left)
     until = None if budget_s is None else time.monotonic() + budget_s
     done = written = 0
-    with SideBySide(workers if left >= MANY else 1) as processes:
+    with WorkerPool(workers if left >= MANY else 1) as processes:
         for compared, edges in _compare(catalog, store, waiting, scale.scale, processes, until=until):
             done += compared
             written += edges
             told.advance(compared)
             if until is not None and time.monotonic() > until:
-                return Connected(done, written, left - done, "the time was used up", scale)
-    return Connected(done, written, left - done, scale=scale)
+                return ConnectionReport(done, written, left - done, "the time was used up", scale)
+    return ConnectionReport(done, written, left - done, scale=scale)
 
 
 def _compare(
     catalog: Catalog,
-    store: ShowsVectors,
+    store: VectorIndex,
     waiting: Mapping[str, int],
     scale: Scale,
-    processes: SideBySide,
+    processes: WorkerPool,
     *,
     until: float | None,
 ) -> Iterator[tuple[int, int]]:
-    """Compare what waits in each project; yield how many memories and connections were written each time."""
+    """Compare the new memories of each project; yield the numbers of memories and connections per write."""
     sizes = catalog.connections.sizes()
 
     def is_handed_over(project: str) -> bool:
@@ -118,15 +116,17 @@ def _compare(
             for project in some
         )
         if handed_over:
-            yield from _beside(projects, processes)
+            yield from _compare_in_parallel(projects, processes)
         else:
             for comparison in projects:
                 yield from comparison.write_fresh(until=until)
 
 
-def _beside(comparisons: Iterable["Comparison"], processes: SideBySide) -> Iterator[tuple[int, int]]:
-    """Judge in other processes while this one reads the next projects and writes the former ones."""
-    from ragmem.services.connections.judging import judged_of  # noqa: PLC0415 - numpy
+def _compare_in_parallel(
+    comparisons: Iterable["Comparison"], processes: WorkerPool
+) -> Iterator[tuple[int, int]]:
+    """Compare in other processes, while this one reads the next projects and writes the former ones."""
+    from ragmem.services.connections.judging import run_job  # noqa: PLC0415 - numpy
 
     begun: deque[Comparison] = deque()
 
@@ -135,27 +135,27 @@ def _beside(comparisons: Iterable["Comparison"], processes: SideBySide) -> Itera
             begun.append(comparison)
             yield comparison.job()
 
-    for _, judged in processes.each(judged_of, jobs()):
+    for _, judged in processes.each(run_job, jobs()):
         yield from begun.popleft().write(judged)
 
 
 def _of_project(
-    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, *, few: bool
+    catalog: Catalog, store: VectorIndex, project: str, scale: Scale, *, few: bool
 ) -> "Comparison":
-    """Return a comparison of what waits with all of the project; where it is few, with what may be near."""
+    """Return a comparison of the new memories with the whole project; few ones only with near candidates."""
     from ragmem.services.connections.comparison import Comparison  # noqa: PLC0415 - numpy
 
     model = store.answering_model()
     if few:
         fresh = catalog.connections.waiting_members(project, model)
-        near = _near(catalog, store, project, [one.id for one in fresh])
+        near = _neighbours(catalog, store, project, [one.id for one in fresh])
         return _comparison(catalog, store, project, scale, near)
     every = catalog.connections.members(project, model)
     return Comparison(catalog, store, project, scale, every, all_of_project=True)
 
 
 def _comparison(
-    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, ids: Iterable[str]
+    catalog: Catalog, store: VectorIndex, project: str, scale: Scale, ids: Iterable[str]
 ) -> "Comparison":
     from ragmem.services.connections.comparison import Comparison  # noqa: PLC0415
 
@@ -163,8 +163,8 @@ def _comparison(
     return Comparison(catalog, store, project, scale, members, all_of_project=False)
 
 
-def _near(catalog: Catalog, store: ShowsVectors, project: str, ids: Sequence[str]) -> list[str]:
-    """Return memories, and all that may be connected with them."""
+def _neighbours(catalog: Catalog, store: VectorIndex, project: str, ids: Sequence[str]) -> list[str]:
+    """Return these memories, and all candidates for a connection."""
     from ragmem.services.vectors.project_vectors import read_space  # noqa: PLC0415
 
     found = dict.fromkeys(ids)
@@ -176,13 +176,10 @@ def _near(catalog: Catalog, store: ShowsVectors, project: str, ids: Sequence[str
 
 
 def nearest(catalog: Catalog, store: Store, ids: Iterable[str]) -> dict[str, float]:
-    """Return the strength of each memory's strongest link, by comparing it with all of its project.
+    """Return the strength of each memory's strongest link, compared with its whole project.
 
-    0 where it has none. A memory of which nothing can be said (it has no vector, or there is no scale) is
-    absent: it must not count as alone.
+    It is 0 without a link. A memory without a vector or scale is absent: it must not count as isolated.
     """
-    if not isinstance(store, ShowsVectors):
-        return {}
     from ragmem.services.connections.strongest_links import strongest  # noqa: PLC0415 - numpy
 
     model = store.answering_model()

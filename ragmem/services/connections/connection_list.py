@@ -1,4 +1,4 @@
-"""What a memory is connected with, and which memories have the most connections, for people who look."""
+"""List the connections of a memory, and the memories with the most connections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ragmem.storage.home.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class ConnectedMemory:
     """A memory at the other end of a connection."""
 
     memory: Memory
@@ -20,20 +20,20 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """A memory, and how many others it is connected with."""
+    """A memory, and the number of its connections."""
 
     memory: Memory
     connections: int
 
 
-def linked(catalog: Catalog, identifier: str) -> list[Linked]:
-    """Return what the memory of a full id is connected with, strongest first; empty for an unknown one."""
+def connected_memories(catalog: Catalog, identifier: str) -> list[ConnectedMemory]:
+    """Return the connected memories of a full id, strongest first; empty for an unknown id."""
     found = {
         one.second if one.first == identifier else one.first: one
         for one in catalog.connections.neighbours(identifier)
     }
     known = catalog.memories.get(found)
-    return [Linked(known[key], link) for key, link in found.items() if key in known]
+    return [ConnectedMemory(known[key], link) for key, link in found.items() if key in known]
 
 
 def hubs(catalog: Catalog, *, projects: Sequence[str] | None, limit: int) -> list[Hub]:
@@ -44,10 +44,10 @@ def hubs(catalog: Catalog, *, projects: Sequence[str] | None, limit: int) -> lis
     return [Hub(known[key], degrees[key]) for key in order if key in known]
 
 
-def linked_shape(one: Linked, redactor: Redactor) -> dict[str, Any]:
-    """Return a connection as JSON fields; secrets are replaced."""
+def connected_memory_shape(one: ConnectedMemory, redactor: Redactor) -> dict[str, Any]:
+    """Return the JSON of a connection; secrets are redacted."""
     return {
-        **_named(one.memory, redactor=redactor),
+        **_memory_shape(one.memory, redactor=redactor),
         "strength": round(one.connection.strength, 4),
         "cosine": round(one.connection.cosine, 4),
         "shared": round(one.connection.shared, 4),
@@ -55,11 +55,11 @@ def linked_shape(one: Linked, redactor: Redactor) -> dict[str, Any]:
 
 
 def hub_shape(one: Hub, redactor: Redactor) -> dict[str, Any]:
-    """Return a memory and its number of connections as JSON fields; secrets are replaced."""
-    return {**_named(one.memory, redactor=redactor), "connections": one.connections}
+    """Return the JSON of a memory with its number of connections; secrets are redacted."""
+    return {**_memory_shape(one.memory, redactor=redactor), "connections": one.connections}
 
 
-def _named(memory: Memory, redactor: Redactor) -> dict[str, Any]:
+def _memory_shape(memory: Memory, redactor: Redactor) -> dict[str, Any]:
     return {
         "id": memory.short_id,
         "title": redactor.redact(memory.title or memory.uri)[0],

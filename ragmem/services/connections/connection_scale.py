@@ -1,26 +1,26 @@
-"""Measures what a cosine is worth in a store; domain/lifecycle/connections.py says what is made of it."""
+"""Measure the scale of cosines in a store; see domain/lifecycle/connections.py."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from ragmem.domain.lifecycle.connections import COPY, is_due, known_scale, scale_from
-from ragmem.ports import ShowsVectors
+from ragmem.ports import VectorIndex
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.connections import KeptScale
 
 SAMPLED = 600
-"""Memories that are looked at: of each project so many at most, among which the nearest are looked for."""
+"""Sample size: memories per project, among which the nearest neighbours are determined."""
 
 PROJECTS = 20
-"""Projects that are looked at, the largest."""
+"""Maximum projects of the sample, the largest."""
 
 PAIRS = 20_000
-"""Pairs at random that are looked at, of all projects together."""
+"""Random pairs of the sample, over all projects."""
 
 
-def current_scale(catalog: Catalog, store: ShowsVectors, *, now: datetime) -> KeptScale | None:
-    """Return the scale of the model that answers, measured where that is due; None where there is none yet.
+def current_scale(catalog: Catalog, store: VectorIndex, *, now: datetime) -> KeptScale | None:
+    """Return the scale of the active model, measured if it is due; None if there is none yet.
 
     Where it has changed, all memories count as not compared, so that one scale judges all. The same store
     always gives the same scale.
@@ -31,22 +31,22 @@ def current_scale(catalog: Catalog, store: ShowsVectors, *, now: datetime) -> Ke
     kept = catalog.connections.scale(model)
     if not memories or (kept is not None and not is_due(kept.scale, memories)):
         return kept
-    random, near = sampled_cosines(catalog, store)
+    random, near = sample_cosines(catalog, store)
     scale = scale_from(random, near, memories=memories, known=known_scale(model))
     if scale is None:
         return kept
     anew = kept is not None and kept.scale.differs(scale)
     if kept is not None and not anew:
-        # What was judged stays as it was judged; new is only for how large a store this holds.
+        # Existing connections stay; only the recorded size of the store is new.
         scale = replace(kept.scale, memories=memories)
     catalog.connections.keep_scale(model, scale, now=now, anew=anew)
     return KeptScale(scale, now)
 
 
-def sampled_cosines(
-    catalog: Catalog, store: ShowsVectors, projects: Sequence[str] | None = None
+def sample_cosines(
+    catalog: Catalog, store: VectorIndex, projects: Sequence[str] | None = None
 ) -> tuple[list[float], list[float]]:
-    """Return cosines of random pairs within a project, and of memories with their nearest that is no copy.
+    """Return cosines of random pairs within a project, and of nearest neighbours that are no copies.
 
     Of the largest of these projects (None: of all), each by its size. Raises BackendError.
     """
@@ -66,7 +66,7 @@ def sampled_cosines(
         _, space = read_space(store, project, specs, all_of_project=False)
         if len(space.matrix) < 2:
             continue
-        # The order of what was read is the store's; that of the numbers is not.
+        # The order of reading depends on the store, that of the numbers does not.
         products = space.matrix @ space.matrix.T
         pairs = np.sort(products[np.triu_indices(len(products), 1)])
         share = sizes[project] / total

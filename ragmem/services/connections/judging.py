@@ -1,4 +1,4 @@
-"""Judges which memories of one project are connected, from vectors, names and texts that others have read."""
+"""Decide which memories of one project are connected, from their vectors, names and texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.domain.lifecycle.connections import CONNECTED, MOST, Scale, sharing
+from ragmem.domain.lifecycle.connections import CONNECTED, MOST, Scale, memories_sharing_names
 from ragmem.services.connections.shared_words import SharedWords, Told, strengths
 from ragmem.services.vectors.near_vectors import Near, Rows, Space, Vectors
 from ragmem.services.vectors.neighbour_search import search
@@ -14,31 +14,31 @@ from ragmem.storage.lifecycle.connections import Text
 from ragmem.storage.sql.batches import batches
 
 CANDIDATES = 16
-"""Nearest by vectors that are judged."""
+"""Number of nearest vectors that are candidates."""
 
 LOWEST = 0.0
-"""Place on the scale below which a cosine makes no candidate: words alone would have to say all."""
+"""Minimum scaled cosine of a candidate: below it, words alone would have to decide."""
 
 AT_ONCE = 2000
-"""Memories that are judged together."""
+"""Memories that are processed together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of some memories of a project, each by its place; it can be handed to another process."""
+class ProjectVectors:
+    """The vectors and names of some memories of a project, by index; can be sent to another process."""
 
     space: Space
     numbers: NDArray[np.int64]
     names: Mapping[int, frozenset[str]]
-    """By number, of these memories and of those that say how rare a word is."""
+    """By number, for these memories and for the sample of the rarity of words."""
     usual: Sequence[int]
-    """Numbers of the memories that say how rare a word is."""
+    """Numbers of the memories in the sample of the rarity of words."""
     scale: Scale
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """Connections that the `asked` found, all by places; `own` are the strongest of each of `ones`."""
+class ConnectionBatch:
+    """The connections of the `asked` memories, by index; `own` are the strongest of each of `ones`."""
 
     asked: Rows
     ones: Rows
@@ -49,60 +49,66 @@ class Judged:
     own: NDArray[np.bool_]
 
 
-def together(parts: Sequence[Judged]) -> Judged:
-    """Return several, at least one, as one."""
-    return Judged(*(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(Judged)))
+def join_batches(parts: Sequence[ConnectionBatch]) -> ConnectionBatch:
+    """Join at least one batch to one."""
+    return ConnectionBatch(
+        *(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(ConnectionBatch))
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Memories of a project that are to be compared with all of it, with all that this asks for."""
+    """New memories of a project that must be compared with all of it, and all data for that."""
 
-    known: Known
+    known: ProjectVectors
     texts: Mapping[int, Text]
-    """By number, also those of the memories that say how rare a word is."""
+    """By number, including the sample of the rarity of words."""
     fresh: Sequence[int]
 
 
-def judged_of(job: Job) -> list[Judged]:
-    """Return what a job comes to."""
-    return list(Judging(job.known, lambda numbers: _read(job.texts, numbers)).judged(job.fresh))
+def run_job(job: Job) -> list[ConnectionBatch]:
+    """Return the connections of a job."""
+    return list(PairComparison(job.known, lambda numbers: _read(job.texts, numbers)).connections(job.fresh))
 
 
 def _read(texts: Mapping[int, Text], numbers: Iterable[int]) -> Iterator[Text]:
-    """Yield texts as the catalog does, for of words that tell as much those count that are met first."""
+    """Yield texts in the order of the catalog, because of equally distinctive words the first ones count."""
     for part in batches(numbers):
         yield from (texts[number] for number in sorted(part) if number in texts)
 
 
-class Judging:
-    """Compares memories of one project."""
+class PairComparison:
+    """Compares the memories of one project."""
 
-    def __init__(self, known: Known, texts: Callable[[Iterable[int]], Iterable[Text]]) -> None:
-        """`texts` gives those of memories by their numbers, when they are first asked for."""
+    def __init__(self, known: ProjectVectors, texts: Callable[[Iterable[int]], Iterable[Text]]) -> None:
+        """`texts` returns the texts of memories by number, on demand."""
         self._known, self._texts = known, texts
         self._places = {number: place for place, number in enumerate(known.numbers.tolist())}
-        self._sharing = sharing(
+        self._sharing = memories_sharing_names(
             (self._places[n], found) for n, found in known.names.items() if n in self._places
         )
-        self._words = SharedWords(len(known.numbers), self._told, self._named(known.usual))
+        self._words = SharedWords(
+            len(known.numbers), self._texts_of_places, self._texts_with_names(known.usual)
+        )
 
-    def _told(self, places: Rows) -> Iterator[Told]:
-        for number, title, text, summary, names in self._named(self._known.numbers[places].tolist()):
+    def _texts_of_places(self, places: Rows) -> Iterator[Told]:
+        for number, title, text, summary, names in self._texts_with_names(
+            self._known.numbers[places].tolist()
+        ):
             yield self._places[number], title, text, summary, names
 
-    def _named(self, numbers: Iterable[int]) -> Iterator[Told]:
+    def _texts_with_names(self, numbers: Iterable[int]) -> Iterator[Told]:
         for number, title, text, summary in self._texts(numbers):
             yield number, title, text, summary, self._known.names.get(number, ())
 
-    def judged(self, asked: Sequence[int]) -> Iterator[Judged]:
-        """Yield the connections of the memories at these places, of some at a time."""
+    def connections(self, asked: Sequence[int]) -> Iterator[ConnectionBatch]:
+        """Yield the connections of the memories at these indexes, in batches."""
         bar = self._known.scale.cosine(LOWEST)
         rows = np.array(asked, np.intp)
         for near in search(self._known.space, rows, count=CANDIDATES, bar=bar, at_once=AT_ONCE):
             yield self.among(near)
 
-    def among(self, near: Near) -> Judged:
+    def among(self, near: Near) -> ConnectionBatch:
         """Return all connections among the candidates of some memories."""
         ones, others, cosines = self._candidates(near)
         shared = self._words.shared(ones, others)
@@ -113,12 +119,12 @@ class Judging:
         order = np.lexsort((self._known.numbers[others], -cosines, -strong, ones))
         firsts = np.flatnonzero(np.diff(ones[order], prepend=-1))
         own = np.arange(len(order)) - np.repeat(firsts, np.diff(firsts, append=len(order))) < MOST
-        return Judged(
+        return ConnectionBatch(
             near.asked, ones[order], others[order], cosines[order], shared[order], strong[order], own
         )
 
     def _candidates(self, near: Near) -> tuple[Rows, Rows, Vectors]:
-        """Return pairs that may be connected, those of one memory after each other, and their cosines."""
+        """Return candidate pairs, grouped by memory, and their cosines."""
         matrix, specs = self._known.space.matrix, self._known.space.specs
         ones, others = near.asked[near.places], near.columns
         named = [

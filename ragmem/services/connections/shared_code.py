@@ -1,4 +1,4 @@
-"""Names of a project's code as memories write them, brought to one name for each symbol and file."""
+"""Normalize the names of a project's code in memories: one name for each symbol and file."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,10 +9,10 @@ from ragmem.storage.home.catalog import Catalog
 def with_code_names(
     catalog: Catalog, project: str, named: Mapping[int, frozenset[str]]
 ) -> Mapping[int, frozenset[str]]:
-    """Return what memories name, each symbol and file of the project's code by its whole name.
+    """Return the names in memories, with a symbol or file of the project's code under its full name.
 
-    `Store.put` and `put` are one symbol where the project has only one of these names, and so is a file
-    under its former name. What may be several, and what is no code, stays as it is.
+    `Store.put` and `put` are the same symbol if the project has only one, and so is a file under a former
+    path. Ambiguous names, and names that are no code, stay unchanged.
     """
     if project not in {root.project for root in catalog.code.roots()}:
         return named

@@ -1,4 +1,4 @@
-"""How much the memories of a project have to do with each other, many pairs at once."""
+"""Compute the overlap of the distinctive words of memories, for many pairs at once."""
 
 from array import array
 from collections.abc import Callable, Iterable
@@ -14,19 +14,19 @@ Rows = NDArray[np.intp]
 Numbers = NDArray[np.float64]
 
 Told = tuple[int, str, str, str, Iterable[str]]
-"""The place of a memory, its title, text and summary, and what it names."""
+"""The index of a memory, its title, text and summary, and its names."""
 
 AT_ONCE = 2000
-"""Texts that are cut into words together: some tenths of a second."""
+"""Number of texts that are tokenized together: some tenths of a second."""
 
 _UNREAD = -1
 
 
 class SharedWords:
-    """The words of some memories of one project, each by its place, read when they are first asked for."""
+    """The words of some memories of one project, by index, read on demand."""
 
     def __init__(self, size: int, read: Callable[[Rows], Iterable[Told]], usual: Iterable[Told]) -> None:
-        """Take places below `size`; `usual` are memories that say how rare a word is, by any number."""
+        """Use indexes below `size`; `usual` is the sample for the rarity of words, by number."""
         self._read = read
         self._numbers = WordNumbers()
         self._starts = np.zeros(size, np.intp)
@@ -34,15 +34,15 @@ class SharedWords:
         self._words = np.empty(0, np.intc)
         self._used = 0
         self._weights = np.ones(0)
-        _, sizes, words, _ = self._counted(usual)
+        _, sizes, words, _ = self._counts(usual)
         known = weights(("", part.tolist()) for part in np.split(words, np.cumsum(sizes)[:-1])).get("", {})
         self._weights = np.ones(len(self._numbers))
         self._weights[np.fromiter(known, np.intp, len(known))] = np.fromiter(
             known.values(), np.float64, len(known)
         )
 
-    def _counted(self, told: Iterable[Told]) -> tuple[Rows, Rows, NDArray[np.intc], Rows]:
-        """Return the places, how many words each has, the words of one after the other, and how often."""
+    def _counts(self, told: Iterable[Told]) -> tuple[Rows, Rows, NDArray[np.intc], Rows]:
+        """Return the indexes, the number of words of each, all words in sequence, and their counts."""
         places, sizes, found = array("q"), array("q"), array("i")
         for place, title, text, summary, names in told:
             numbers = self._numbers.of(title, text, summary, names)
@@ -61,16 +61,16 @@ class SharedWords:
         return np.array(places, np.intp), each, (keys & 0x7FFFFFFF).astype(np.intc), often
 
     def _learn(self, places: Rows) -> None:
-        """Read the words of those places that were not asked for before."""
+        """Read the words of memories that are not read yet."""
         wanted = np.zeros(len(self._lengths), np.bool_)
         wanted[places] = True
         new = np.flatnonzero(wanted & (self._lengths == _UNREAD))
         for start in range(0, len(new), AT_ONCE):
             part = new[start : start + AT_ONCE]
-            found, sizes, words, often = self._counted(self._read(part))
+            found, sizes, words, often = self._counts(self._read(part))
             more = len(self._numbers) - len(self._weights)
             self._weights = np.concatenate([self._weights, np.ones(more)])
-            telling = self._telling(sizes, words, often)
+            telling = self._distinctive(sizes, words, often)
             words = words[telling]
             owners = np.repeat(np.arange(len(sizes)), sizes)[telling]
             sizes = np.bincount(owners, minlength=len(sizes))
@@ -78,19 +78,19 @@ class SharedWords:
                 room = max(len(words), len(self._words))
                 self._words = np.concatenate([self._words, np.empty(room, np.intc)])
             self._words[self._used : self._used + len(words)] = words
-            # What has gone in the meantime has no words.
+            # A deleted memory has no words.
             self._lengths[part] = 0
             self._lengths[found] = sizes
             self._starts[found] = self._used + np.cumsum(sizes) - sizes
             self._used += len(words)
 
-    def _telling(self, sizes: Rows, words: NDArray[np.intc], often: Rows) -> NDArray[np.bool_]:
-        """Return which words tell most of what the memories are about."""
+    def _distinctive(self, sizes: Rows, words: NDArray[np.intc], often: Rows) -> NDArray[np.bool_]:
+        """Return the most distinctive words of the memories."""
         kept = np.ones(len(words), np.bool_)
         long = np.flatnonzero(np.repeat(sizes > MOST_WORDS, sizes))
         owners = np.repeat(np.arange(len(sizes)), sizes)[long]
         worth = self._weights[words[long]] * np.log1p(often[long])
-        # Equal ones are left in the order of their numbers.
+        # Equal ones stay in the order of their numbers.
         order = np.lexsort((-worth, owners))
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
         ranks = np.arange(len(long)) - np.repeat(firsts, np.diff(firsts, append=len(long)))
@@ -98,7 +98,7 @@ class SharedWords:
         return kept
 
     def shared(self, ones: Rows, others: Rows) -> Numbers:
-        """Return how much each of `ones`, in which equal ones follow each other, shares with the other.
+        """Return the overlap of pairs, from 0 to 1; equal values in `ones` must be adjacent.
 
         0 is nothing, 1 a lot.
         """
@@ -128,10 +128,10 @@ class SharedWords:
 
 
 def strengths(scale: Scale, cosines: NDArray[np.float32], shared: Numbers) -> Numbers:
-    """Return how strongly pairs are connected (0 to 1): from 0.5 they are about one thing.
+    """Return the strength (0 to 1) of pairs; from 0.5 they have the same subject.
 
-    Neither cosines nor what they share is enough alone: vectors of a small model are near where the jargon is
-    the same, and words are shared by chance.
+    Neither the cosine nor the overlap is enough alone. Vectors of a small model are near if the jargon is the
+    same, and words are shared by chance.
     """
     scaled = (cosines.astype(np.float64) - scale.unrelated) / (scale.related - scale.unrelated)
     near = np.clip(scaled / NEAREST, 0.0, 1.0)

@@ -1,11 +1,11 @@
-"""How strongly memories are connected at most, when each is compared with all of its project."""
+"""Find the strongest link of memories, compared with their whole project."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ragmem.domain.lifecycle.connections import Scale
-from ragmem.ports import ShowsVectors
+from ragmem.ports import VectorIndex
 from ragmem.services.connections.comparison import Comparison
 from ragmem.services.connections.judging import AT_ONCE, CANDIDATES, LOWEST
 from ragmem.services.vectors.near_vectors import Near
@@ -15,9 +15,9 @@ from ragmem.storage.home.catalog import Catalog
 
 
 def strongest(
-    catalog: Catalog, store: ShowsVectors, project: str, scale: Scale, ids: Sequence[str]
+    catalog: Catalog, store: VectorIndex, project: str, scale: Scale, ids: Sequence[str]
 ) -> dict[str, float]:
-    """Return the strength of the strongest link of those memories that have vectors, 0 where there is none.
+    """Return the strength of the strongest link of memories with vectors, 0 if there is none.
 
     Words and names are read of what may be connected with them only. Raises BackendError.
     """
@@ -39,8 +39,8 @@ def strongest(
 def _among(
     places: Mapping[str, int], known: Sequence[str], every: Sequence[Near], *, bar: float
 ) -> Iterator[Near]:
-    """Yield what is near by places (by id) in place of those in `known`, as a search would yield it."""
-    # What has gone in the meantime is nowhere.
+    """Yield neighbours by index instead of id, like the result of a search."""
+    # Deleted memories are skipped.
     new = np.array([places.get(key, -1) for key in known], np.intp)
     asked = np.sort(np.concatenate([new[part.asked] for part in every]))
     asked = asked[asked >= 0]

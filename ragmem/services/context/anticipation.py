@@ -1,4 +1,4 @@
-"""Tell a session what it may need before it asks: at its start, at a new topic, and before research."""
+"""Inject context before a session asks for it: at its start, at a new topic, and before research."""
 
 import math
 import time
@@ -11,56 +11,61 @@ from ragmem.domain.model import SHORT_ID_LENGTH, Match, digest
 from ragmem.errors import BackendError, StorageError, StoreBusyError, UsageError
 from ragmem.ports import Embedder, Store
 from ragmem.services.context.context import Context, context
-from ragmem.services.context.injection_log import Asked, logged
-from ragmem.services.context.recent_work import MOST, near_last_work, scale_of
+from ragmem.services.context.injection_log import InjectionRequest, injection_rows
+from ragmem.services.context.recent_work import MOST, memories_near_last_work, scale_of
 from ragmem.services.context.session_context import session_context
-from ragmem.services.context.topics import THRESHOLD, from_document, said, says_too_little, to_document, watch
+from ragmem.services.context.topics import (
+    THRESHOLD,
+    from_document,
+    prompt_text,
+    reason_to_skip,
+    to_document,
+    watch,
+)
 from ragmem.services.retrieval.asking import Answer, Question
 from ragmem.services.retrieval.calibration import BUNDLED, DEFAULT
-from ragmem.services.retrieval.circuit_breaker import Respite
+from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.query import MAX_QUERY
-from ragmem.storage.activity.injections import Kept
+from ragmem.storage.activity.injections import Retention
 from ragmem.storage.activity.sessions import Session
 from ragmem.storage.home.catalog import Catalog
 
 Event = Literal["", "start", "prompt", "research"]
-"""On which occasion something is told; "" is prompt where there is one, else start."""
+"""The events with an injection; "" means prompt if there is one, else start."""
 
 LONGEST_NAME = 200
 """Characters of a session's name."""
 
 PATIENCE = 0.25
-"""Seconds that an answer waits until what it showed can be kept."""
+"""Seconds that an answer waits until its log can be written."""
 
 TRIES = 3
-"""How often an answer is made anew because other calls of the session have just shown a part of it."""
+"""Number of retries if other calls of the session have just shown a part of the answer."""
 
 MAX_PROMPT_CHARS = 4_000
-"""Characters of what a prompt is told, unless a budget of tokens is given: nearly all that answers has room,
-and nobody asked for the text around it."""
+"""Maximum characters for a prompt without a token budget. Nearly all memories that answer fit."""
 
 MOST_RESEARCH = 3
-"""Memories that are told before research: it costs less to read them than to search in vain."""
+"""Maximum memories before research: it costs less to read them than to search in vain."""
 
 MAX_RESEARCH_CHARS = 3_000
 
 BY_WORDS = DEFAULT.coverage.high
-"""Share of the question's words that a memory must have where no vectors tell what is near: one in twenty
-questions without an answer finds so much."""
+"""Minimum coverage of a memory without vectors; 1 in 20 unanswerable questions reaches it."""
 
 UNASKED = 0.05
-"""How far above the floor of an answer a memory must stand to be told to somebody who did not ask."""
+"""Distance above the answer floor that a memory needs to be injected unasked."""
 
 AMONG_BEST = 0.7
-"""Share of the best relevance from which on other memories are told beside the best one."""
+"""Minimum share of the best relevance for further memories."""
 
 TWICE_BAD = -2
-"""Feedback from which on a memory stands behind all others; one bad may have been about the moment."""
+"""Feedback from which on a memory ranks last; a single bad rating may have been about the moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """What anticipation works with; store and embedder are opened where they are needed."""
+class AnticipationPorts:
+    """The dependencies of anticipation; store and embedder are opened on demand."""
 
     catalog: Catalog
     open_store: Callable[[], Store]
@@ -68,16 +73,16 @@ class Tools:
     ask: Callable[[Question], Answer]
     curated: frozenset[str]
     now: datetime
-    respite: Respite
+    respite: CircuitBreaker
     home: str = ""
-    kept: Kept | None = None
+    kept: Retention | None = None
     until: float = math.inf
     """Moment of time.monotonic until which somebody waits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
-    """On which occasion which assistant's session is told something, and which agent within it.
+class HookEvent:
+    """The event, the assistant, its session, and the agent within it.
 
     `again`: the assistant has lost sight of what it was told before, as after compaction.
     """
@@ -89,8 +94,8 @@ class Occasion:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Of which projects (None: of all), and how large the block may be; see `services.context.context`."""
+class ContextLimits:
+    """The projects (None: all) and the size limit of the block; see `services.context.context`."""
 
     projects: Sequence[str] | None
     tokens: int | None = None
@@ -98,11 +103,11 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class _Told:
-    """A session while it is told something; `topic` is JSON, `notes` is what a person should know."""
+class _SessionState:
+    """A session during an injection; `topic` is JSON, `notes` are messages for the user."""
 
     id: str
-    asked: Asked
+    asked: InjectionRequest
     known: Session | None
     again: bool = False
     topic: Any = None
@@ -111,15 +116,15 @@ class _Told:
 
     @property
     def shown(self) -> frozenset[str]:
-        """What the session has in sight, and what it does not want to see again."""
+        """The memories that the session has seen or rejected."""
         if self.known is None:
             return frozenset()
         return frozenset((*self.known.unwanted, *(() if self.again else self.known.shown)))
 
 
 @dataclass(frozen=True, slots=True)
-class Anticipated:
-    """What a session is told, perhaps nothing; why; what a person should know besides; of which projects."""
+class AnticipatedContext:
+    """The injected block (perhaps empty), the reason, messages for the user, and the projects."""
 
     context: Context
     reason: str
@@ -128,9 +133,14 @@ class Anticipated:
 
 
 def anticipate(
-    tools: Tools, session: str, prompt: str = "", *, wanted: Wanted, occasion: Occasion | None = None
-) -> Anticipated:
-    """Return what a session should know now, and nothing that it was shown already.
+    tools: AnticipationPorts,
+    session: str,
+    prompt: str = "",
+    *,
+    wanted: ContextLimits,
+    occasion: HookEvent | None = None,
+) -> AnticipatedContext:
+    """Return the context that a session needs now, without memories that it has already seen.
 
     At its start, once: what always holds and what is near to the last work; `again` tells it anew and forgets
     what was shown before. With a prompt: where it begins a topic, what answers it. Before research, once a
@@ -141,7 +151,7 @@ def anticipate(
     is found after `tools.until` is neither told nor kept. Raises UsageError for a session without a name and
     for an event that there is none of.
     """
-    on = occasion or Occasion()
+    on = occasion or HookEvent()
     if not session.strip() or len(session) > LONGEST_NAME or not session.isprintable():
         raise UsageError(
             f'"{session[:40]}" cannot name a session',
@@ -153,9 +163,9 @@ def anticipate(
     agent, assistant = _name(on.agent), _name(on.assistant)
     project = wanted.projects[0] if wanted.projects else ""
     identifier = f"{session}/{agent}" if agent else session
-    told = _Told(
+    told = _SessionState(
         identifier,
-        Asked(event, session, agent, assistant, project, prompt if event != "start" else ""),
+        InjectionRequest(event, session, agent, assistant, project, prompt if event != "start" else ""),
         tools.catalog.sessions.get(identifier),
         again=on.again and event == "start",
     )
@@ -167,23 +177,23 @@ def anticipate(
         else:
             found = _on_research(tools, told, prompt, wanted)
     except _TooLateError:
-        found = Anticipated(Context(), "nobody waits for it any more")
+        found = AnticipatedContext(Context(), "nobody waits for it any more")
     return replace(found, projects=wanted.projects)
 
 
 def _name(text: str) -> str:
-    """Return what an agent or assistant is called, cut and cleaned: nobody is left untold for it."""
+    """Return the cleaned and shortened name of an agent or assistant; never raises."""
     return "".join(filter(str.isprintable, text.strip()))[:LONGEST_NAME]
 
 
 class _TooLateError(Exception):
-    """Nobody waits for what would be told: it must not count as shown."""
+    """The deadline has passed, so the answer must not count as shown."""
 
 
-def _at_start(tools: Tools, told: _Told, wanted: Wanted) -> Anticipated:
+def _at_start(tools: AnticipationPorts, told: _SessionState, wanted: ContextLimits) -> AnticipatedContext:
     if told.known is not None and not told.again:
-        return Anticipated(Context(), "this session was told already what it should know at its start")
-    near = _near(tools, told, wanted)
+        return AnticipatedContext(Context(), "this session was told already what it should know at its start")
+    near = _neighbours(tools, told, wanted)
     block = session_context(
         tools.catalog,
         tools.ask,
@@ -196,64 +206,72 @@ def _at_start(tools: Tools, told: _Told, wanted: Wanted) -> Anticipated:
     )
     reason = "the session goes on without what it was told" if told.again else "the session begins"
     if _keep(tools, told, block, reason, matches=near):
-        return Anticipated(Context(), "another call has just told this session what it should know")
+        return AnticipatedContext(Context(), "another call has just told this session what it should know")
     reason = reason if block.text else f"{reason}, and {block.why_empty}"
-    return Anticipated(block, reason, tuple(told.notes))
+    return AnticipatedContext(block, reason, tuple(told.notes))
 
 
-def _near(tools: Tools, told: _Told, wanted: Wanted) -> list[Match]:
+def _neighbours(tools: AnticipationPorts, told: _SessionState, wanted: ContextLimits) -> list[Match]:
     try:
         store = tools.open_store()
     except (BackendError, StorageError, StoreBusyError) as error:
         told.notes.append(f"what is near to the last work cannot be told: {error}")
         return []
-    return near_last_work(tools.catalog, store, projects=wanted.projects, curated=tools.curated)
+    return memories_near_last_work(tools.catalog, store, projects=wanted.projects, curated=tools.curated)
 
 
-def _unwelcome(tools: Tools, told: _Told) -> frozenset[str]:
-    """Return what is not told unasked: what was no use to this session, or to others more than once."""
+def _unwelcome(tools: AnticipationPorts, told: _SessionState) -> frozenset[str]:
+    """Return the memories not to inject: useless for this session, or repeatedly for others."""
     unwanted = told.known.unwanted if told.known else ()
     return frozenset((*unwanted, *tools.catalog.lives.rated(TWICE_BAD)))
 
 
-def _on_prompt(tools: Tools, told: _Told, prompt: str, wanted: Wanted) -> Anticipated:
+def _on_prompt(
+    tools: AnticipationPorts, told: _SessionState, prompt: str, wanted: ContextLimits
+) -> AnticipatedContext:
     before = from_document(told.known.topic) if told.known else None
-    if why := says_too_little(prompt, first=before is None):
-        return Anticipated(Context(), f"the prompt begins no topic: {why}")
-    text = said(prompt)[:MAX_QUERY]
-    short = wanted if wanted.tokens else _at_most(MAX_PROMPT_CHARS, wanted)
+    if why := reason_to_skip(prompt, first=before is None):
+        return AnticipatedContext(Context(), f"the prompt begins no topic: {why}")
+    text = prompt_text(prompt)[:MAX_QUERY]
+    short = wanted if wanted.tokens else _limit(MAX_PROMPT_CHARS, wanted)
     try:
         model, vector = _vector(tools, text)
     except BackendError as error:
         if told.known is None:
             reason = f"a topic begins: the first prompt, by its words alone: {error.told}"
-            return _answered(tools, told, text, short, reason=reason, most=MOST)
-        return Anticipated(Context(), f"whether the topic changed cannot be told: {error.told}")
+            return _answer(tools, told, text, short, reason=reason, most=MOST)
+        return AnticipatedContext(Context(), f"whether the topic changed cannot be told: {error.told}")
     verdict = watch(before, prompt, vector, model=model, threshold=_threshold(tools.catalog, model))
     told.topic = to_document(verdict.topic) if verdict.topic else None
     if not verdict.switched:
         _keep(tools, told, Context(), "")
-        return Anticipated(Context(), f"the topic has not changed: {verdict.reason}", tuple(told.notes))
-    return _answered(tools, told, text, short, reason=f"a topic begins: {verdict.reason}", most=MOST)
+        return AnticipatedContext(
+            Context(), f"the topic has not changed: {verdict.reason}", tuple(told.notes)
+        )
+    return _answer(tools, told, text, short, reason=f"a topic begins: {verdict.reason}", most=MOST)
 
 
-def _on_research(tools: Tools, told: _Told, prompt: str, wanted: Wanted) -> Anticipated:
-    text = said(prompt)[:MAX_QUERY]
+def _on_research(
+    tools: AnticipationPorts, told: _SessionState, prompt: str, wanted: ContextLimits
+) -> AnticipatedContext:
+    text = prompt_text(prompt)[:MAX_QUERY]
     if not text.strip():
-        return Anticipated(Context(), "the research has no question")
+        return AnticipatedContext(Context(), "the research has no question")
     told.question = digest("asked", " ".join(text.casefold().split()), length=SHORT_ID_LENGTH)
     if told.known is not None and told.question in told.known.asked:
-        return Anticipated(Context(), "this session was told already what bears on this question")
-    short = _at_most(MAX_RESEARCH_CHARS, wanted)
-    return _answered(tools, told, text, short, reason="research begins", most=MOST_RESEARCH)
+        return AnticipatedContext(Context(), "this session was told already what bears on this question")
+    short = _limit(MAX_RESEARCH_CHARS, wanted)
+    return _answer(tools, told, text, short, reason="research begins", most=MOST_RESEARCH)
 
 
-def _at_most(chars: int, wanted: Wanted) -> Wanted:
+def _limit(chars: int, wanted: ContextLimits) -> ContextLimits:
     return replace(wanted, max_chars=min(wanted.max_chars or chars, chars))
 
 
-def _answered(tools: Tools, told: _Told, text: str, wanted: Wanted, *, reason: str, most: int) -> Anticipated:
-    """Return at most so many of the memories that answer a text and were not shown; keep that they are."""
+def _answer(
+    tools: AnticipationPorts, told: _SessionState, text: str, wanted: ContextLimits, *, reason: str, most: int
+) -> AnticipatedContext:
+    """Return at most `most` new memories that answer a text, and log them."""
     shown = told.shown
     answer = tools.ask(_question(text, wanted, most, len(shown)))
     answer = replace(answer, matches=tuple(match for match in answer.matches if not _is_own(match, told)))
@@ -268,7 +286,7 @@ def _answered(tools: Tools, told: _Told, text: str, wanted: Wanted, *, reason: s
         )
         given = _keep(tools, told, block, reason, matches=answer.matches, floor=floor)
         if told.question in given:
-            return Anticipated(Context(), "another call has just told what bears on this question")
+            return AnticipatedContext(Context(), "another call has just told what bears on this question")
         if not given:
             break
         shown |= given
@@ -276,11 +294,11 @@ def _answered(tools: Tools, told: _Told, text: str, wanted: Wanted, *, reason: s
         block = Context()
     if not block.text:
         reason += f"; {_why_nothing(answer, block, shown)}"
-    return Anticipated(block, reason, tuple(told.notes))
+    return AnticipatedContext(block, reason, tuple(told.notes))
 
 
-def _vector(tools: Tools, text: str) -> tuple[str, list[float]]:
-    """Return the id of the model and its vector of a text; raises BackendError, and a while later as well."""
+def _vector(tools: AnticipationPorts, text: str) -> tuple[str, list[float]]:
+    """Return the model's id and its vector of a text; raises BackendError, also for a while afterwards."""
     if (failed := tools.respite.error()) is not None:
         raise BackendError(str(failed), hint=failed.hint)
     since = tools.respite.now()
@@ -293,7 +311,7 @@ def _vector(tools: Tools, text: str) -> tuple[str, list[float]]:
 
 
 def _threshold(catalog: Catalog, model: str) -> float:
-    """Return the distance from which a prompt is elsewhere: as far as unrelated memories of this store are.
+    """Return the distance from which a prompt starts a new topic: that of unrelated memories in this store.
 
     The bundled model's is that of docs/topics.md, whatever the store holds.
     """
@@ -303,18 +321,18 @@ def _threshold(catalog: Catalog, model: str) -> float:
     return 1.0 - scale.unrelated if scale else THRESHOLD
 
 
-def _question(text: str, wanted: Wanted, most: int, shown: int) -> Question:
+def _question(text: str, wanted: ContextLimits, most: int, shown: int) -> Question:
     projects = None if wanted.projects is None else tuple(wanted.projects)
     return Question(text, projects=projects, limit=most + min(shown, 2 * MOST))
 
 
-def _is_own(match: Match, told: _Told) -> bool:
-    """Tell whether a memory was made of the session itself, which has it before its eyes."""
+def _is_own(match: Match, told: _SessionState) -> bool:
+    """Tell whether a memory comes from the session itself, which still has it in its context."""
     return match.memory.metadata.get("session") == told.asked.session
 
 
 def _new(catalog: Catalog, answer: Answer, shown: Collection[str], floor: float) -> list[Match]:
-    """Return the matches that each answer by themselves and say nothing that was shown, best first.
+    """Return the matches that answer by themselves and repeat nothing shown, best first.
 
     Each about as well as the best one, and better than a question asks for. What was no use more than once
     stands behind the others.
@@ -343,19 +361,19 @@ def _why_nothing(answer: Answer, block: Context, shown: Collection[str]) -> str:
 
 
 def _keep(
-    tools: Tools,
-    told: _Told,
+    tools: AnticipationPorts,
+    told: _SessionState,
     block: Context,
     reason: str,
     *,
     matches: Sequence[Match] = (),
     floor: float | None = None,
 ) -> frozenset[str]:
-    """Keep and log what a session is shown; return what another call has just shown, then nothing is kept."""
+    """Log the injected memories; if another call has just shown some, return those and log nothing."""
     catalog = tools.catalog
     if time.monotonic() > tools.until:
         raise _TooLateError
-    rows = logged(
+    rows = injection_rows(
         told.asked,
         block,
         reason=reason,

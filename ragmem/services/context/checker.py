@@ -1,4 +1,4 @@
-"""Check what an assistant said against a person's rules: by text, and by a language model where one may."""
+"""Check an assistant's answer against the user's rules: by patterns, and by a language model if allowed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ MAX_RULES_BYTES = 256 * 1024
 ANSWER_TOKENS = 1024
 
 RULES_FILES = ("rules.toml", "rules.md")
-"""In the folder of config.toml, in this order, unless [check] rules names another."""
+"""File names in the folder of config.toml, in this order, unless [check] rules names another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A language model with the name of its backend, and who counts its answers that are of no use."""
+    """A language model, the name of its backend, and the counter of its unusable answers."""
 
     model: LanguageModel
     backend: str
@@ -34,8 +34,8 @@ class Judge:
 
 
 @dataclass(slots=True)
-class Checked:
-    """What was found, by how many rules; `judged` of them by a model, and why not by it, if it was to."""
+class CheckReport:
+    """The violations, the number of rules, how many a model judged, and why it did not."""
 
     violations: list[Violation] = field(default_factory=list)
     rules: int = 0
@@ -44,7 +44,7 @@ class Checked:
 
 
 def rules_file(settings: CheckSettings, *, config: Path, home: Path) -> Path:
-    """Return the file of the rules; raises ConfigError where there is none."""
+    """Return the file of the rules; raises ConfigError if there is none."""
     if settings.rules:
         path = expand_home(settings.rules, home)
         path = path if path.is_absolute() else config / path
@@ -90,28 +90,28 @@ def check(
     most: int = 0,
     now: datetime,
     redactor: Redactor,
-) -> Checked:
-    """Return where a text breaks rules, without secrets.
+) -> CheckReport:
+    """Return the violations of rules in a text, without secrets.
 
     With a `judge` and a `catalog` that counts, the model is asked once for all rules that take judgement, at
     most `most` times a day. Where it cannot be asked a note says why. Nothing else is written.
     """
-    # Before anything is quoted, sent or kept: a secret that an excerpt cuts could not be told as one.
+    # Redact before the text is quoted, sent or stored: a truncated secret could not be recognized.
     said = redactor.redact(text)[0]
-    found = Checked(violations(said, rules), sum(rule.by_text for rule in rules))
+    found = CheckReport(violations(said, rules), sum(rule.by_text for rule in rules))
     left = [rule for rule in rules if not rule.by_text]
     if left and said.strip():
         if judge is None or catalog is None:
-            found.note = f"{_counted(len(left))} judgement, and no language model is asked"
+            found.note = f"{_count(len(left))} judgement, and no language model is asked"
         else:
-            _judged(said, left, found, judge=judge, catalog=catalog, most=most, now=now)
+            _check_with_model(said, left, found, judge=judge, catalog=catalog, most=most, now=now)
     return found
 
 
-def _judged(
+def _check_with_model(
     text: str,
     rules: Sequence[Rule],
-    found: Checked,
+    found: CheckReport,
     *,
     judge: Judge,
     catalog: Catalog,
@@ -119,24 +119,24 @@ def _judged(
     now: datetime,
 ) -> None:
     if not catalog.violations.spend(most, now=now):
-        found.note = f"{_counted(len(rules))} judgement: the {most} of today are used up"
+        found.note = f"{_count(len(rules))} judgement: the {most} of today are used up"
         return
     try:
         answer = judge.model.complete(
             prompt(text, rules), system=SYSTEM, max_tokens=ANSWER_TOKENS, json_schema=SCHEMA
         )
     except BackendError as error:
-        found.note = f"{_counted(len(rules))} judgement: {error.told}"
+        found.note = f"{_count(len(rules))} judgement: {error.told}"
         return
     broken = read_answer(answer, text, rules)
     if broken is None:
         judge.meter.record(Call(judge.backend, judge.model.model_id, "extraction", error=INVALID))
-        found.note = f"{_counted(len(rules))} judgement: the model's answer was of no use"
+        found.note = f"{_count(len(rules))} judgement: the model's answer was of no use"
         return
     found.judged = len(rules)
     found.rules += len(rules)
     found.violations += broken
 
 
-def _counted(count: int) -> str:
+def _count(count: int) -> str:
     return "1 rule takes" if count == 1 else f"{count} rules take"

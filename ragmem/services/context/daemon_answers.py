@@ -1,4 +1,4 @@
-"""Answers of the process that has this home's models loaded, for a command that would load them itself.
+"""Answer by the running daemon of this home, which has the models loaded.
 
 None is started for it, and none is asked that has other settings or is another version. Where anything is
 wrong there is no answer, and the command finds its own.
@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from ragmem import client
 from ragmem.services.context.context import Context
-from ragmem.services.context.dataclass_json import plain, restored
+from ragmem.services.context.dataclass_json import from_plain, plain
 from ragmem.services.retrieval.query import Question
 from ragmem.services.retrieval.routes import RoutedAnswer
 
 STATUS_S, ANSWER_S = 0.2, 5.0
-"""Seconds that the process has to tell of itself, and to answer."""
+"""Seconds that the daemon has for its status, and for an answer."""
 
 QUERY, SESSION_CONTEXT = "query", "session_context"
 """Names of the operations."""
@@ -24,18 +24,20 @@ QUERY, SESSION_CONTEXT = "query", "session_context"
 _T = TypeVar("_T")
 
 
-def routed_answer(data: str, question: Question, route: str | None, *, now: datetime) -> RoutedAnswer | None:
-    """Return what `routes.ask_by_route` would; None where no process can be asked."""
+def answer_by_daemon(
+    data: str, question: Question, route: str | None, *, now: datetime
+) -> RoutedAnswer | None:
+    """Return the result of `routes.ask_by_route` from the daemon; None if it cannot answer."""
     request = {"question": plain(question), "route": route, "now": now.isoformat()}
-    return _asked(data, QUERY, request, RoutedAnswer)
+    return _ask(data, QUERY, request, RoutedAnswer)
 
 
 def session_context(data: str, task: str, **wanted: Any) -> Context | None:
-    """Return what `Ragmem.session_context` would with these arguments; None where no process can be asked."""
-    return _asked(data, SESSION_CONTEXT, {"task": task, "wanted": plain(wanted)}, Context)
+    """Return the result of `Ragmem.session_context` from the daemon; None if it cannot answer."""
+    return _ask(data, SESSION_CONTEXT, {"task": task, "wanted": plain(wanted)}, Context)
 
 
-def _asked(data: str, operation: str, request: Mapping[str, Any], kind: type[_T]) -> _T | None:
+def _ask(data: str, operation: str, request: Mapping[str, Any], kind: type[_T]) -> _T | None:
     status = client.ask(data, {"op": "status"}, deadline=time.monotonic() + STATUS_S, start=False) or {}
     if not status.get("ready") or status.get("identity") != client.identity():
         return None
@@ -44,7 +46,7 @@ def _asked(data: str, operation: str, request: Mapping[str, Any], kind: type[_T]
     if told is None or "answer" not in told:
         return None
     try:
-        return restored(kind, told["answer"])
+        return from_plain(kind, told["answer"])
     except (KeyError, TypeError, ValueError):
-        # Of the same version it is the same form; of one that is being worked on it may not be.
+        # A development version may have another format under the same version number.
         return None

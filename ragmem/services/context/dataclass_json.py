@@ -1,4 +1,4 @@
-"""Dataclasses as plain values of JSON, and back by their annotations: for a process that asks another one."""
+"""Convert dataclasses to plain JSON values and back, by their annotations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it; raises TypeError for what has no such form."""
+    """Return a value in plain JSON form; raises TypeError if it has none."""
     if type(value) in {NoneType, bool, int, float, str}:
         return value
     if isinstance(value, Enum):
@@ -34,33 +34,33 @@ def _name(name: Any) -> str:
     raise TypeError(f"a name is no text but {type(name).__name__}")
 
 
-def restored(kind: type[_T], value: Any) -> _T:
-    """Return the dataclass whose plain form this is.
+def from_plain(kind: type[_T], value: Any) -> _T:
+    """Return the dataclass of a plain form.
 
     Raises ValueError or TypeError for what is none, KeyError where a field is missing.
     """
-    found: _T = _restored(kind, value)
+    found: _T = _restore(kind, value)
     return found
 
 
-def _restored(kind: Any, value: Any) -> Any:
+def _restore(kind: Any, value: Any) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if value is None or kind is Any or origin is Literal:
         return value
     if origin in {Union, UnionType}:
-        return _restored(next(one for one in arguments if one is not NoneType), value)
+        return _restore(next(one for one in arguments if one is not NoneType), value)
     if origin is not None:
         return _container(origin, arguments, value)
     if is_dataclass(kind):
         hints = _hints(kind)  # type: ignore[arg-type]
-        return kind(**{name: _restored(hint, value[name]) for name, hint in hints.items()})  # type: ignore[operator]
+        return kind(**{name: _restore(hint, value[name]) for name, hint in hints.items()})  # type: ignore[operator]
     return _single(kind, value)
 
 
 def _container(origin: Any, arguments: Sequence[Any], value: Any) -> Any:
     if issubclass(origin, Mapping):
-        return {name: _restored(arguments[1], item) for name, item in value.items()}
-    items = [_restored(arguments[0], item) for item in value]
+        return {name: _restore(arguments[1], item) for name, item in value.items()}
+    items = [_restore(arguments[0], item) for item in value]
     return tuple(items) if origin is tuple else items
 
 
@@ -69,7 +69,7 @@ def _single(kind: Any, value: Any) -> Any:
         return datetime.fromisoformat(value)
     if issubclass(kind, Enum):
         return kind(value)
-    # A whole number may stand where a float is meant, and stays one.
+    # An integer is valid for a float, and stays one.
     if not isinstance(value, int | float if kind is float else kind):
         raise TypeError(f"{value!r} is no {kind.__name__}")
     return value

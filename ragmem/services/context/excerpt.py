@@ -1,4 +1,4 @@
-"""What is shown of one memory: whole sentences, without secrets, under a line that tells their source."""
+"""The excerpt of one memory: whole sentences, without secrets, under a line with their source."""
 
 import re
 from collections.abc import Sequence
@@ -8,19 +8,19 @@ from itertools import pairwise
 from ragmem.domain.model import Chunk, Memory
 from ragmem.domain.model.document_place import in_place
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
-from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, is_fence, reaching, runs
+from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, is_fence, overlapping, runs
 
 ALIKE = 0.7
-"""From this share of the smaller one's pairs of words on, two excerpts say the same."""
+"""Minimum share of the smaller one's word pairs in common from which two excerpts are duplicates."""
 
 MAX_TITLE = 120
-"""Characters of a title with its headings in the line above a text."""
+"""Maximum characters of a title with its headings in the line above a text."""
 
 COMPARED = 4000
-"""Characters of an excerpt by which it is compared with others."""
+"""Characters of an excerpt that are compared with others."""
 
 WHOLE = 8_000
-"""Characters of a text in which secrets are looked for as a whole."""
+"""Maximum characters of a text that is searched for secrets as a whole."""
 
 REACH = 4_000
 """Characters on both sides of what is shown of a longer one: no key is as long, and texts were purified
@@ -72,24 +72,24 @@ class Excerpt:
 
     @cached_property
     def core(self) -> tuple[int, ...]:
-        """The parts of the best chunk that was found; where none was, all of them."""
+        """The parts of the best chunk that matched; without one, all parts."""
         kept = self._parts_of(self._chunks[0]) if self._chunks else ()
         return kept or tuple(sorted(self.everything))
 
     @cached_property
     def further(self) -> list[Chosen]:
-        """The parts of each of the other chunks that were found, best first."""
+        """The parts of each of the other chunks that matched, best first."""
         return [frozenset(self._parts_of(chunk)) for chunk in self._chunks[1:]]
 
     def _parts_of(self, chunk: Chunk) -> tuple[int, ...]:
-        numbers = reaching(self._parts, chunk.start, chunk.end)
+        numbers = overlapping(self._parts, chunk.start, chunk.end)
         above = chunk.heading.rsplit(" > ", 1)[-1]
         if numbers and self._is_heading(numbers[0], above):
             numbers = numbers[1:]
         return tuple(number for number in numbers if number in self.everything)
 
     def around(self, chosen: Chosen) -> list[Chosen]:
-        """Return what may be added next: the text that follows a shown part, then what precedes it.
+        """Return the next candidates: the text after a shown part, then the text before it.
 
         What announces the text below it, such as a heading, comes with that text.
         """
@@ -105,7 +105,7 @@ class Excerpt:
         return [group for group in found if group]
 
     def complete(self, chosen: Chosen) -> Chosen:
-        """Return the parts without those at an end that announce what is not shown."""
+        """Return the parts without announcing ones (such as headings) at the end of a gap."""
         kept = set(chosen)
         for _, last in runs(chosen):
             number = last
@@ -116,21 +116,23 @@ class Excerpt:
                 number -= 1
         return frozenset(kept)
 
-    def rendered(self, chosen: Chosen) -> str:
+    def render(self, chosen: Chosen) -> str:
         """Return a blank line, the line above, and the chosen parts in the order of the text."""
-        pieces = [self._covered(self._parts[first][0], self._parts[last][1]) for first, last in runs(chosen)]
+        pieces = [
+            self._redact_span(self._parts[first][0], self._parts[last][1]) for first, last in runs(chosen)
+        ]
         body = f"\n{GAP}\n".join(pieces)
         return f"\n{self._head(chosen)}\n{body}\n"
 
     def cost(self, chosen: Chosen) -> tuple[int, int]:
-        """Return the tokens and the characters that these parts take."""
+        """Return the tokens and the characters of these parts."""
         if chosen not in self._costs:
-            text = self.rendered(chosen)
+            text = self.render(chosen)
             self._costs[chosen] = estimate_tokens(text), len(text)
         return self._costs[chosen]
 
     def says_the_same_as(self, other: "Excerpt") -> bool:
-        """Tell whether nearly all that one of the two says is said by the other, and both hold or neither."""
+        """Tell whether nearly all of one excerpt is in the other, and both are valid or neither is."""
         if bool(self.note) != bool(other.note):
             return False
         smaller = min(len(self.pairs), len(other.pairs))
@@ -138,13 +140,13 @@ class Excerpt:
 
     @cached_property
     def says_anything(self) -> bool:
-        """Whether there is more than a heading that repeats the title; found without cutting the text."""
+        """Whether there is more than a heading that repeats the title; computed without a split."""
         first, _, rest = self.text.lstrip().partition("\n")
         return bool(rest.strip()) or (bool(first.strip()) and not _repeats(first, self.memory.title))
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """The pairs of neighbouring words of what was found best, in small letters.
+        """The pairs of adjacent words in the best match, in lower case.
 
         Found without cutting the text into parts: many that are compared are never shown.
         """
@@ -156,23 +158,23 @@ class Excerpt:
         return frozenset(pairwise(_WORD.findall(said[:COMPARED].lower())))
 
     def is_fence(self, number: int) -> bool:
-        """Tell whether a part is a code fence, which may be left out by itself."""
+        """Tell whether a part is a code fence, which may be omitted alone."""
         return is_fence(self.text, self._parts[number])
 
     @cached_property
     def _parts(self) -> list[tuple[int, int]]:
         return atoms(self.text)
 
-    def _covered(self, start: int, end: int) -> str:
-        """Return a part of the text with its secrets covered; some may begin or end outside of it."""
+    def _redact_span(self, start: int, end: int) -> str:
+        """Return a part of the text with its secrets redacted; some may begin or end outside of it."""
         return cover(self.text, self._secrets(start, end), start, end)
 
     def _secrets(self, start: int, end: int) -> list[Secret]:
-        """Return the secrets in a part of the text, and perhaps others."""
-        if self._is_looked_at_whole:
+        """Return the secrets in a part of the text, and perhaps some nearby."""
+        if self._needs_whole_scan:
             start, end = 0, len(self.text)
         else:
-            # In steps, so that parts next to each other share what was found.
+            # Steps of a fixed size, so that adjacent parts share one search.
             start, end = max(0, start // REACH - 1) * REACH, (end // REACH + 2) * REACH
         if (start, end) not in self._found:
             self._found[start, end] = [
@@ -182,7 +184,7 @@ class Excerpt:
         return self._found[start, end]
 
     @cached_property
-    def _is_looked_at_whole(self) -> bool:
+    def _needs_whole_scan(self) -> bool:
         return len(self.text) <= WHOLE or _FAR_REACHING.search(self.text) is not None
 
     def _is_heading(self, number: int, title: str) -> bool:
@@ -191,7 +193,7 @@ class Excerpt:
         return _repeats(self.text[start:end], title)
 
     def _head(self, chosen: Chosen) -> str:
-        # Of nothing that is shown too: a line above can be measured without cutting the text.
+        # Without chosen parts, too: the line above can be measured without a split of the text.
         in_part = not chosen or chosen < self.everything
         if in_part not in self._heads:
             self._heads[in_part] = self._line_above(in_part=in_part)
@@ -215,7 +217,7 @@ class Excerpt:
         )[0]
 
     def _place(self) -> str:
-        """Return the file that the memory comes from, with ~ for the home; nothing for what is no file."""
+        """Return the source file of the memory, with ~ for the home; "" if it has none."""
         uri = " ".join(self.memory.uri.split())
         if not uri.startswith(("/", "~")):
             return ""

@@ -1,4 +1,4 @@
-"""The log of injections as people and programs read it: with what the memories are called, and are worth."""
+"""The log of injections, with the titles and feedback of the memories."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ ARCHIVED = "archived"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """An injection, the title of its memory and where that is now ("", archived, gone), and its feedback.
+class ListedInjection:
+    """An injection, the title of its memory and its state ("", archived, gone), and its feedback.
 
     `others` are what was found beside it: id, title and score.
     """
@@ -28,14 +28,14 @@ class Listed:
     others: tuple[tuple[str, str, float], ...] = ()
 
 
-def listed(
+def find_injections(
     catalog: Catalog,
     *,
     session: str = "",
     memory: str = "",
     since: datetime | None = None,
     limit: int | None = None,
-) -> list[Listed]:
+) -> list[ListedInjection]:
     """Return injections, latest first; see `Injections.list`."""
     found = catalog.injections.list(session=session, memory=memory, since=since, limit=limit)
     ids = {one.memory for one in found} | {other for one in found for other, _ in _others(one)}
@@ -46,12 +46,12 @@ def listed(
         title, state = titles.get(one.memory, ("", GONE)) if one.memory else (one.reason, "")
         row = lives.get(one.memory)
         others = tuple((other, titles.get(other, ("", GONE))[0], score) for other, score in _others(one))
-        rows.append(Listed(one, title, state, row.feedback if row else 0, others))
+        rows.append(ListedInjection(one, title, state, row.feedback if row else 0, others))
     return rows
 
 
-def known_id(catalog: Catalog, prefix: str) -> str:
-    """Return the full id of a memory that is there, lies in the archive or was injected once.
+def find_injected_memory(catalog: Catalog, prefix: str) -> str:
+    """Return the full id of a stored, archived or once injected memory.
 
     Raises NotFoundError for any other.
     """
@@ -68,7 +68,7 @@ def known_id(catalog: Catalog, prefix: str) -> str:
         raise
 
 
-def injection_shape(item: Listed) -> dict[str, Any]:
+def injection_shape(item: ListedInjection) -> dict[str, Any]:
     """Return an injection as data."""
     one = item.injection
     return {
@@ -101,7 +101,7 @@ def _others(one: Injection) -> Iterator[tuple[str, float]]:
 
 
 def _titles(catalog: Catalog, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return id -> (title, where the memory is), of those that are there or in the archive."""
+    """Return id -> (title, state), for stored and archived memories."""
     wanted = sorted(ids)
     memories = catalog.memories.get(wanted)
     archived = catalog.archive.latest(set(wanted) - set(memories))

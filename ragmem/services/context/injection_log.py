@@ -21,7 +21,7 @@ MOST_OTHERS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InjectionRequest:
     """Who is given something, on which occasion, and what was asked; `agent` is one within the session."""
 
     event: str
@@ -32,8 +32,8 @@ class Asked:
     question: str = ""
 
 
-def logged(
-    asked: Asked,
+def injection_rows(
+    asked: InjectionRequest,
     block: Context,
     *,
     reason: str,
@@ -59,7 +59,7 @@ def logged(
         place, match = found.get(memory.id, (0, None))
         detail: dict[str, Any] = {"shown": number + 1}
         if match is not None:
-            detail |= {"place": place, "of": len(matches), "terms": _rounded(match.terms)}
+            detail |= {"place": place, "of": len(matches), "terms": _round(match.terms)}
         if floor is not None:
             detail["floor"] = round(floor, 4)
         if others:
@@ -88,5 +88,5 @@ def question_of(text: str, redactor: Redactor) -> str:
     return redactor.beginning(" ".join(redactor.redact(text[:READ_QUESTION])[0].split()), MOST_QUESTION)
 
 
-def _rounded(terms: Mapping[str, float]) -> dict[str, float]:
+def _round(terms: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 4) for name, value in terms.items()}

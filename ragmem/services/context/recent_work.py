@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from ragmem.domain.lifecycle.connections import CONNECTED, Scale, known_scale
 from ragmem.domain.model import USER, Hit, Match, Memory
-from ragmem.domain.model.lifecycle import PROTECTED_TYPES, EntryType, Life, entry_type
+from ragmem.domain.model.lifecycle import PROTECTED_TYPES, EntryType, LifecycleState, entry_type
 from ragmem.errors import BackendError
-from ragmem.ports import ShowsVectors, Store
+from ragmem.ports import Store
 from ragmem.services.vectors.memory_vectors import means
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow
@@ -39,50 +39,48 @@ PROCEDURES = ("skills", "commands", "paidocs", "claudemds")
 _TOLD = PROTECTED_TYPES | {EntryType.ERROR, EntryType.INSIGHT}
 
 
-def near_last_work(
+def memories_near_last_work(
     catalog: Catalog, store: Store, *, projects: Sequence[str] | None, curated: frozenset[str]
 ) -> list[Match]:
-    """Return decisions, errors, insights and proven memories that are near to the latest ones, best first.
+    """Return decisions, errors, insights and promoted memories near the latest ones, best first.
 
     At most MOST, none below NEAR, none of the latest themselves, none that is superseded. Nothing is embedded
-    and no model loaded; a store that shows no vectors, or has none, gives nothing.
+    and no model loaded; a store without vectors gives nothing.
     """
-    if not isinstance(store, ShowsVectors):
-        return []
     last = latest(catalog.database, Sort(other_than=PROCEDURES), projects=_own(projects), limit=LATEST)
     if not last:
         return []
     try:
         scale = scale_of(catalog, store.answering_model())
-        hits = _near(store, last) if scale else {}
+        hits = _nearest_hits(store, last) if scale else {}
     except BackendError:
-        # Whoever asks a question hears of it; here it only means that nothing is added.
+        # A question reports it; here it only means that nothing is added.
         return []
     if scale is None:
         return []
     known = {memory.id for memory in last}
     near = sorted(
-        (hit for key, hit in hits.items() if key not in known and scale.scaled(hit.score) >= NEAR),
+        (hit for key, hit in hits.items() if key not in known and scale.normalize(hit.score) >= NEAR),
         key=lambda hit: (-hit.score, hit.memory_id),
     )
     return _matches(catalog, near, curated)
 
 
 def scale_of(catalog: Catalog, model: str) -> Scale | None:
-    """Return what cosines of a model are worth in this store; None where nothing is known of them."""
+    """Return the scale of cosines in this store; None if it is unknown."""
     kept = catalog.connections.scale(model)
     return kept.scale if kept else known_scale(model)
 
 
 def _own(projects: Sequence[str] | None) -> Sequence[str] | None:
-    """Return the projects without the user's own, where there is another: work is done in a project."""
+    """Return the projects without the user's own, if there are others."""
     if projects is None:
         return None
     return [project for project in projects if project != USER] or projects
 
 
-def _near(store: ShowsVectors, last: Sequence[Memory]) -> dict[str, Hit]:
-    """Return memory -> its best chunk, for what is near to any of the latest, the last of these first."""
+def _nearest_hits(store: Store, last: Sequence[Memory]) -> dict[str, Hit]:
+    """Return memory -> its best chunk, for the neighbours of the latest memories, the last of these first."""
     found: dict[str, Hit] = {}
     for project in dict.fromkeys(memory.scope.project for memory in last):
         middles = means(store, project, [memory.id for memory in last if memory.scope.project == project])
@@ -99,9 +97,9 @@ def _near(store: ShowsVectors, last: Sequence[Memory]) -> dict[str, Hit]:
 
 def _matches(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[Match]:
     chosen: list[tuple[Memory, Hit]] = []
-    # Mostly the first few are enough, and each has a text to be read.
+    # Mostly the first few are enough, and each one's text must be read.
     for begin in range(0, len(near), AT_A_TIME):
-        chosen += _lasting(catalog, near[begin : begin + AT_A_TIME], curated)
+        chosen += _durable(catalog, near[begin : begin + AT_A_TIME], curated)
         if len(chosen) >= MOST:
             break
     chosen = chosen[:MOST]
@@ -113,8 +111,8 @@ def _matches(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> 
     ]
 
 
-def _lasting(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[tuple[Memory, Hit]]:
-    """Return those of the hits whose memories hold still and are of a sort that lasts."""
+def _durable(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[tuple[Memory, Hit]]:
+    """Return the hits whose memories are valid and of a durable type."""
     ids = [hit.memory_id for hit in near]
     memories = catalog.memories.get(ids)
     lives = catalog.lives.of(ids)
@@ -125,7 +123,7 @@ def _lasting(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> 
         if memory is None or memory.id in superseded or memory.source in PROCEDURES:
             continue
         row = lives.get(memory.id) or LifeRow(memory.id)
-        life = row.life or (Life.PROVEN if memory.source in curated else Life.BUFFER)
-        if row.pinned or life is not Life.BUFFER or memory.protected or entry_type(memory) in _TOLD:
+        life = row.life or (LifecycleState.PROVEN if memory.source in curated else LifecycleState.BUFFER)
+        if row.pinned or life is not LifecycleState.BUFFER or memory.protected or entry_type(memory) in _TOLD:
             found.append((memory, hit))
     return found

@@ -1,4 +1,4 @@
-"""Choose what a memory file tells: the promoted memories of a project, a sentence each, by groups."""
+"""Choose the lines of a memory file: the promoted memories of a project, one sentence each, in groups."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ragmem.domain.classification.one_line import line_of
-from ragmem.domain.classification.protection import protecting
-from ragmem.domain.classification.substance import says
+from ragmem.domain.classification.protection import protection_reasons
+from ragmem.domain.classification.substance import evidence_types
 from ragmem.domain.lifecycle.changes import changes
 from ragmem.domain.model import EPISODES, USER, Category, Kind
-from ragmem.domain.model.lifecycle import Entry, EntryType, Life, LifecyclePolicy, declared_type
+from ragmem.domain.model.decay import age_days
+from ragmem.domain.model.lifecycle import Entry, EntryType, LifecyclePolicy, LifecycleState, explicit_type
 from ragmem.domain.records.records import RECORDS
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.blocks import units
@@ -20,7 +21,7 @@ from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.promoted import promoted
 
 ALREADY = 0.75
-"""From this share of its words on, a line is said by another one."""
+"""Minimum share of common words from which a line is a duplicate."""
 
 SHARED_WORDS = 4
 """A line with fewer words is compared with nothing."""
@@ -29,10 +30,10 @@ MONTH = 30.0
 """Days in which what counts for being new falls to a third."""
 
 PLANS = frozenset({"prds"})
-"""Curated sources that tell what was to be done, which is no fact once it is."""
+"""Curated sources of tasks, which are no facts once they are done."""
 
 READ = 3
-"""Memories that are read for each line that there is room for: many say nothing in one line."""
+"""Memories that are read for each available line: many have no usable line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ _REASONS = ("cause", "consequence", "rule")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the index: the memory that it is of, when that happened, and what it says."""
+    """One line of the index: the memory, its date, and its text."""
 
     id: str
     at: datetime
@@ -64,7 +65,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The groups that have lines, in order; how many memories were considered."""
+    """The groups with lines, in order, and the number of memories considered."""
 
     groups: tuple[tuple[Group, tuple[Line, ...]], ...] = ()
     considered: int = 0
@@ -84,7 +85,7 @@ def index(
     said: str = "",
     without: Collection[str] = (),
 ) -> Index:
-    """Return what a memory file of a project tells in at most `room` lines of memories.
+    """Return the index of a project for its memory file, with at most `room` lines.
 
     Of the project, and of the user's own preferences. What `said` (the rest of the file) says already is left
     out, and so are memories read from the files `without`, procedures, and what was rated bad. The same
@@ -98,7 +99,7 @@ def index(
         for entry in catalog.lives.some(ids, policy=policy).values()
         if _is_promoted(entry, kept, policy) and _belongs(entry, project)
     ]
-    # What a newer one made untrue is left out, also where gc has not run since.
+    # Superseded memories are omitted, even if gc has not run since.
     untrue = {one.older for one in changes(found, redactor=catalog.redactor)}
     entries = [one for one in found if one.id not in untrue and not _is_read_from(one, without)]
     newest = max((entry.memory.event_time for entry in entries), default=None)
@@ -106,8 +107,8 @@ def index(
     if newest is None:
         return Index(considered=0)
     ranked = sorted(entries, key=lambda entry: (-_rank(entry, degrees.get(entry.id, 0), newest), entry.id))
-    heard = _Heard(said)
-    chosen = _chosen(ranked, room, heard, redactor=catalog.redactor)
+    heard = _KnownStatements(said)
+    chosen = _choose(ranked, room, heard, redactor=catalog.redactor)
     groups = [
         (group, tuple(sorted(lines, key=lambda line: (-line.at.timestamp(), line.id))))
         for group, lines in chosen.items()
@@ -115,8 +116,8 @@ def index(
     return Index(tuple((group, lines) for group, lines in groups if lines), len(entries))
 
 
-class _Heard:
-    """What is said already, by the rest of the file and by lines that were chosen."""
+class _KnownStatements:
+    """The statements of the rest of the file and of the chosen lines."""
 
     def __init__(self, said: str) -> None:
         self._said = [
@@ -126,7 +127,7 @@ class _Heard:
         ]
 
     def takes(self, line: str) -> bool:
-        """Tell whether a line says something new; it is known from then on."""
+        """Tell whether a line is new; it is known from then on."""
         words = frozenset(words_of(line))
         if len(words) >= SHARED_WORDS:
             if any(len(words & other) >= ALREADY * min(len(words), len(other)) for other in self._said):
@@ -136,15 +137,15 @@ class _Heard:
 
 
 def _is_promoted(entry: Entry, kept: Collection[str], policy: LifecyclePolicy) -> bool:
-    """Tell whether a person or three sessions vouch for a memory; what gc made of it does not count."""
+    """Tell whether a user or three sessions confirm a memory; a state set by gc does not count."""
     memory = entry.memory
-    recorded = memory.source not in EPISODES and declared_type(memory) is EntryType.DECISION
+    recorded = memory.source not in EPISODES and explicit_type(memory) is EntryType.DECISION
     vouched = entry.pinned or entry.feedback > 0 or memory.source in kept
     return vouched or recorded or entry.sessions >= policy.promote_sessions
 
 
 def _belongs(entry: Entry, project: str) -> bool:
-    """Tell whether an entry is one that a project's file may tell of."""
+    """Tell whether an entry may appear in a project's file."""
     memory = entry.memory
     if memory.source in PROCEDURES or entry.feedback < 0 or entry.superseded_by:
         return False
@@ -154,14 +155,17 @@ def _belongs(entry: Entry, project: str) -> bool:
 def _is_read_from(entry: Entry, paths: Collection[str]) -> bool:
     """Tell whether a memory was read from one of these files, or a part of one."""
     uri = entry.memory.uri
-    # A path may hold a "#" of its own; what names a part of a file never does.
+    # A path may contain a "#"; the locator of a part never does.
     return uri in paths or uri.rpartition("#")[0] in paths
 
 
 def _rank(entry: Entry, connections: int, newest: datetime) -> float:
-    """Return how well a memory is proven, and how new it is beside the newest one."""
-    days = (newest - entry.memory.event_time).total_seconds() / 86_400
-    lived = {Life.PERMANENT: 1.5, Life.PROVEN: 1.0 if entry.curated else 1.5, Life.BUFFER: 0.0}
+    """Return the rank of a memory: its confirmation, then its age relative to the newest one."""
+    lived = {
+        LifecycleState.PERMANENT: 1.5,
+        LifecycleState.PROVEN: 1.0 if entry.curated else 1.5,
+        LifecycleState.BUFFER: 0.0,
+    }
     return (
         3.0 * entry.pinned
         + lived[entry.life]
@@ -169,16 +173,16 @@ def _rank(entry: Entry, connections: int, newest: datetime) -> float:
         + math.log2(1 + entry.sessions)
         + 0.4 * math.log2(1 + connections)
         + 0.5 * min(3, entry.feedback)
-        + math.exp(-days / MONTH)
+        + math.exp(-age_days(entry.memory.event_time, newest) / MONTH)
     )
 
 
 def _group(entry: Entry, line: str) -> Group:
-    """Return the group of a line; what a long text is about is told by the line as well."""
+    """Return the group of a line; the line counts as well as the subject of a long text."""
     memory = entry.memory
-    told = declared_type(memory) is not None or memory.source == RECORDS
-    evidence = says(line)
-    rules = bool(protecting(line))
+    told = explicit_type(memory) is not None or memory.source == RECORDS
+    evidence = evidence_types(line)
+    rules = bool(protection_reasons(line))
     if (memory.kind is Kind.PREFERENCE or entry.type is EntryType.THOUGHT) and (told or rules):
         return PREFERENCES
     if entry.type is EntryType.ERROR and (told or evidence & {"cause", "consequence"}):
@@ -191,21 +195,23 @@ def _group(entry: Entry, line: str) -> Group:
     return BACKGROUND
 
 
-def _lasts(entry: Entry, line: str) -> bool:
-    """Tell whether a line of no group is worth its place: it was of use, was written for it, or says why."""
+def _is_durable(entry: Entry, line: str) -> bool:
+    """Tell whether a line of no group is durable: it was useful, was written for this, or has a reason."""
     used = entry.pinned or entry.sessions > 0 or entry.feedback > 0
-    return used or "description" in entry.memory.metadata or not says(line).isdisjoint(_REASONS)
+    return used or "description" in entry.memory.metadata or not evidence_types(line).isdisjoint(_REASONS)
 
 
-def _chosen(ranked: Sequence[Entry], room: int, heard: _Heard, redactor: Redactor) -> dict[Group, list[Line]]:
-    """Return the best lines of each group: first within its share, then with the room that others left."""
+def _choose(
+    ranked: Sequence[Entry], room: int, heard: _KnownStatements, redactor: Redactor
+) -> dict[Group, list[Line]]:
+    """Return the best lines of each group: first within its share, then in the remaining space."""
     lines: dict[Group, list[tuple[float, Line]]] = {group: [] for group in GROUPS}
     for place, entry in enumerate(ranked[: READ * room]):
         text, worth = line_of(entry.memory, redactor=redactor)
         if not text:
             continue
         memory, group = entry.memory, _group(entry, text)
-        if (group is not BACKGROUND or _lasts(entry, text)) and heard.takes(text):
+        if (group is not BACKGROUND or _is_durable(entry, text)) and heard.takes(text):
             lines[group].append((place - READ * worth, Line(memory.id, memory.event_time, text)))
     for found in lines.values():
         found.sort(key=lambda item: (item[0], item[1].id))
@@ -219,20 +225,20 @@ def _chosen(ranked: Sequence[Entry], room: int, heard: _Heard, redactor: Redacto
     return {group: [line for _, line in lines[group][: taken[group]]] for group in GROUPS}
 
 
-def rendered(found: Index) -> list[str]:
-    """Return the lines between the marks; none where there is nothing to tell."""
+def render(found: Index) -> list[str]:
+    """Return the lines between the marks; none if the index is empty."""
     if not found.groups:
         return []
     lines = ["# What memory holds", "", "One in full: `ragmem inspect memory ID`.", ""]
     for group, told in found.groups:
-        lines += [f"## {group.title}", "", *map(_rendered, told), ""]
+        lines += [f"## {group.title}", "", *map(_render_line, told), ""]
     return lines[:-1]
 
 
 def size_of_frame(groups: Iterable[Group] = GROUPS) -> int:
-    """Return how many lines stand around those of the memories: marks, head, and each group's heading."""
+    """Return the number of other lines: marks, head, and the heading of each group."""
     return 2 + 4 + 3 * len(list(groups))
 
 
-def _rendered(line: Line) -> str:
+def _render_line(line: Line) -> str:
     return f"- {line.at:%Y-%m-%d} {line.text} `{line.id[:12]}`"

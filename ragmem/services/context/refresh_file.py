@@ -1,4 +1,4 @@
-"""Bring the block of ragmem in a memory file up to date, and leave every other byte of it as it is."""
+"""Update ragmem's block in a memory file without a change to any other byte."""
 
 import difflib
 import os
@@ -10,26 +10,26 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragmem.domain.injection.memory_block import BrokenMarksError, outside, place_of, with_block
+from ragmem.domain.injection.memory_block import InvalidMarksError, find_block, outside, with_block
 from ragmem.errors import StorageError, UsageError
-from ragmem.services.context.refresh import Index, rendered
+from ragmem.services.context.refresh import Index, render
 from ragmem.services.processes.atomic_write import sync
 
 MEMORY_FILE = "MEMORY.md"
-"""Claude Code's own, of which it reads 200 lines and 25 kB when a session begins."""
+"""Claude Code's own file, of which it reads 200 lines and 25 kB at the start of a session."""
 
 READ_LINES = 200
 READ_BYTES = 25_000
 MAX_BYTES = 8 * 1024 * 1024
 TRIES = 3
-"""How often a file is read again because somebody else has just written it."""
+"""Number of retries if another process has just written the file."""
 
 _LINKED = re.compile(r"\]\(([^)\s#]{1,300}\.md)(?:#[^)\s]*)?\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
-    """A file as it is ("" where there is none) and as it is to be, and what the block tells."""
+class RefreshPlan:
+    """A file before and after ("" if there is none), and the index of the block."""
 
     path: Path
     before: str
@@ -53,8 +53,8 @@ class Refreshed:
         )
 
 
-def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most: int) -> Refreshed:
-    """Return a file with its block as it should be; writes nothing.
+def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most: int) -> RefreshPlan:
+    """Return a file with its updated block; writes nothing.
 
     `find` gives the index for what the rest of the file says, for the files that it may not be from (this one
     and those that it links), and for so many lines. The block has `most` lines at most, and Claude Code's own
@@ -64,8 +64,8 @@ def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most:
     before = _read(path) if exists else ""
     try:
         rest = outside(before)
-        has_block = place_of(before) is not None
-    except BrokenMarksError as error:
+        has_block = find_block(before) is not None
+    except InvalidMarksError as error:
         raise UsageError(
             f'"{path}" line {error.line}: {error}',
             hint="put both marks back, or take out the one that is left, and run it again",
@@ -78,18 +78,18 @@ def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most:
     lines = max(0, room)
     while True:
         found = find(rest, known, lines) if lines > 0 else Index()
-        told = rendered(found)
+        told = render(found)
         over = len(told) + 2 - room
         if not told or (over <= 0 and _bytes(told) <= size):
             break
         lines = min(found.lines, lines) - max(1, over)
     if not told and not has_block:
-        return Refreshed(path, before, before, found, exists)
-    return Refreshed(path, before, with_block(before, told), found, exists)
+        return RefreshPlan(path, before, before, found, exists)
+    return RefreshPlan(path, before, with_block(before, told), found, exists)
 
 
-def write(planned: Refreshed, again: Callable[[], Refreshed]) -> Refreshed:
-    """Write a planned file whole or not at all, with the mode it has; a symbolic link stays one.
+def write(planned: RefreshPlan, again: Callable[[], RefreshPlan]) -> RefreshPlan:
+    """Write a planned file atomically, with its mode; a symbolic link stays one.
 
     Where somebody else has just written the file, it is planned `again`. Raises StorageError where it cannot
     be written or does not come to rest.
@@ -100,7 +100,7 @@ def write(planned: Refreshed, again: Callable[[], Refreshed]) -> Refreshed:
         place = planned.path.resolve()
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            if _replaced(place, planned):
+            if _replace(place, planned):
                 return planned
         except OSError as error:
             raise StorageError(
@@ -113,7 +113,7 @@ def write(planned: Refreshed, again: Callable[[], Refreshed]) -> Refreshed:
     )
 
 
-def _replaced(place: Path, planned: Refreshed) -> bool:
+def _replace(place: Path, planned: RefreshPlan) -> bool:
     descriptor, name = tempfile.mkstemp(prefix=".ragmem-refresh-", dir=place.parent)
     draft = Path(name)
     try:
@@ -148,7 +148,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _read(path: Path) -> str:
-    """Return a file's text with its line ends; bytes that are no UTF-8 come back as they were."""
+    """Return a file's text with its line ends; invalid UTF-8 bytes survive a round trip."""
     try:
         if not path.is_file():
             raise UsageError(f'"{path}" is not a regular file', hint="give the path of a Markdown file")
@@ -167,7 +167,7 @@ def _read(path: Path) -> str:
 
 
 def _sources(path: Path, rest: str) -> set[str]:
-    """Return the paths of a file and of the files beside it that it links: who reads it has those at hand."""
+    """Return the paths of a file and of the local files that it links."""
     here = path.parent
     files = {path, *(here / name for name in _LINKED.findall(rest))}
     return {str(one) for one in files} | {str(one.resolve()) for one in files}

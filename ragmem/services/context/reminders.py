@@ -1,4 +1,4 @@
-"""Tell a session which rules its last answer broke, before whatever else it is told."""
+"""Remind a session of the rules that its last answer broke."""
 
 import math
 import time
@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ragmem.domain.injection.framing import FIRST_WORDS, framed
+from ragmem.domain.injection.framing import FIRST_WORDS, wrap_in_tags
 from ragmem.errors import StorageError, StoreBusyError
-from ragmem.services.context.anticipation import Anticipated
+from ragmem.services.context.anticipation import AnticipatedContext
 from ragmem.storage.activity.violations import Broken
 from ragmem.storage.home.catalog import Catalog
 
 MOST = 5
-"""Violations that are told at once; the others are known as told."""
+"""Maximum violations in one reminder; the others are marked as reported."""
 
 MAX_CHARS = 1_500
 
 PATIENCE = 0.1
-"""Seconds that a prompt waits until it is kept that it was told."""
+"""Seconds that a prompt waits for the record of its reminder."""
 
 _HEAD = (
     f"{FIRST_WORDS}: rules of the person you work for that your last answer broke. Keep to them from now on, "
@@ -27,15 +27,15 @@ _HEAD = (
 
 
 def with_reminder(
-    told: Anticipated,
+    told: AnticipatedContext,
     catalog: Catalog,
     *,
     session: str,
     max_chars: int | None,
     now: datetime,
     until: float = math.inf,
-) -> Anticipated:
-    """Return what a session is told with the rules in front that it broke and was not told of yet.
+) -> AnticipatedContext:
+    """Return the injected context with new violations of this session in front.
 
     Each is told once. Where that cannot be kept, where there is no room beside what is told already, or too
     little time before `until` (a moment of `time.monotonic`; nobody waits then), it is told another time.
@@ -43,7 +43,7 @@ def with_reminder(
     room = MAX_CHARS
     if max_chars is not None:
         room = min(room, max_chars - (len(told.context.text) + 1 if told.context.text else 0))
-    if not _fitting(catalog.violations.untold(session, limit=MOST), room):
+    if not _fit(catalog.violations.untold(session, limit=MOST), room):
         return told
     if until - time.monotonic() < PATIENCE:
         return told
@@ -51,7 +51,7 @@ def with_reminder(
         found = catalog.violations.tell(session, limit=MOST, now=now, patience=PATIENCE)
     except (StorageError, StoreBusyError) as error:
         return replace(told, notes=(*told.notes, f"rules that were broken are told another time: {error}"))
-    lines = _fitting(found, room)
+    lines = _fit(found, room)
     if not lines:  # another call has just told it
         return told
     text = _block(lines)
@@ -60,8 +60,8 @@ def with_reminder(
     return replace(told, context=replace(told.context, text=both), reason=reason)
 
 
-def _fitting(found: Sequence[Broken], room: int) -> list[str]:
-    """Return the lines of as many of the violations, the first ones, as find room in a block."""
+def _fit(found: Sequence[Broken], room: int) -> list[str]:
+    """Return the lines of the first violations that fit into a block."""
     lines = [f"- {one.rule}: {one.statement}\n  what was said: {one.excerpt}" for one in found]
     while lines and len(_block(lines)) > room:
         lines.pop()
@@ -69,4 +69,4 @@ def _fitting(found: Sequence[Broken], room: int) -> list[str]:
 
 
 def _block(lines: list[str]) -> str:
-    return framed("\n".join([_HEAD, *lines]))
+    return wrap_in_tags("\n".join([_HEAD, *lines]))

@@ -1,4 +1,4 @@
-"""What an assistant reads when a session begins: rules, knowledge of its task, problems, last sessions."""
+"""The context for the start of a session: rules, knowledge for its task, problems, last sessions."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,32 +11,32 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.context.context import (
     MAX_CHARS,
     Context,
-    Room,
-    Shown,
+    Selection,
+    SizeLimit,
     closing,
-    ending,
     fill,
-    framed,
-    opening,
+    first_line,
+    frame,
+    last_line,
     within,
 )
 from ragmem.services.context.excerpt import Excerpt
 from ragmem.services.retrieval.query import Answer, Question
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.recent import Sort, latest
-from ragmem.storage.memories.recorded import recorded
+from ragmem.storage.memories.recorded import list_records
 
 CANDIDATES = 40
-"""Memories that the task is answered with before they are sorted into parts."""
+"""Number of answers to the task, before they are sorted into sections."""
 
 NEAR = 0.12
-"""How far below the floor of an answer a memory may still serve a task, which asks for less."""
+"""Distance below the answer floor that is still good enough for a task, which is no precise question."""
 
 AMONG_NEAR = 0.6
-"""Share of the best score from which on a memory is shown where none answers, and a record before others."""
+"""Minimum share of the best score for other memories if none answers, and for records to come first."""
 
 LEAD_TOKENS = 120
-"""Tokens of text of each memory in the first round: a part shows several before it shows one whole."""
+"""Maximum tokens of each memory in the first round: several are shown before one is shown whole."""
 
 _ERRORS = (Category.ERROR_SOLUTION, Category.GOTCHA)
 _PATTERNS = (Category.PATTERN, Category.BEST_PRACTICE)
@@ -44,13 +44,13 @@ _TELLING = (RecordType.SESSION_INSIGHT, RecordType.EPISODE)
 
 
 def _is_episode(memory: Memory) -> bool:
-    """Tell whether a memory tells of a session: what a source of such holds, an insight or an episode."""
+    """Tell whether a memory describes a session: by its source, or as an insight or an episode."""
     return memory.source in EPISODES or type_of(memory.source, memory.tags) in _TELLING
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One part of the context: its title, its share of the room, and how many memories it shows at most."""
+class Section:
+    """One section of the context: its title, its share of the space, and its maximum of memories."""
 
     title: str
     share: float
@@ -58,19 +58,19 @@ class Part:
     belongs: Callable[[Memory], bool]
 
 
-# The mix is that of Graphiti-style project memories, which bring five facts, three patterns, three gotchas
+# The mix follows Graphiti-style project memories, with five facts, three patterns, three gotchas
 # and three past sessions; rules and decisions are added, because they hold for any task.
-RULES = Part("Decisions and preferences", 0.20, 5, lambda memory: memory.kind is Kind.PREFERENCE)
-FACTS = Part("What is known about this task", 0.35, 5, lambda memory: not _is_episode(memory))
-PROBLEMS = Part(
+RULES = Section("Decisions and preferences", 0.20, 5, lambda memory: memory.kind is Kind.PREFERENCE)
+FACTS = Section("What is known about this task", 0.35, 5, lambda memory: not _is_episode(memory))
+PROBLEMS = Section(
     "Problems met before", 0.20, 3, lambda memory: memory.kind is Kind.ERROR or memory.category in _ERRORS
 )
-PATTERNS = Part("Patterns that work here", 0.10, 3, lambda memory: memory.category in _PATTERNS)
-SESSIONS = Part("Sessions: the nearest, then the last", 0.15, 3, _is_episode)
+PATTERNS = Section("Patterns that work here", 0.10, 3, lambda memory: memory.category in _PATTERNS)
+SESSIONS = Section("Sessions: the nearest, then the last", 0.15, 3, _is_episode)
 WITH_TASK = (FACTS, RULES, PROBLEMS, PATTERNS, SESSIONS)
-"""The parts for a task; the one with the best answer is shown first, those without an answer last."""
+"""The sections for a task; the one with the best answer comes first, those without an answer last."""
 
-RECORDS_OF: tuple[tuple[Part, tuple[RecordType, ...], tuple[Category, ...]], ...] = (
+RECORDS_OF: tuple[tuple[Section, tuple[RecordType, ...], tuple[Category, ...]], ...] = (
     (PROBLEMS, (RecordType.GOTCHA, RecordType.ROOT_CAUSE, RecordType.KNOWLEDGE), _ERRORS),
     (RULES, (RecordType.USER_CORRECTION,), ()),
     (PATTERNS, (RecordType.PATTERN, RecordType.KNOWLEDGE), _PATTERNS),
@@ -79,10 +79,10 @@ RECORDS_OF: tuple[tuple[Part, tuple[RecordType, ...], tuple[Category, ...]], ...
 """Types and categories of each part: what was recorded as such stands first in it, where it answers the task
 about as well as the best memory."""
 
-STANDING = Part(RULES.title, 0.40, 6, RULES.belongs)
-NEAR_LAST = Part("Near to what was worked on last", 0.30, 10, lambda _: True)
-LAST = Part("Last sessions", 0.35, 4, SESSIONS.belongs)
-OPEN = Part("Problems and traps, open ones first", 0.25, 4, PROBLEMS.belongs)
+STANDING = Section(RULES.title, 0.40, 6, RULES.belongs)
+NEAR_LAST = Section("Near to what was worked on last", 0.30, 10, lambda _: True)
+LAST = Section("Last sessions", 0.35, 4, SESSIONS.belongs)
+OPEN = Section("Problems and traps, open ones first", 0.25, 4, PROBLEMS.belongs)
 
 
 def session_context(
@@ -97,7 +97,7 @@ def session_context(
     max_chars: int | None = None,
     home: str = "",
 ) -> Context:
-    """Return the block for the beginning of a session, within `tokens` (by estimate) and `max_chars`.
+    """Return the block for the start of a session, within `tokens` (estimated) and `max_chars`.
 
     With a task: what answers it, standing decisions and preferences, problems with their fixes, patterns, and
     the last sessions of these projects. Without: decisions and preferences, what is `near` to the last work,
@@ -114,12 +114,12 @@ def session_context(
     found = sum(len(excerpts) for _, excerpts in parts)
     if not found:
         return Context()
-    room = Room(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
+    room = SizeLimit(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
     return within(room, lambda limits: _context(parts, found, limits))
 
 
-def _context(parts: Sequence[tuple[Part, list[Excerpt]]], found: int, limits: Room) -> Context:
-    room = limits.less(opening()).less(closing(ending(found, found)))
+def _context(parts: Sequence[tuple[Section, list[Excerpt]]], found: int, limits: SizeLimit) -> Context:
+    room = limits.less(first_line()).less(closing(last_line(found, found)))
     for part, _ in parts:
         room = room.less(_heading(part))
     filled = _share_out(parts, room)
@@ -131,7 +131,7 @@ def _context(parts: Sequence[tuple[Part, list[Excerpt]]], found: int, limits: Ro
             memories += [excerpt.memory for excerpt in shown.excerpts.values()]
             sizes += [shown.size(identifier) for identifier in shown.excerpts]
     left = found - len(memories)
-    text = framed(body, ending(left, found)) if memories else ""
+    text = frame(body, last_line(left, found)) if memories else ""
     return Context(text, tuple(memories), left, tuple(sizes))
 
 
@@ -141,12 +141,12 @@ def _for_task(
     task: str,
     projects: Sequence[str] | None,
     home: str,
-) -> list[tuple[Part, list[Excerpt]]]:
-    """Return the parts with their memories, each memory in one part alone."""
+) -> list[tuple[Section, list[Excerpt]]]:
+    """Return the sections with their memories, each memory in one section only."""
     wanted = None if projects is None else tuple(projects)
-    matches = _bearing_on(ask, Question(task, projects=wanted, limit=CANDIDATES))
+    matches = _relevant(ask, Question(task, projects=wanted, limit=CANDIDATES))
     known = {match.memory.id for match in matches}
-    # A sort that the best answers hold little of is asked for by itself.
+    # A section with few of the best answers gets a query of its own.
     for part, kinds in ((PROBLEMS, (Kind.ERROR,)), (RULES, (Kind.PREFERENCE,))):
         if sum(part.belongs(match.memory) for match in matches) < part.most:
             more = ask(Question(task, projects=wanted, kinds=kinds, limit=part.most)).matches
@@ -155,7 +155,7 @@ def _for_task(
     typed = _records_first(catalog, ask, task, wanted, best=matches[0].score if matches else 0.0)
     more_typed = [match for found in typed.values() for match in found if match.memory.id not in known]
     matches += sorted(more_typed, key=lambda match: -match.score)
-    taken = _Taken(home)
+    taken = _ShownMemories(home)
     lessons = [match for match in matches if not _is_episode(match.memory)]
     chosen = {
         part.title: taken.take(
@@ -179,7 +179,7 @@ def _for_task(
     )
     ranks = {match.memory.id: rank for rank, match in enumerate(matches)}
 
-    def best(part: Part) -> int:
+    def best(part: Section) -> int:
         return min((ranks.get(item.memory.id, len(ranks)) for item in chosen[part.title]), default=len(ranks))
 
     return [(part, chosen[part.title]) for part in sorted(WITH_TASK, key=best)]
@@ -193,19 +193,19 @@ def _records_first(
     *,
     best: float,
 ) -> dict[str, list[Match]]:
-    """Return title of a part -> the records that answer the task about as well as the best memory."""
+    """Return section title -> the records that answer the task about as well as the best memory."""
     found: dict[str, list[Match]] = {}
     for part, types, categories in RECORDS_OF:
-        # Most memories hold no records, and a question costs more than this look.
-        if recorded(catalog.database, types, projects=projects, categories=categories, limit=1):
+        # Most homes have no records, and a query costs more than this check.
+        if list_records(catalog.database, types, projects=projects, categories=categories, limit=1):
             wanted = Question(task, projects=projects, types=types, categories=categories, limit=part.most)
             answer = ask(wanted)
             found[part.title] = [match for match in answer.matches if match.score >= AMONG_NEAR * best]
     return found
 
 
-def _bearing_on(ask: Callable[[Question], Answer], question: Question) -> list[Match]:
-    """Return what answers a task; where nothing does, what is near enough to serve it."""
+def _relevant(ask: Callable[[Question], Answer], question: Question) -> list[Match]:
+    """Return the answers to a task; without any, the memories that are near enough."""
     if found := ask(question).matches:
         return list(found)
     nearest = ask(replace(question, nearest=True))
@@ -221,9 +221,9 @@ def _for_start(
     near: Sequence[Match],
     without: Collection[str],
     home: str,
-) -> list[tuple[Part, list[Excerpt]]]:
-    taken = _Taken(home, without)
-    chosen: list[tuple[Part, Iterable[Match | Memory]]] = [
+) -> list[tuple[Section, list[Excerpt]]]:
+    taken = _ShownMemories(home, without)
+    chosen: list[tuple[Section, Iterable[Match | Memory]]] = [
         (STANDING, _nearest(catalog, _RULES, projects)),
         (NEAR_LAST, near),
         (LAST, _nearest(catalog, _EPISODES, projects)),
@@ -233,14 +233,14 @@ def _for_start(
 
 
 def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> list[Memory]:
-    """Return the latest memories of a sort that nothing has superseded, this project's before the user's.
+    """Return the latest memories of a section that are not superseded, this project's before the user's.
 
     Preferences stand before decisions, and problems without a fix before those with one.
     """
     found = latest(catalog.database, sort, projects=projects, limit=CANDIDATES)
     if sort is _EPISODES:
         insights = (RecordType.SESSION_INSIGHT,)
-        ids = recorded(catalog.database, insights, projects=projects, limit=CANDIDATES)
+        ids = list_records(catalog.database, insights, projects=projects, limit=CANDIDATES)
         told = catalog.memories.get(ids).values()
         found += [one for one in told if projects is not None or one.scope.project != UNASSIGNED]
         found.sort(key=lambda memory: (memory.event_time, memory.id), reverse=True)
@@ -256,15 +256,15 @@ def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> li
 
 
 _SESSION_SOURCES = tuple(sorted(EPISODES))
-# Procedures are called by their name; their warnings are no open problems and their rules hold within them.
+# Procedures are invoked by name; their warnings are no open problems, and their rules are local.
 _NOT_STANDING = (*_SESSION_SOURCES, "skills", "commands", "paidocs")
 _RULES = Sort(kinds=(Kind.PREFERENCE,), protected=True, other_than=_NOT_STANDING)
 _EPISODES = Sort(sources=_SESSION_SOURCES)
 _OPEN = Sort(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_NOT_STANDING)
 
 
-class _Taken:
-    """Remembers what is shown already, so that no part repeats another."""
+class _ShownMemories:
+    """Tracks the shown memories, so that no section repeats another."""
 
     def __init__(self, home: str, without: Collection[str] = ()) -> None:
         self._home = home
@@ -272,7 +272,7 @@ class _Taken:
         self._excerpts: list[Excerpt] = []
 
     def take(self, items: Iterable[Match | Memory], most: int, redactor: Redactor) -> list[Excerpt]:
-        """Return excerpts of the first `most` that say something new."""
+        """Return the first `most` excerpts with new content."""
         found: list[Excerpt] = []
         for item in items:
             if len(found) >= most:
@@ -294,12 +294,12 @@ class _Taken:
         return found
 
 
-def _heading(part: Part) -> str:
+def _heading(part: Section) -> str:
     return f"\n## {part.title}\n"
 
 
-def _share_out(parts: Sequence[tuple[Part, list[Excerpt]]], room: Room) -> list[Shown]:
-    """Return each part with what of it has room: first within its share, then with what others left."""
+def _share_out(parts: Sequence[tuple[Section, list[Excerpt]]], room: SizeLimit) -> list[Selection]:
+    """Return each section with the excerpts that fit: first within its share, then in unused space."""
     total = sum(part.share for part, _ in parts)
     filled = [fill(excerpts, room.share(part.share / total), lead=LEAD_TOKENS) for part, excerpts in parts]
     for number, (_, excerpts) in enumerate(parts):

@@ -1,4 +1,4 @@
-"""Of which session of which assistant a memory tells, in one line for people."""
+"""Describe the session of a memory in one line."""
 
 from ragmem.domain.model import SHORT_ID_LENGTH, Memory
 from ragmem.domain.secrets.redaction import Redactor
@@ -7,7 +7,7 @@ MOST_COMMITS = 3
 
 
 def session_line(memory: Memory, redactor: Redactor) -> str:
-    """Return assistant, session, branch and commits of an exchange; an empty text for any other memory."""
+    """Return assistant, session, branch and commits of an exchange; "" for any other memory."""
     told = memory.metadata
     if not told.get("assistant") or not told.get("session"):
         return ""

@@ -1,4 +1,4 @@
-"""Tell whether a prompt leaves the topic of the prompts before it, from their vectors."""
+"""Detect a change of topic between prompts, from their vectors."""
 
 import base64
 import math
@@ -10,7 +10,7 @@ from operator import mul
 from typing import Any
 
 THRESHOLD = 0.8
-"""Cosine distance from which a prompt is elsewhere, for the bundled model (docs/topics.md)."""
+"""Cosine distance of a new topic, for the bundled model (docs/topics.md)."""
 
 UNRELATED_SHARE = 0.3
 """So many pairs of texts that have nothing to do with each other lie nearer than the threshold, in the
@@ -18,13 +18,13 @@ bundled model; `calibrated` looks for the same share with another one."""
 
 MIN_PAIRS = 200
 DECAY = 0.7
-"""What each further prompt leaves of the weight of the ones before it."""
+"""The factor of decay for earlier prompts, at each further prompt."""
 
 MIN_WORDS = 5
-"""Words that say something, of which a prompt needs so many to be a topic of its own."""
+"""Minimum number of content words of a prompt that can start a topic."""
 
 POINTING_WORDS = 20
-"""A prompt of up to so many words that points back ("this", "again") is about what was said before."""
+"""A prompt with at most this many words that refers back ("this", "again") has no topic of its own."""
 
 VERSION = 1
 
@@ -54,7 +54,7 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What is kept of a session's prompts: the model's id, the weighted sum of their vectors, how many."""
+    """The topic of a session: the model's id, the weighted sum of its prompts' vectors, their number."""
 
     model: str
     total: tuple[float, ...]
@@ -63,7 +63,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a prompt begins a topic (the first of a session does), how far it is, and why in a few words.
+    """Whether a prompt starts a topic (the first one does), its distance, and the reason.
 
     `topic` is what to keep for the next prompt; None only before anything was said.
     """
@@ -74,21 +74,21 @@ class Verdict:
     distance: float | None = None
 
 
-def said(prompt: str) -> str:
-    """Return what a person says in a prompt: without fenced or indented code, logs and tagged blocks."""
+def prompt_text(prompt: str) -> str:
+    """Return the user's words in a prompt: without fenced or indented code, logs and tagged blocks."""
     text = _FENCE.sub(" ", prompt)
-    # Behind the last tag that closes, each one that opens would be followed to the end.
+    # After the last closing tag, a match of each opening one would search to the end.
     end = max((found.end() for found in _CLOSING.finditer(text)), default=0)
     lines = (_TAGGED.sub(" ", text[:end]) + text[end:]).splitlines()
     return "\n".join(line for line in lines if not _PASTED_LINE.match(line)).strip()
 
 
-def says_too_little(prompt: str, *, first: bool = False) -> str:
-    """Return why a prompt cannot begin a topic, "" where it can: only then its vector is needed.
+def reason_to_skip(prompt: str, *, first: bool = False) -> str:
+    """Return why a prompt cannot start a topic, "" if it can and its vector is needed.
 
     The `first` one of a session has nothing to point back to.
     """
-    text = said(prompt)
+    text = prompt_text(prompt)
     words = _WORD.findall(text)
     if sum(word.lower() not in _SMALL for word in words) < MIN_WORDS:
         return "too few words" if len(text) * 2 > len(prompt.strip()) else "a paste"
@@ -100,12 +100,12 @@ def says_too_little(prompt: str, *, first: bool = False) -> str:
 def watch(
     topic: Topic | None, prompt: str, vector: Sequence[float], *, model: str, threshold: float = THRESHOLD
 ) -> Verdict:
-    """Return whether a prompt leaves the topic; `vector` is that of `said(prompt)`, of any length but zero.
+    """Return whether a prompt starts a new topic; `vector` is that of its text, of any non-zero length.
 
     A prompt that says too little leaves the topic as it was; call with an empty vector then. A topic of
     another model is begun anew without a switch: its vectors tell nothing here.
     """
-    if why := says_too_little(prompt, first=topic is None):
+    if why := reason_to_skip(prompt, first=topic is None):
         return Verdict(False, why, topic)
     unit = _unit(vector)
     if topic is None:
@@ -120,7 +120,7 @@ def watch(
 
 
 def calibrated(vectors: Sequence[Sequence[float]]) -> float:
-    """Return the threshold for another model, from vectors of texts that have nothing to do with each other.
+    """Return the threshold for another model, from vectors of unrelated texts.
 
     Neighbours in the sequence are compared, then every second one, until there are enough pairs. Raises
     ValueError for fewer than MIN_PAIRS pairs.
@@ -152,7 +152,7 @@ def to_document(topic: Topic) -> dict[str, Any]:
 
 
 def from_document(document: Any) -> Topic | None:
-    """Return the topic of such fields; None where they are none, as after a crash or of a later release."""
+    """Return the topic in these fields; None if they are invalid or of a later release."""
     try:
         if document["schema"] != VERSION:
             return None

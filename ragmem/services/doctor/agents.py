@@ -6,17 +6,18 @@ from datetime import timedelta
 
 from ragmem.domain.sessions.agents import STOPPED
 from ragmem.errors import StoreDamagedError
-from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
 from ragmem.storage.operational import agents as rows
 from ragmem.storage.operational import messages
 from ragmem.storage.operational.file import OperationalFile
 from ragmem.storage.operational.schema import OPERATIONAL
-from ragmem.storage.sql.schema_check import damage
+from ragmem.storage.sql.schema_check import find_damage
+from ragmem.storage.sql.sqlite_files import count_foreign_key_violations, integrity_check
 
 _NAME = "agents"
 
 
-def agents(patient: Patient) -> Iterator[Check]:
+def agents(patient: DoctorContext) -> Iterator[Check]:
     """Tell what is wrong with the file, of full inboxes, and of what waits for agents that are silent.
 
     Tells nothing where no agent ever checked in.
@@ -25,33 +26,31 @@ def agents(patient: Patient) -> Iterator[Check]:
     if not file.exists():
         return
     with closing(file):
-        problem = _damage(file, deep=patient.deep)
+        problem = _find_damage(file, deep=patient.deep)
         if problem:
             path = file.database.path
             # No backup has it: what it holds is of the moment, and agents check in again by themselves.
             yield Check(_NAME, "failed", f'"{path}" {problem}', f'move it away: mv "{path}" "{path}.away"')
             return
-        yield from _waiting(file, patient)
+        yield from _check_inboxes(file, patient)
 
 
-def _damage(file: OperationalFile, *, deep: bool) -> str:
-    pragma = "integrity_check" if deep else "quick_check"
-    foreign: list[object] = []
+def _find_damage(file: OperationalFile, *, deep: bool) -> str:
     try:
         with file.database.read() as connection:
-            lines = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(20)")]
-            foreign = connection.execute("PRAGMA foreign_key_check").fetchall()
+            lines = integrity_check(connection, quick=not deep, limit=20)
+            orphans = count_foreign_key_violations(connection)
     except StoreDamagedError as error:
-        lines = [str(error).rpartition(": ")[2]]
-    if lines != ["ok"]:
+        return f"is damaged: {str(error).rpartition(': ')[2]}"
+    if lines:
         return f"is damaged: {lines[0]}"
-    if foreign:
-        return f"has {len(foreign):,} messages to agents that it does not have"
-    lacking = damage(file.database, OPERATIONAL).text
+    if orphans:
+        return f"has {orphans:,} messages to agents that it does not have"
+    lacking = find_damage(file.database, OPERATIONAL).text
     return f"is not whole: {lacking}" if lacking else ""
 
 
-def _waiting(file: OperationalFile, patient: Patient) -> Iterator[Check]:
+def _check_inboxes(file: OperationalFile, patient: DoctorContext) -> Iterator[Check]:
     limits = patient.settings.agents
     with file.read() as connection:
         known = rows.all_agents(connection)

@@ -5,12 +5,12 @@ from pathlib import PurePosixPath
 
 from ragmem.readers.code import MANIFESTS
 from ragmem.readers.code.parsing import EXTRA, has_parser
-from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
 
 _NAME = "grammars"
 
 
-def grammars(patient: Patient) -> Iterator[Check]:
+def grammars(patient: DoctorContext) -> Iterator[Check]:
     """Tell which languages cannot be read; nothing where tree-sitter is installed or none needs it."""
     if has_parser():
         return

@@ -7,11 +7,14 @@ from ragmem.domain.model import State
 from ragmem.errors import RagmemError, StoreDamagedError
 from ragmem.services.doctor.home import newest_backup
 from ragmem.services.doctor.invariants import between, unfindable
-from ragmem.services.doctor.report import REPAIR, Check, Examination, Mend, Patient
+from ragmem.services.doctor.report import REPAIR, Check, DoctorContext, Examination, RepairName
+from ragmem.storage.home.postgres import extension_versions, server_version
 from ragmem.storage.home.schema import CATALOG
 from ragmem.storage.maintenance import invariants
-from ragmem.storage.sql.migrations import standing, table_exists
-from ragmem.storage.sql.schema_check import damage
+from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.migrations import schema_state, table_exists
+from ragmem.storage.sql.schema_check import find_damage
+from ragmem.storage.sql.sqlite_files import integrity_check
 
 _TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("vector files", ("vector files",)),
@@ -24,30 +27,29 @@ _IRREPLACEABLE = frozenset({"table memories", "table archive", "table projects"}
 """An empty one in their place would hide the loss."""
 
 
-def pages(patient: Patient) -> Iterator[Check]:
+def pages(patient: DoctorContext) -> Iterator[Check]:
     """Read the pages of a SQLite file; the server's version and pgvector's for PostgreSQL."""
     database = patient.catalog.database
-    if database.dialect == "postgres":
-        yield from _server(patient)
+    if database.path is None:
+        yield from _server(database)
         return
-    pragma = "integrity_check" if patient.deep else "quick_check"
     try:
         with database.read() as connection:
-            lines = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(20)")]
+            lines = integrity_check(connection, quick=not patient.deep, limit=20)
     except StoreDamagedError as error:
-        lines = [str(error)]
-    # What is wrong with the index of the full text is mended by itself; newer SQLites tell of it here.
-    lines = [" ".join(line.split()) for line in lines if line != "ok" and "FTS5" not in line]
+        lines = [" ".join(str(error).split())]
+    # The full-text index has a repair of its own; newer SQLites report it here.
+    lines = [line for line in lines if "FTS5" not in line]
     if not lines:
-        yield Check("database", "ok", f"{pragma}: ok")
+        yield Check("database", "ok", f"{'integrity_check' if patient.deep else 'quick_check'}: ok")
         return
     more = f" and {len(lines) - 1} more" if len(lines) > 1 else ""
-    yield Check("database", "failed", f"{lines[0]}{more}", restoring(patient), "salvage", damaged=True)
+    yield Check("database", "failed", f"{lines[0]}{more}", restore_hint(patient), "salvage", damaged=True)
 
 
-def restoring(patient: Patient) -> str:
+def restore_hint(patient: DoctorContext) -> str:
     """Return the command that puts the newest backup back."""
-    if patient.catalog.database.dialect != "sqlite":
+    if patient.catalog.database.path is None:
         return "put the server's own backup back"
     backup = newest_backup(patient)
     if backup is None:
@@ -55,32 +57,27 @@ def restoring(patient: Patient) -> str:
     return f'ragmem restore "{backup.path}"'
 
 
-def _server(patient: Patient) -> Iterator[Check]:
-    with patient.catalog.database.read() as connection:
-        (version,) = connection.execute("SELECT version()").fetchone()
-        row = connection.execute(
-            "SELECT default_version, installed_version FROM pg_available_extensions WHERE name = 'vector'"
-        ).fetchone()
-    yield Check(
-        "database", "ok", " ".join(str(version).split()[:2]) + f" at {patient.catalog.database.place}"
-    )
-    if row is None:
+def _server(database: Database) -> Iterator[Check]:
+    yield Check("database", "ok", f"{server_version(database)} at {database.place}")
+    versions = extension_versions(database, "vector")
+    if versions is None:
         yield Check("pgvector", "failed", "the server does not have it", "install pgvector on the server")
     else:
-        yield Check("pgvector", "ok", f"version {row[1] or row[0]}" + ("" if row[1] else ", not used yet"))
+        offered, used = versions
+        yield Check("pgvector", "ok", f"version {used or offered}" + ("" if used else ", not used yet"))
 
 
-def schema(patient: Patient) -> Iterator[Check]:
+def schema(patient: DoctorContext) -> Iterator[Check]:
     """Compare the catalog's tables and the record of its steps with what this ragmem would make."""
     database = patient.catalog.database
-    if database.dialect != "sqlite":
+    if database.path is None:
         patient.catalog.prepare()
         yield Check("schema", "ok", "the catalog is up to date")
         return
     try:
-        lacking = damage(database, CATALOG)
+        lacking = find_damage(database, CATALOG)
         with database.read() as connection:
-            version = standing(database, connection, CATALOG).version
+            version = schema_state(database, connection, CATALOG).version
         if not lacking.text and not patient.read_only and not database.read_only:
             patient.catalog.prepare()
     except StoreDamagedError as error:
@@ -89,7 +86,7 @@ def schema(patient: Patient) -> Iterator[Check]:
     lost = [what for what, statement in lacking.missing if not statement or what in _IRREPLACEABLE]
     if lost:
         detail = f"what nothing else knows is gone: {', '.join(lost)}"
-        yield Check("schema", "failed", detail, restoring(patient), damaged=True)
+        yield Check("schema", "failed", detail, restore_hint(patient), damaged=True)
     elif lacking.text:
         detail = f"a step to a newer schema was half taken; {lacking.text}"
         yield Check("schema", "failed", detail, REPAIR, "schema")
@@ -102,7 +99,7 @@ def schema(patient: Patient) -> Iterator[Check]:
         yield Check("schema", "ok", f"{version}, as this ragmem makes it")
 
 
-def catalog(patient: Patient) -> Iterator[Check]:
+def catalog(patient: DoctorContext) -> Iterator[Check]:
     """Hold the catalog against its invariants, full text apart."""
     with patient.catalog.database.read() as connection:
         if not table_exists(patient.catalog.database, connection, "lexicon_memories"):
@@ -117,21 +114,21 @@ def catalog(patient: Patient) -> Iterator[Check]:
             for _ in patient.catalog.memories.each():
                 pass
         except StoreDamagedError as error:
-            mend: Mend = "salvage" if patient.catalog.database.dialect == "sqlite" else ""
-            yield Check("catalog", "failed", str(error), restoring(patient), mend, damaged=True)
+            mend: RepairName = "salvage" if patient.catalog.database.path else ""
+            yield Check("catalog", "failed", str(error), restore_hint(patient), mend, damaged=True)
             return
         found = invariants.violations(patient.catalog, deep=True) if patient.deep else []
     text = [line for line in found if "full text" in line]
     archive = [line for line in found if "archive" in line]
     rest = [line for line in found if line not in text and line not in archive]
     count = sum(patient.catalog.overview.counts()["state"].values())
-    yield from _told("catalog", rest, f"{count:,} memories", "catalog")
+    yield from _checks_of("catalog", rest, f"{count:,} memories", "catalog")
     for line in archive:
-        yield Check("archive", "failed", line, restoring(patient))
-    yield from _told("full text", text, "all chunks are in it", "full text")
+        yield Check("archive", "failed", line, restore_hint(patient))
+    yield from _checks_of("full text", text, "all chunks are in it", "full text")
 
 
-def pending(patient: Patient) -> Iterator[Check]:
+def pending(patient: DoctorContext) -> Iterator[Check]:
     """Tell how many memories wait for their vectors."""
     waiting = len(patient.catalog.memories.ids(states=[State.PENDING]))
     late = patient.catalog.names.late()
@@ -147,7 +144,7 @@ def pending(patient: Patient) -> Iterator[Check]:
         yield Check("pending", "ok", "no memory waits to be indexed")
 
 
-def store(patient: Patient) -> Iterator[Check]:
+def store(patient: DoctorContext) -> Iterator[Check]:
     """Hold the store against its invariants and against the catalog."""
     deep = patient.deep and patient.answered
     try:
@@ -159,7 +156,7 @@ def store(patient: Patient) -> Iterator[Check]:
         return
     topics = Counter(_topic(line) for line in found)
     for topic in topics:
-        yield from _told(topic, [line for line in found if _topic(line) == topic], "", "store")
+        yield from _checks_of(topic, [line for line in found if _topic(line) == topic], "", "store")
     if not found:
         figures = held.statistics()
         said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items())
@@ -167,7 +164,7 @@ def store(patient: Patient) -> Iterator[Check]:
     if patient.answered:
         yield from _models_of_vectors(patient)
     if deep and not found:
-        yield from _told(
+        yield from _checks_of(
             "search", unfindable(patient.catalog, held), "each chunk is found by its own text", "anew"
         )
 
@@ -176,7 +173,7 @@ def _topic(line: str) -> str:
     return next((name for name, words in _TOPICS if any(word in line for word in words)), "store")
 
 
-def _models_of_vectors(patient: Patient) -> Iterator[Check]:
+def _models_of_vectors(patient: DoctorContext) -> Iterator[Check]:
     """Tell of vectors that no search can find: of a model that neither answers nor is about to."""
     try:
         embedder = patient.open_models().embedder
@@ -194,7 +191,7 @@ def _models_of_vectors(patient: Patient) -> Iterator[Check]:
             yield Check("vectors", "failed", detail, REPAIR, "store")
 
 
-def _told(name: str, lines: Iterable[str], well: str, mend: Mend) -> Iterator[Check]:
+def _checks_of(name: str, lines: Iterable[str], well: str, mend: RepairName) -> Iterator[Check]:
     found = list(lines)
     for line in found:
         yield Check(name, "failed", line, REPAIR, mend)

@@ -13,14 +13,14 @@ from ragmem.services.doctor.extraction import EXTRACTION_CHECKS
 from ragmem.services.doctor.home import HOME_CHECKS
 from ragmem.services.doctor.models import CANARY, CHANGE, MODEL_CHECKS
 from ragmem.services.doctor.projects import PROJECTS
-from ragmem.services.doctor.report import Check, Examination, Patient, Report
+from ragmem.services.doctor.report import Check, DoctorContext, Examination, Report
 from ragmem.services.doctor.secrets import SECRETS
 from ragmem.services.doctor.spend import SPEND
 from ragmem.services.doctor.transcripts import TRANSCRIPTS
 from ragmem.services.doctor.wiring import WIRING
 
 
-def examine(patient: Patient) -> Report:
+def examine(patient: DoctorContext) -> Report:
     """Run all checks; those that need the database end where it cannot be read. Nothing is mended."""
     around = list(_run(HOME_CHECKS, patient))
     models = list(_run(MODEL_CHECKS, patient))
@@ -51,7 +51,7 @@ def examine(patient: Patient) -> Report:
     return Report((*around, *models, *inside, *_run(beside, patient)))
 
 
-def _can_be_examined(patient: Patient) -> bool:
+def _can_be_examined(patient: DoctorContext) -> bool:
     try:
         return patient.catalog.exists()
     except RagmemError:  # a server that does not answer; the check of the home tells
@@ -62,7 +62,7 @@ def _any_failed(checks: Iterable[Check]) -> bool:
     return any(check.status == "failed" for check in checks)
 
 
-def _run(examinations: Iterable[tuple[str, Examination]], patient: Patient) -> Iterator[Check]:
+def _run(examinations: Iterable[tuple[str, Examination]], patient: DoctorContext) -> Iterator[Check]:
     """Yield the checks; one that cannot be made is one that failed."""
     for name, examination in examinations:
         try:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from ragmem.readers.documents.ocr import PROGRAM, is_installed
-from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
 
 _NAME = "documents"
 _LIBRARIES = ("lxml", "openpyxl", "pdfplumber", "PIL", "pypdfium2")
 
 
-def documents(patient: Patient) -> Iterator[Check]:
+def documents(patient: DoctorContext) -> Iterator[Check]:
     """Tell what is missing; nothing where no enabled source has documents."""
     wanted = [spec.name for spec in patient.settings.enabled_sources() if spec.reader == "documents"]
     if not wanted:

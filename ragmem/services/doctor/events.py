@@ -8,7 +8,7 @@ from pathlib import Path
 from ragmem.hooks import spool
 from ragmem.hooks.breaker import REST_S, Breaker
 from ragmem.hooks.log import MOST_BYTES, NAME
-from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
 from ragmem.services.reporting.queue_list import left_at, problem_of
 
 WAITS_LONG = timedelta(days=1)
@@ -20,7 +20,7 @@ _NAME = "hook events"
 _TROUBLES = (" failed: ", "the deadline came first", "nobody answered in time", "did not end in time")
 
 
-def events(patient: Patient) -> Iterator[Check]:
+def events(patient: DoctorContext) -> Iterator[Check]:
     """Tell which events wait, which nobody could read, and what went wrong in hooks since yesterday."""
     data, state = patient.settings.places.data, patient.settings.places.state
     try:

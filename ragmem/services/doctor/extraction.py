@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
 from ragmem.services.entities.extraction_texts import find_texts
 from ragmem.storage.activity.extractions import RULES
 
 _NAME = "extraction"
 
 
-def extraction(patient: Patient) -> Iterator[Check]:
+def extraction(patient: DoctorContext) -> Iterator[Check]:
     """Tell how many texts the model was asked about, and how many wait; nothing where rules do it alone."""
     wanted, choice = patient.settings.extraction.by, patient.catalog.extractions.choice()
     if wanted != choice.by:

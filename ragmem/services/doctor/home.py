@@ -4,19 +4,18 @@ import importlib.util
 import os
 import platform
 import shutil
-import sqlite3
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
-from ragmem.services.doctor.report import REPAIR, Check, Examination, Patient
+from ragmem.services.doctor.report import REPAIR, Check, DoctorContext, Examination
 from ragmem.services.doctor.warm_process import warm
 from ragmem.services.ingestion.inbox_waiting import waiting
 from ragmem.services.transfer.backup import REPLACED, Backup, backups
 from ragmem.storage.sql.fair_lock import holder, leftovers
 from ragmem.storage.sql.sqlite import LOCK_NAME
+from ragmem.storage.sql.sqlite_files import has_fts5, library_version
 
 LITTLE_SPACE = 500_000_000
 """Bytes free from which on nobody needs to be told."""
@@ -47,7 +46,7 @@ EXTRAS: tuple[tuple[str, str], ...] = (
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def configuration(patient: Patient) -> Iterator[Check]:
+def configuration(patient: DoctorContext) -> Iterator[Check]:
     """Tell of the files that were read, and of keys that mean nothing."""
     settings = patient.settings
     for warning in settings.warnings:
@@ -59,7 +58,7 @@ def configuration(patient: Patient) -> Iterator[Check]:
         )
 
 
-def exposed(folders: Sequence[Path]) -> list[Path]:
+def find_exposed(folders: Sequence[Path]) -> list[Path]:
     """Return the files and folders that others than their owner may use, links left out.
 
     A folder below these that nobody else can enter keeps what is in it: LightRAG's own files, for one.
@@ -75,7 +74,7 @@ def exposed(folders: Sequence[Path]) -> list[Path]:
     return found
 
 
-def idle_gc(patient: Patient) -> Iterator[Check]:
+def idle_gc(patient: DoctorContext) -> Iterator[Check]:
     """Tell whether gc may be carried out without a person."""
     if patient.settings.lifecycle.automatic:
         told = "on: `ragmem serve` carries gc out while nobody asks; `ragmem gc --disable-idle` ends it"
@@ -92,7 +91,7 @@ def _open_to_others(path: Path) -> bool:
     return not stat.S_ISLNK(mode) and bool(stat.S_IMODE(mode) & _OTHERS)
 
 
-def home(patient: Patient) -> Iterator[Check]:
+def home(patient: DoctorContext) -> Iterator[Check]:
     """Tell where the memory is, and whether others can read it."""
     places = patient.settings.places
     if not patient.catalog.exists():
@@ -100,7 +99,7 @@ def home(patient: Patient) -> Iterator[Check]:
         yield Check("home", "warning", detail, "ragmem seed")
         return
     yield Check("home", "ok", patient.catalog.database.place)
-    open_to_others = exposed([places.data, places.state])
+    open_to_others = find_exposed([places.data, places.state])
     if open_to_others:
         first = open_to_others[0]
         mode = stat.S_IMODE(first.lstat().st_mode)
@@ -111,7 +110,7 @@ def home(patient: Patient) -> Iterator[Check]:
         yield Check("permissions", "ok", "only you can read it")
 
 
-def disk(patient: Patient) -> Iterator[Check]:
+def disk(patient: DoctorContext) -> Iterator[Check]:
     """Tell how much room is left where the memory is."""
     folder = patient.settings.places.data
     while not folder.exists():
@@ -126,16 +125,16 @@ def disk(patient: Patient) -> Iterator[Check]:
         yield Check("disk", "ok", detail)
 
 
-def software(patient: Patient) -> Iterator[Check]:
+def software(patient: DoctorContext) -> Iterator[Check]:
     """Tell the versions, whether SQLite can do what is asked of it, and which extras are there."""
     del patient
-    versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
-    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+    versions = f"Python {platform.python_version()}, SQLite {'.'.join(map(str, library_version()))}"
+    if library_version() < OLDEST_SQLITE:
         wanted = ".".join(map(str, OLDEST_SQLITE))
         yield Check(
             "software", "failed", f"{versions} is too old", f"use a Python with SQLite {wanted} or newer"
         )
-    elif not _has_full_text():
+    elif not has_fts5():
         yield Check("software", "failed", f"{versions} has no FTS5", "use a Python whose SQLite has FTS5")
     else:
         yield Check("software", "ok", f"{versions} with FTS5")
@@ -143,16 +142,7 @@ def software(patient: Patient) -> Iterator[Check]:
     yield Check("extras", "ok", f"installed: {', '.join(there) or 'none'}")
 
 
-def _has_full_text() -> bool:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        try:
-            connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (text)")
-        except sqlite3.OperationalError:
-            return False
-    return True
-
-
-def locks(patient: Patient) -> Iterator[Check]:
+def locks(patient: DoctorContext) -> Iterator[Check]:
     """Tell who writes, and what dead processes left in the queue."""
     lock = patient.catalog.database.home / LOCK_NAME
     if lock.exists() and not lock.is_file():
@@ -168,7 +158,7 @@ def locks(patient: Patient) -> Iterator[Check]:
     yield Check("locks", "ok", "nobody writes" if process is None else f"process {process} writes now")
 
 
-def backup_age(patient: Patient) -> Iterator[Check]:
+def backup_age(patient: DoctorContext) -> Iterator[Check]:
     """Tell how old the newest backup is."""
     newest = newest_backup(patient)
     if newest is None:
@@ -183,7 +173,7 @@ def backup_age(patient: Patient) -> Iterator[Check]:
         yield Check("backups", "ok", detail)
 
 
-def inbox(patient: Patient) -> Iterator[Check]:
+def inbox(patient: DoctorContext) -> Iterator[Check]:
     """Tell what waits to be taken into the catalog, and what was set aside because nobody could read it."""
     found = waiting(patient.settings.places.data)
     for path, reason in found.aside:
@@ -198,7 +188,7 @@ def inbox(patient: Patient) -> Iterator[Check]:
         yield Check("inbox", "ok", "nothing waits")
 
 
-def newest_backup(patient: Patient) -> Backup | None:
+def newest_backup(patient: DoctorContext) -> Backup | None:
     """Return the newest backup of this home that can be read, None where there is none.
 
     What a restore or a repair has put aside does not count: it may be what was wrong.

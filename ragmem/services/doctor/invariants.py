@@ -42,11 +42,7 @@ def between(catalog: Catalog, store: Store) -> list[str]:
         found.append(sentence("memories of the store are not indexed in the catalog", unowned))
     # A pending memory's chunks may still be those of its former text, so that nothing can be counted.
     if not found and not (pending & stored):
-        with catalog.database.read() as connection:
-            (expected,) = connection.execute(
-                "SELECT count(*) FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = ?",
-                (State.INDEXED.value,),
-            ).fetchone()
+        expected = catalog.overview.chunks(State.INDEXED)
         counted = store.statistics()["chunks"]
         if counted != expected:
             found.append(f"the store has {counted} chunks, the indexed memories have {expected}")

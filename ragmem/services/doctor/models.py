@@ -9,12 +9,11 @@ import numpy as np
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft, Scope, State
 from ragmem.errors import BackendError, RagmemError
-from ragmem.ports import HoldsTwoModels
-from ragmem.services.doctor.report import REPAIR, Check, Examination, Patient
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.doctor.report import REPAIR, Check, DoctorContext, Examination
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import forget, index, record_of
 from ragmem.services.models.hardware import advice, models_of, this_machine
-from ragmem.services.models.use import LOCAL_BACKEND, named
+from ragmem.services.models.use import LOCAL_BACKEND, model_label
 from ragmem.storage.fulltext.fulltext import search as search_text
 
 CANARY_PROJECT = "ragmem-doctor"
@@ -28,7 +27,7 @@ _PROBE = "does the embedder answer"
 _PROBE_TOKENS = 8
 
 
-def models(patient: Patient) -> Iterator[Check]:
+def models(patient: DoctorContext) -> Iterator[Check]:
     """Look at the models' files and keys, and embed a text, for as long as a question may take."""
     opened = patient.open_models()
     for problem in opened.check():
@@ -49,7 +48,7 @@ def models(patient: Patient) -> Iterator[Check]:
     yield Check("embedder", "ok", f"{embedder.model_id}{by}, {embedder.dimensions} dimensions")
 
 
-def _fix_of_files(patient: Patient) -> str:
+def _fix_of_files(patient: DoctorContext) -> str:
     chosen = patient.settings.models
     if chosen.backend == LOCAL_BACKEND and "/" in chosen.model.strip("/.~"):
         return f"ragmem models pull {chosen.model}"
@@ -58,7 +57,7 @@ def _fix_of_files(patient: Patient) -> str:
     return "set what is missing, then: ragmem models test"
 
 
-def _what_still_works(patient: Patient) -> str:
+def _what_still_works(patient: DoctorContext) -> str:
     """Return what becomes of questions and new memories while there is no embedder."""
     text = "questions are answered by full text"
     try:
@@ -68,7 +67,7 @@ def _what_still_works(patient: Patient) -> str:
     return f"{text}, {pending:,} memories wait to be indexed" if pending else f"{text}, new memories wait"
 
 
-def change(patient: Patient) -> Iterator[Check]:
+def change(patient: DoctorContext) -> Iterator[Check]:
     """Tell how far a change of the embedding model is; asks no model."""
     try:
         standing = patient.model_standing()
@@ -81,7 +80,7 @@ def change(patient: Patient) -> Iterator[Check]:
         f"{standing.done:,} of {standing.total:,} vectors of {coming} are made;"
         f" {standing.active} answers until then"
     )
-    if not isinstance(patient.open_store(), HoldsTwoModels):
+    if patient.open_store().two_models is None:
         told = f"the vectors are of {standing.active}, and this store takes those of one model only"
         yield Check("model change", "warning", told, "ragmem seed --rebuild")
     elif standing.problem:
@@ -94,7 +93,7 @@ def change(patient: Patient) -> Iterator[Check]:
         yield Check("model change", "warning", told, "ragmem models resume")
 
 
-def language_model(patient: Patient) -> Iterator[Check]:
+def language_model(patient: DoctorContext) -> Iterator[Check]:
     """Look at the language model's files and key; a deep examination also has it answer."""
     chosen = patient.settings.language_model
     if not chosen.backend:
@@ -109,7 +108,7 @@ def language_model(patient: Patient) -> Iterator[Check]:
         )
     if problems:
         return
-    detail = named(chosen)
+    detail = model_label(chosen)
     if patient.deep:
         model = patient.open_models().language_model
         if model is None:
@@ -120,7 +119,7 @@ def language_model(patient: Patient) -> Iterator[Check]:
     yield Check("language model", "ok", detail)
 
 
-def hardware(patient: Patient) -> Iterator[Check]:
+def hardware(patient: DoctorContext) -> Iterator[Check]:
     """Tell of models that are too large for this machine."""
     machine = this_machine()
     for table, model in models_of(patient.settings, os.environ, home=Path.home()):
@@ -132,11 +131,11 @@ class _FailedError(Exception):
     """What was wrong with the canary; ends its transaction."""
 
 
-def canary(patient: Patient) -> Iterator[Check]:
+def canary(patient: DoctorContext) -> Iterator[Check]:
     """Write a memory, find it, delete it, in one transaction: nobody else ever sees it."""
     catalog, store = patient.catalog, patient.open_store()
     draft = Draft(CANARY_PROJECT, "/canary", _CANARY, title="Canary", scope=Scope(CANARY_PROJECT))
-    judged = judge(
+    judged = classify_draft(
         draft, now=patient.now, sizes=ChunkingSettings(), rule="off", redactor=patient.catalog.redactor
     )
     memory, record = judged.memory, record_of(judged.memory, judged.chunks, redactor=patient.catalog.redactor)

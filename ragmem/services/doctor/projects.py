@@ -5,9 +5,9 @@ from itertools import combinations
 from pathlib import Path
 
 from ragmem.domain.model import UNASSIGNED
-from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
 from ragmem.services.ingestion.scope import finder
-from ragmem.services.projects.named import misplaced
+from ragmem.services.projects.named import find_misplaced
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.migrations import table_exists
 
@@ -20,7 +20,7 @@ MOST = 5
 """Pairs that are told one by one."""
 
 
-def projects(patient: Patient) -> Iterator[Check]:
+def projects(patient: DoctorContext) -> Iterator[Check]:
     """Tell of projects that seem to be one, of memories in the wrong one, and how many belong to none."""
     catalog = patient.catalog
     with catalog.database.read() as connection:
@@ -35,7 +35,7 @@ def projects(patient: Patient) -> Iterator[Check]:
     if len(twins) > MOST:
         detail = f"{len(twins) - MOST} more pairs may be one project"
         yield Check(_NAME, "warning", detail, "ragmem projects list")
-    moves = misplaced(catalog, patient.settings, finder(catalog, home=Path.home()))
+    moves = find_misplaced(catalog, patient.settings, finder(catalog, home=Path.home()))
     if count := sum(map(len, moves.values())):
         told = "1 memory lies" if count == 1 else f"{count:,} memories lie"
         detail = f"{told} elsewhere than where the text says"
@@ -70,11 +70,11 @@ def twins_of(catalog: Catalog) -> list[tuple[str, str, str]]:
                 apart = one.root_commit and other.root_commit and one.root_commit != other.root_commit
                 if not apart or why == "one first commit":
                     found.setdefault(pair, f"{why}: {key[:60]}")
-    parted = set(_split(catalog))
+    parted = set(_splits(catalog))
     return [(*pair, why) for pair, why in sorted(found.items()) if frozenset(pair) not in parted]
 
 
-def _split(catalog: Catalog) -> Iterable[frozenset[str]]:
+def _splits(catalog: Catalog) -> Iterable[frozenset[str]]:
     for entry in catalog.log.entries(limit=MOST_ENTRIES):
         detail = entry["detail"]
         if entry["operation"] == "projects" and "split" in detail:

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Chunk, Memory, State
 from ragmem.ports import Store
-from ragmem.services.doctor.home import exposed
+from ragmem.services.doctor.home import find_exposed
 from ragmem.services.doctor.invariants import between
-from ragmem.services.doctor.report import Mend, Patient, Report
-from ragmem.services.doctor.salvage import salvage, waiting
+from ragmem.services.doctor.report import DoctorContext, RepairName, Report
+from ragmem.services.doctor.salvage import as_pending, salvage
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.index import index_pending
 from ragmem.storage.home.catalog import Catalog
@@ -28,7 +27,7 @@ PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 ACCEPTED_AT_ONCE = 200
 """Memories that are cut anew in one transaction."""
 
-PLANS: dict[Mend, str] = {
+PLANS: dict[RepairName, str] = {
     "permissions": "make files and folders yours alone (0600, 0700)",
     "locks": "remove what dead processes left in the queue of writers",
     "salvage": "copy every memory that can be read into a new database, index it anew, keep the damaged file",
@@ -42,14 +41,14 @@ PLANS: dict[Mend, str] = {
 }
 """What each repair does, in the order in which they are done."""
 
-_WRITES: frozenset[Mend] = frozenset({"schema", "catalog", "full text", "store", "anew", "pending"})
+_WRITES: frozenset[RepairName] = frozenset({"schema", "catalog", "full text", "store", "anew", "pending"})
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """A repair, what it does, and how it went (empty before)."""
 
-    name: Mend
+    name: RepairName
     what: str
     outcome: str = ""
 
@@ -65,7 +64,7 @@ def plan(report: Report) -> list[Step]:
     return [Step(name, what) for name, what in PLANS.items() if name in wanted]
 
 
-def repair(patient: Patient, steps: list[Step], *, sizes: ChunkingSettings) -> Iterator[Step]:
+def repair(patient: DoctorContext, steps: list[Step]) -> Iterator[Step]:
     """Carry the steps out and yield each with its outcome; the database is copied before the first write.
 
     Every step can be repeated after it was interrupted. Raises BackendError before anything of the store was
@@ -73,24 +72,22 @@ def repair(patient: Patient, steps: list[Step], *, sizes: ChunkingSettings) -> I
     """
     names = {step.name for step in steps}
     database = patient.catalog.database
-    if names & _WRITES and database.dialect == "sqlite":
-        copy = back_up(Path(database.place), "before-repair", sort=OF_REPAIRS, verified=False)
+    if names & _WRITES and database.path:
+        copy = back_up(database.path, "before-repair", sort=OF_REPAIRS, verified=False)
         yield Step("", "copy the database", f'"{copy}"')
     for step in steps:
-        yield replace(step, outcome=_MENDING[step.name](patient, sizes))
+        yield replace(step, outcome=_REPAIRS[step.name](patient))
 
 
-def _make_private(patient: Patient, sizes: ChunkingSettings) -> str:
-    del sizes
+def _make_private(patient: DoctorContext) -> str:
     places = patient.settings.places
-    found = exposed([places.data, places.state])
+    found = find_exposed([places.data, places.state])
     for path in found:
         path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
     return f"{len(found)} made private"
 
 
-def _remove_leftovers(patient: Patient, sizes: ChunkingSettings) -> str:
-    del sizes
+def _remove_leftovers(patient: DoctorContext) -> str:
     left = leftovers(patient.catalog.database.home / LOCK_NAME)
     for path in left:
         path.unlink(missing_ok=True)
@@ -104,7 +101,7 @@ def rechunk(catalog: Catalog, sizes: ChunkingSettings) -> int:
     ]
     for batch in batches(unsound, ACCEPTED_AT_ONCE):
         catalog.memories.accept(
-            [(waiting(memory), chunks_of(memory, sizes, redactor=catalog.redactor)) for memory in batch]
+            [(as_pending(memory), chunks_of(memory, sizes, redactor=catalog.redactor)) for memory in batch]
         )
     return len(unsound)
 
@@ -137,18 +134,18 @@ def _put_back(catalog: Catalog, store: Store) -> int:
     return index_pending(catalog, store)
 
 
-def _complete_schema(patient: Patient, sizes: ChunkingSettings) -> str:
+def _complete_schema(patient: DoctorContext) -> str:
     made = complete(patient.catalog.database, CATALOG)
     rebuild_full_text(patient.catalog)
-    anew = rechunk(patient.catalog, sizes)
+    anew = rechunk(patient.catalog, patient.settings.chunking)
     return f"made {', '.join(made) or 'the record of the steps'}; {anew} memories cut anew"
 
 
-def _mend_catalog(patient: Patient, sizes: ChunkingSettings) -> str:
+def _mend_catalog(patient: DoctorContext) -> str:
     strays = drop_strays(patient.catalog)
     altered = hash_anew(patient.catalog)
     rebuild_full_text(patient.catalog)
-    anew = rechunk(patient.catalog, sizes)
+    anew = rechunk(patient.catalog, patient.settings.chunking)
     renamed = patient.catalog.names.settle_all()
     indexed = index_pending(patient.catalog, patient.open_store())
     said = f"{strays} strays, {anew} memories cut anew, {renamed} names put right, {indexed} indexed"
@@ -160,34 +157,29 @@ def _mend_catalog(patient: Patient, sizes: ChunkingSettings) -> str:
     return said
 
 
-def _mend_full_text(patient: Patient, sizes: ChunkingSettings) -> str:
-    del sizes
+def _mend_full_text(patient: DoctorContext) -> str:
     return f"{rebuild_full_text(patient.catalog):,} chunks"
 
 
-def _mend_store(patient: Patient, sizes: ChunkingSettings) -> str:
-    del sizes
+def _mend_store(patient: DoctorContext) -> str:
     return mend_store(patient.catalog, patient.open_store())
 
 
-def _mend_all(patient: Patient, sizes: ChunkingSettings) -> str:
-    del sizes
+def _mend_all(patient: DoctorContext) -> str:
     return _make_anew(patient.catalog, patient.open_store())
 
 
-def _index_pending(patient: Patient, sizes: ChunkingSettings) -> str:
-    del sizes
+def _index_pending(patient: DoctorContext) -> str:
     return f"{index_pending(patient.catalog, patient.open_store())} memories indexed"
 
 
-def _absorb_usage(patient: Patient, sizes: ChunkingSettings) -> str:
-    del sizes
+def _absorb_usage(patient: DoctorContext) -> str:
     taken = patient.ledger.absorb()
     lost = f"; {taken.unreadable} lines could not be read" if taken.unreadable else ""
     return f"{taken.lines} requests added{lost}"
 
 
-_MENDING: dict[Mend, Callable[[Patient, ChunkingSettings], str]] = {
+_REPAIRS: dict[RepairName, Callable[[DoctorContext], str]] = {
     "permissions": _make_private,
     "locks": _remove_leftovers,
     "salvage": salvage,

@@ -8,13 +8,13 @@ from typing import Literal
 from ragmem.config import Settings
 from ragmem.errors import EXIT_DAMAGED, EXIT_NO, EXIT_OK
 from ragmem.ports import Models, Store
-from ragmem.services.models.reembed import ModelStanding
+from ragmem.services.models.reembed import ModelChangeStatus
 from ragmem.services.models.usage import Ledger
 from ragmem.storage.home.catalog import Catalog
 
 Status = Literal["ok", "warning", "failed"]
 
-Mend = Literal[
+RepairName = Literal[
     "",
     "permissions",
     "locks",
@@ -41,13 +41,13 @@ class Check:
     status: Status
     detail: str
     fix: str = ""
-    mend: Mend = ""
+    mend: RepairName = ""
     damaged: bool = False
     """Whether the database itself cannot be read in part: only a backup has what is lost."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class DoctorContext:
     """What is examined. The models and the store are opened by the first check that needs them."""
 
     settings: Settings
@@ -57,7 +57,7 @@ class Patient:
     reopen: Callable[[], None]
     """Closes store and database, whose next use opens what lies there then."""
     ledger: Ledger
-    model_standing: Callable[[], ModelStanding]
+    model_standing: Callable[[], ModelChangeStatus]
     check_language_model: Callable[[], list[str]]
     """Returns what the configured language model lacks, without asking it for anything."""
     now: datetime
@@ -67,7 +67,7 @@ class Patient:
     read_only: bool = False
 
 
-Examination = Callable[[Patient], Iterable[Check]]
+Examination = Callable[[DoctorContext], Iterable[Check]]
 
 
 @dataclass(frozen=True, slots=True)

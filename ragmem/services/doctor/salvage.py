@@ -1,15 +1,12 @@
 """Replace a database that is damaged in its pages by a new one with all that can still be read."""
 
 import shutil
-import sqlite3
 import time
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Memory, State
-from ragmem.services.doctor.report import Patient
+from ragmem.services.doctor.report import DoctorContext
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.index import index_pending
 from ragmem.services.processes.atomic_write import sync
@@ -18,15 +15,15 @@ from ragmem.storage.maintenance.salvage import DAMAGED, Salvage, read_damaged, w
 from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.fair_lock import turn
 from ragmem.storage.sql.sqlite import LOCK_NAME
+from ragmem.storage.sql.sqlite_files import fold_log, log_of, remove_log
 
 ACCEPTED_AT_ONCE = 200
 """Memories in one transaction."""
 
 
-def salvage(patient: Patient, sizes: ChunkingSettings) -> str:
+def salvage(patient: DoctorContext) -> str:
     """Replace a damaged database by a new one with all that could be read."""
-    database = patient.catalog.database
-    path = Path(database.place)
+    path, sizes = Path(patient.catalog.database.place), patient.settings.chunking
     workplace = path.parent / "salvage"
     with turn(path.parent / LOCK_NAME, timeout=patient.settings.write.busy_timeout_s):
         patient.reopen()
@@ -39,15 +36,13 @@ def salvage(patient: Patient, sizes: ChunkingSettings) -> str:
             for batch in batches(found.memories, ACCEPTED_AT_ONCE):
                 fresh.memories.accept(
                     [
-                        (waiting(memory), chunks_of(memory, sizes, redactor=patient.catalog.redactor))
+                        (as_pending(memory), chunks_of(memory, sizes, redactor=patient.catalog.redactor))
                         for memory in batch
                     ]
                 )
         finally:
             fresh.close()
-        with closing(sqlite3.connect(workplace / path.name)) as connection:
-            # One file without a log, which is what can be renamed.
-            connection.execute("PRAGMA journal_mode = DELETE")
+        fold_log(workplace / path.name)
         sync(workplace / path.name)
         kept = _put_in_place(workplace / path.name, path)
         shutil.rmtree(workplace)
@@ -55,7 +50,7 @@ def salvage(patient: Patient, sizes: ChunkingSettings) -> str:
     store = patient.open_store()
     store.repair(whole=True)
     indexed = index_pending(patient.catalog, store)
-    return f'{_told(found)}; {indexed} indexed anew; the damaged file is "{kept}"'
+    return f'{_summary(found)}; {indexed} indexed anew; the damaged file is "{kept}"'
 
 
 def _put_in_place(fresh: Path, path: Path) -> Path:
@@ -67,17 +62,16 @@ def _put_in_place(fresh: Path, path: Path) -> Path:
     except OSError:  # not every file system has links
         shutil.copy2(path, kept)
     # The log belongs to the damaged file; beside the new one it would be taken for that one's.
-    log = path.with_name(f"{path.name}-wal")
+    log = log_of(path)
     if log.exists() and log.stat().st_size:
-        log.rename(kept.with_name(f"{kept.name}-wal"))
-    log.unlink(missing_ok=True)
-    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+        log.rename(log_of(kept))
+    remove_log(path)
     fresh.replace(path)
     sync(path.parent)
     return kept
 
 
-def _told(found: Salvage) -> str:
+def _summary(found: Salvage) -> str:
     said = f"{len(found.memories)} memories saved"
     if found.lost:
         said += f", {len(found.lost)} lost: {', '.join(identifier[:12] for identifier in found.lost)}"
@@ -88,6 +82,6 @@ def _told(found: Salvage) -> str:
     return said
 
 
-def waiting(memory: Memory) -> Memory:
+def as_pending(memory: Memory) -> Memory:
     """Return the memory as one that is to be indexed again, unless it only lies in the buffer."""
     return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)

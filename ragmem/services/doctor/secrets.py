@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ragmem.domain.model import Memory
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
 from ragmem.services.ingestion.sanitize import purified_memory
 
 SECONDS = 2.0
@@ -14,7 +14,7 @@ SECONDS = 2.0
 SCRUB = "ragmem scrub"
 
 
-def secrets(patient: Patient) -> Iterator[Check]:
+def secrets(patient: DoctorContext) -> Iterator[Check]:
     """Count the memories that hold a secret or a private block, in so many as there is time for."""
     if not patient.settings.secrets.redact:
         detail = "texts are stored with their secrets: secrets.redact is false"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from ragmem.services.doctor.report import Check, Examination, Patient
-from ragmem.services.reporting.transcript_list import standing
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
+from ragmem.services.reporting.transcript_list import transcript_states
 
 _NAME = "transcripts"
 
@@ -16,9 +16,9 @@ SOON = timedelta(days=7)
 """So long before that a person is warned, who has asked for transcripts once."""
 
 
-def transcripts(patient: Patient) -> Iterator[Check]:
+def transcripts(patient: DoctorContext) -> Iterator[Check]:
     """Tell of transcripts that were never read; names and sizes are looked at, no file is opened."""
-    found = standing(patient.catalog, patient.settings, home=Path.home())
+    found = transcript_states(patient.catalog, patient.settings, home=Path.home())
     if not found.unread:
         if found.read:
             last = found.read[0].read_at

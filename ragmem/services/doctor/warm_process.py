@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ragmem import __version__, client
 from ragmem.client.starting import FIRST_DEATHS
-from ragmem.services.doctor.report import Check, Patient
+from ragmem.services.doctor.report import Check, DoctorContext
 
 PATIENCE = 1.0
 """Seconds in which a process that is well tells of itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class WarmProcess:
     """A warm process; of one that does not answer (it starts, ends, hangs) only the id is known, if that."""
 
     process: int | None
@@ -41,15 +41,15 @@ class Seen:
         )
 
 
-def seen(data: Path) -> Seen | None:
+def find_warm_process(data: Path) -> WarmProcess | None:
     """Return the warm process of a home; None where there is none."""
     place = str(data)
     if not client.is_running(place):
         return None
     told = client.ask(place, {"op": "status"}, deadline=time.monotonic() + PATIENCE, start=False)
     if told is None or not isinstance(told.get("process"), int):
-        return Seen(client.recorded(place))
-    return Seen(
+        return WarmProcess(client.recorded(place))
+    return WarmProcess(
         told["process"],
         answers=True,
         version=str(told.get("version", "")),
@@ -60,13 +60,13 @@ def seen(data: Path) -> Seen | None:
     )
 
 
-def warm(patient: Patient) -> Iterator[Check]:
+def warm(patient: DoctorContext) -> Iterator[Check]:
     """Tell whether the warm process runs, and whether it can."""
     places = patient.settings.places
     if not client.wanted():
         yield Check("warm process", "ok", f"{client.SWITCH} turns it off")
         return
-    found = seen(places.data)
+    found = find_warm_process(places.data)
     failed = client.failed_starts(str(places.data))
     if found is not None and not found.answers:
         yield Check("warm process", "warning", found.told, "ragmem warm stop")

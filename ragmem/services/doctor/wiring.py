@@ -9,21 +9,21 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ragmem import __version__
-from ragmem.assistants import toml_flag
-from ragmem.assistants.command import Program, this_program
-from ragmem.assistants.json_hooks import Hook, by_hand, hooks_in, own
-from ragmem.assistants.json_text import read_json
-from ragmem.assistants.model import Assistant
-from ragmem.assistants.places import SERVER_FORMS, SettingsFile, Surroundings, files_of
-from ragmem.assistants.switches import other_memory, switched_off, wrong_unit
-from ragmem.assistants.table import ASSISTANTS
+from ragmem.assistants import load_assistants
+from ragmem.assistants.assistant import Assistant
+from ragmem.assistants.places import SERVER_FORMS, Places
 from ragmem.errors import ConfigError, RagmemError
 from ragmem.hooks import limits
 from ragmem.hooks.log import FORMER, NAME
-from ragmem.services.doctor.report import Check, Examination, Patient
+from ragmem.services.doctor.report import Check, DoctorContext, Examination
+from ragmem.services.wiring import toml_flag
+from ragmem.services.wiring.command import Program, this_program
 from ragmem.services.wiring.files import read_settings
 from ragmem.services.wiring.forms import server_in
-from ragmem.services.wiring.wiring import Desk, Standing, connected_at, standings
+from ragmem.services.wiring.json_hooks import Hook, handwritten_hooks, own_hooks, read_hooks
+from ragmem.services.wiring.json_text import read_json
+from ragmem.services.wiring.switches import other_memory, wrong_unit
+from ragmem.services.wiring.wiring import ConnectContext, ConnectionState, connected_at, connection_states
 
 PATIENCE_S = 3.0
 """Seconds for another ragmem to say its version."""
@@ -37,42 +37,42 @@ LOG_TAIL = 64 * 1024
 _TEMPORARY = ("/.cache/uv/", "/uv/archive-v", "/pipx/.cache/", "/.cache/pipx/")
 
 
-def wiring(patient: Patient) -> Iterator[Check]:
+def connections(patient: DoctorContext) -> Iterator[Check]:
     """Tell of every assistant that is connected, and of those that are here and could be."""
     desk = _desk(patient)
     connected = 0
-    for assistant in ASSISTANTS:
+    for assistant in load_assistants():
         found = list(_assistant(patient, desk, assistant))
         connected += bool(found)
         yield from found
     if not connected:
         yield Check(_NAME, "ok", "no assistant is connected")
-    elif not patient.settings.hooks.enabled or limits.switched_off(desk.around.environ):
+    elif not patient.settings.hooks.enabled or limits.switched_off(desk.places.environ):
         yield Check(_NAME, "warning", "hooks are turned off for ragmem", "[hooks] enabled, RAGMEM_HOOKS")
-    if connected and shutil.which("ragmem", path=desk.around.environ.get("PATH")) is None:
+    if connected and shutil.which("ragmem", path=desk.places.environ.get("PATH")) is None:
         detail = "`ragmem` is not on the PATH; hooks do not need it, hooks/*.sh and you do"
         yield Check(_NAME, "ok", detail, f'PATH="{Path(sys.executable).parent}:$PATH"')
 
 
-def _desk(patient: Patient) -> Desk:
+def _desk(patient: DoctorContext) -> ConnectContext:
     home, cwd = Path.home(), Path.cwd()
     program = this_program(sys.executable, os.environ, home=str(home), cwd=str(cwd))
-    return Desk(Surroundings(os.environ, home, cwd), program, patient.settings.places.state, "")
+    return ConnectContext(Places(os.environ, home, cwd), program, patient.settings.places.state, "")
 
 
-def _assistant(patient: Patient, desk: Desk, assistant: Assistant) -> Iterator[Check]:
+def _assistant(patient: DoctorContext, desk: ConnectContext, assistant: Assistant) -> Iterator[Check]:
     fix = f"ragmem connect {assistant.name}"
     recorded = connected_at(desk, assistant)
     # What cannot be read, and was never ours to write, is not ours to complain of.
     idle = ("no",) if recorded else ("no", "unreadable")
-    at = [one for one in standings(desk, assistant) if one.state not in idle]
+    at = [one for one in connection_states(desk, assistant) if one.state not in idle]
     if not at and not recorded:
         return
     if not at:
         detail = f"{assistant.title}: nothing of ragmem is in its settings any more"
         yield Check(_NAME, "warning", detail, f"{fix}, or ragmem disconnect {assistant.name}")
         return
-    problems = [check for standing in at for check in _standing(desk, assistant, standing)]
+    problems = [check for standing in at for check in _check_connection(desk, assistant, standing)]
     yield from problems
     if len(at) > 1:
         detail = f"{assistant.title}: connected for all work and for this project as well"
@@ -90,20 +90,24 @@ def _assistant(patient: Patient, desk: Desk, assistant: Assistant) -> Iterator[C
         _NAME,
         "warning" if silent else "ok",
         f"{assistant.title} ({scopes}): {told}",
-        (assistant.after or f"start a session of {assistant.title}; then ragmem doctor") if silent else "",
+        (assistant.note or f"start a session of {assistant.title}; then ragmem doctor") if silent else "",
     )
 
 
-def _last_read(patient: Patient, assistant: Assistant) -> datetime | None:
+def _last_read(patient: DoctorContext, assistant: Assistant) -> datetime | None:
     try:
-        # The readers call it claude, wherever it runs.
-        name = assistant.name.partition("-")[0]
-        return patient.catalog.transcripts.last_read_at(name) if patient.catalog.exists() else None
+        return (
+            patient.catalog.transcripts.last_read_at(assistant.session_name)
+            if patient.catalog.exists()
+            else None
+        )
     except RagmemError:  # what is wrong with the database, its own checks tell
         return None
 
 
-def _standing(desk: Desk, assistant: Assistant, standing: Standing) -> Iterator[Check]:
+def _check_connection(
+    desk: ConnectContext, assistant: Assistant, standing: ConnectionState
+) -> Iterator[Check]:
     fix = f"ragmem connect {assistant.name}" + (" --scope project" if standing.scope == "project" else "")
     if standing.state == "unreadable":
         yield Check(_NAME, "failed", f"{assistant.title}: {standing.problem}", "mend the file")
@@ -112,27 +116,27 @@ def _standing(desk: Desk, assistant: Assistant, standing: Standing) -> Iterator[
         yield Check(
             _NAME, "warning", f'{assistant.title}: other hooks are in "{standing.path}" than these', fix
         )
-    for file in files_of(assistant, standing.scope, desk.around):
-        if file.form in SERVER_FORMS:
-            yield from _server(desk, assistant, file, fix)
+    for path, form in assistant.settings_files(desk.places, standing.scope):
+        if form in SERVER_FORMS:
+            yield from _server(desk, assistant, path, form, fix)
             continue
-        text = read_settings(file.path) or ""
-        if file.form == "toml" and toml_flag.state(text) is False:
-            detail = f'{assistant.title} calls no hook: "{file.path}" turns them off'
-            yield Check(_NAME, "failed", detail, "[features] hooks = true")
-        elif file.form == "json":
-            yield from _hooks(desk, assistant, file, text, fix)
+        text = read_settings(path) or ""
+        if form == "toml" and toml_flag.state(text, assistant) is False:
+            detail = f'{assistant.title} calls no hook: "{path}" turns them off'
+            yield Check(_NAME, "failed", detail, "[{}] {} = true".format(*assistant.switch))
+        elif form == "json":
+            yield from _hooks(desk, assistant, path, text, fix)
 
 
-def _server(desk: Desk, assistant: Assistant, file: SettingsFile, fix: str) -> Iterator[Check]:
+def _server(desk: ConnectContext, assistant: Assistant, path: Path, form: str, fix: str) -> Iterator[Check]:
     """Tell of the MCP server, which a person may do without."""
     try:
-        found = server_in(file.form, read_settings(file.path) or "", assistant)
+        found = server_in(form, read_settings(path) or "", assistant)
     except ConfigError as error:
         yield Check(_NAME, "warning", f"{assistant.title}: {error}", "mend the file")
         return
     if found is None:
-        detail = f'{assistant.title}: no MCP server of ragmem is named in "{file.path}"'
+        detail = f'{assistant.title}: no MCP server of ragmem is named in "{path}"'
         yield Check(_NAME, "ok", f"{detail}; `{fix}` names it")
         return
     words = shutil.which(found.words[0]) or found.words[0]
@@ -140,25 +144,26 @@ def _server(desk: Desk, assistant: Assistant, file: SettingsFile, fix: str) -> I
     yield from _program(desk, assistant, program, fix)
 
 
-def _hooks(desk: Desk, assistant: Assistant, file: SettingsFile, text: str, fix: str) -> Iterator[Check]:
-    for reason in switched_off(assistant, read_json(text).value):
-        yield Check(_NAME, "failed", f"{assistant.title} calls no hook of ragmem: {reason}", f'"{file.path}"')
-    hooks = hooks_in(text)
-    ours = own(hooks, assistant, desk.program)
+def _hooks(desk: ConnectContext, assistant: Assistant, path: Path, text: str, fix: str) -> Iterator[Check]:
+    settings = read_json(text).value
+    for reason in assistant.switches(settings) if isinstance(settings, dict) else ():
+        yield Check(_NAME, "failed", f"{assistant.title} calls no hook of ragmem: {reason}", f'"{path}"')
+    hooks = read_hooks(text)
+    ours = own_hooks(hooks, assistant, desk.program)
     programs = {hook.call.program.words: hook.call.program for hook in ours if hook.call is not None}
     for program in programs.values():
         yield from _program(desk, assistant, program, fix)
     for hook in hooks:
         if meant := wrong_unit(assistant, hook):
             detail = f"{assistant.title}, {hook.event}: a hook may take {meant}: {hook.command[:60]}"
-            yield Check(_NAME, "warning", detail, fix if hook in ours else f'mend "timeout" in "{file.path}"')
-    yield from _beside(desk, assistant, file, hooks)
+            yield Check(_NAME, "warning", detail, fix if hook in ours else f'mend "timeout" in "{path}"')
+    yield from _beside(desk, assistant, path, hooks)
 
 
-def _beside(desk: Desk, assistant: Assistant, file: SettingsFile, hooks: Sequence[Hook]) -> Iterator[Check]:
-    for hook in by_hand(hooks):
+def _beside(desk: ConnectContext, assistant: Assistant, path: Path, hooks: Sequence[Hook]) -> Iterator[Check]:
+    for hook in handwritten_hooks(hooks):
         detail = f"{assistant.title}, {hook.event}: ragmem is called a second time: {hook.command[:80]}"
-        yield Check(_NAME, "warning", detail, f'take it out of "{file.path}"')
+        yield Check(_NAME, "warning", detail, f'take it out of "{path}"')
     calls = [hook.call for hook in hooks if hook.call is not None]
     homes = {call.program.variables for call in calls} - {desk.program.variables}
     if homes:
@@ -168,7 +173,7 @@ def _beside(desk: Desk, assistant: Assistant, file: SettingsFile, hooks: Sequenc
         yield Check(_NAME, "ok", f"{assistant.title}: another memory has hooks too: {', '.join(others)}")
 
 
-def _program(desk: Desk, assistant: Assistant, program: Program, fix: str) -> Iterator[Check]:
+def _program(desk: ConnectContext, assistant: Assistant, program: Program, fix: str) -> Iterator[Check]:
     path = program.words[0]
     if not os.access(path, os.X_OK) or not Path(path).is_file():
         yield Check(_NAME, "failed", f'{assistant.title} calls "{path}", which is no program', fix)
@@ -218,4 +223,4 @@ def _ago(age: timedelta) -> str:
 
 _NAME = "hooks"
 
-WIRING: tuple[tuple[str, Examination], ...] = ((_NAME, wiring),)
+WIRING: tuple[tuple[str, Examination], ...] = ((_NAME, connections),)

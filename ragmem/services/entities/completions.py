@@ -1,4 +1,4 @@
-"""Ask a language model about many texts, and hand on each answer as soon as it is there."""
+"""Send many prompts to a language model, and yield each answer as it arrives."""
 
 import queue
 import threading
@@ -11,7 +11,7 @@ from ragmem.ports import CompletesMany, LanguageModel
 from ragmem.storage.sql.batches import batches
 
 AT_ONCE = 8
-"""Prompts for a model that takes several: what is lost at most when the process is killed."""
+"""Prompts per batch: the maximum loss if the process is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def complete_all(
     singly: bool = False,
     stop: threading.Event,
 ) -> Generator[dict[str, Outcome]]:
-    """Yield the outcomes by the keys of their prompts, asked in order.
+    """Yield the outcomes by the keys of their prompts, sent in order.
 
     Once `stop` is set nothing more is asked, and what is on its way is still handed on; a caller that does
     not want to wait for it closes the generator.
@@ -46,12 +46,12 @@ def complete_all(
     are there more answers that the caller has not done with than threads: whatever kills it loses no more.
     """
     if isinstance(model, CompletesMany) and not singly:
-        yield from _together(model, prompts, request, stop)
+        yield from _complete_batch(model, prompts, request, stop)
     else:
-        yield from _side_by_side(model, prompts, request, concurrency, stop)
+        yield from _complete_parallel(model, prompts, request, concurrency, stop)
 
 
-def _together(
+def _complete_batch(
     model: CompletesMany, prompts: Mapping[str, str], request: Request, stop: threading.Event
 ) -> Generator[dict[str, Outcome]]:
     for keys in batches(prompts, AT_ONCE):
@@ -69,7 +69,7 @@ def _together(
         yield dict(zip(keys, answers, strict=True))
 
 
-def _side_by_side(
+def _complete_parallel(
     model: LanguageModel,
     prompts: Mapping[str, str],
     request: Request,
@@ -112,14 +112,14 @@ def _side_by_side(
             found = [one for one in taken if one is not None]
             working -= len(taken) - len(found)
             if found:
-                yield dict(_expected(key, answer) for key, answer in found)
+                yield dict(_check_answer(key, answer) for key, answer in found)
             free.release(len(found) or 1)
     finally:
         stop.set()
         free.release(concurrency)
 
 
-def _expected(key: str, answer: Outcome | Exception) -> tuple[str, Outcome]:
+def _check_answer(key: str, answer: Outcome | Exception) -> tuple[str, Outcome]:
     if isinstance(answer, str | BackendError):
         return key, answer
     raise answer

@@ -1,4 +1,4 @@
-"""Let a language model find entities and relations, after the rules did: resumably, and each text once.
+"""Extract entities and relations with a language model, resumably, and each text only once.
 
 Memories are indexed by rule at once and never wait for a model. This pass asks about the texts that the
 configured model has not seen with this prompt, keeps each answer as it comes, and puts the memories again.
@@ -17,7 +17,7 @@ from ragmem.domain.model import Chunk
 from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call, LanguageModel, Meter, Models, Store
 from ragmem.services.entities.completions import Request, complete_all
-from ragmem.services.entities.extraction_texts import Texts, find_texts, indexed, indexed_meanwhile
+from ragmem.services.entities.extraction_texts import Texts, find_texts, indexed_memories, newly_indexed
 from ragmem.services.ingestion.index import index_pending, put_again, waiting_on
 from ragmem.services.processes.progress import Progress
 from ragmem.storage.activity.extractions import RULES, By, Choice
@@ -25,18 +25,18 @@ from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.batches import batches
 
 STOP_AFTER = 4
-"""Texts in a row that get no answer until the model counts as down: one may be refused for what it says."""
+"""Consecutive texts without an answer after which the model counts as down."""
 
 TEXTS_AT_ONCE = 2000
-"""Texts that are held in memory; looking for the next ones takes a second, asking about them half an hour."""
+"""Texts per round: finding them takes a second, asking about them half an hour."""
 
 PUT_AT_ONCE = 16
-"""Memories that are put again together, once all their texts have answers."""
+"""Memories that are stored again together, once all their texts have answers."""
 
 
 @dataclass(slots=True)
-class Extracted:
-    """What a pass did, in texts. `note` says why some still wait; empty when none does for a reason.
+class ExtractionReport:
+    """The result of a pass, in texts. `note` gives the reason why some still wait.
 
     `known` had an answer before. Of those that were `asked`, `invalid` had no answer that can be used, nor a
     second one; `invented` counts entities that no text names. `waiting` is how many have none in the end.
@@ -53,8 +53,8 @@ class Extracted:
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """What a pass works with; the models and the store are opened where they are needed."""
+class ExtractionPorts:
+    """The dependencies of a pass; the models and the store are opened on demand."""
 
     catalog: Catalog
     open_store: Callable[[], Store]
@@ -65,8 +65,8 @@ class Tools:
     progress: Progress
 
 
-def extract_by_model(tools: Tools, *, dry_run: bool = False) -> Extracted | None:
-    """Ask the configured language model about what it has not seen; None where only rules are wanted.
+def extract_by_model(tools: ExtractionPorts, *, dry_run: bool = False) -> ExtractionReport | None:
+    """Send all new texts to the configured language model; None if only rules are configured.
 
     With `dry_run` nothing is asked or written, and `waiting` tells what would be. A pass that is interrupted
     or killed goes on with the next one; what was answered is kept, and what is half done is put in by
@@ -77,7 +77,7 @@ def extract_by_model(tools: Tools, *, dry_run: bool = False) -> Extracted | None
         if not dry_run and catalog.extractions.choice() != RULES:
             _choose(tools, RULES)
         return None
-    done = Extracted(_by(wanted))
+    done = ExtractionReport(_by(wanted))
     try:
         model = tools.open_models().language_model
         if model is None:
@@ -101,8 +101,8 @@ def _by(wanted: str) -> By:
     return "llm" if wanted == "llm" else "both"
 
 
-def _choose(tools: Tools, choice: Choice) -> None:
-    """Make records otherwise from now on, and put those again that become others by it."""
+def _choose(tools: ExtractionPorts, choice: Choice) -> None:
+    """Change the way of extraction from now on, and store affected memories again."""
     extractions = tools.catalog.extractions
     useful = {
         key
@@ -113,7 +113,7 @@ def _choose(tools: Tools, choice: Choice) -> None:
     }
     again = [
         memory.id
-        for memory, chunks in (indexed(tools.catalog) if useful else ())
+        for memory, chunks in (indexed_memories(tools.catalog) if useful else ())
         if any(text_key(chunk) in useful for chunk in chunks)
     ]
     leaving = waiting_on(tools.catalog)
@@ -124,9 +124,9 @@ def _choose(tools: Tools, choice: Choice) -> None:
 
 
 class _Pass:
-    """One pass: keeps the answers, and puts each memory again when its last text is answered."""
+    """One pass: stores the answers, and each memory again when its last text has an answer."""
 
-    def __init__(self, tools: Tools, model: str, texts: Texts, done: Extracted) -> None:
+    def __init__(self, tools: ExtractionPorts, model: str, texts: Texts, done: ExtractionReport) -> None:
         self._tools = tools
         self._model = model
         self._texts = texts
@@ -137,10 +137,10 @@ class _Pass:
                 self._left[memory_id] = self._left.get(memory_id, 0) + 1
         self._touched: dict[str, None] = {}
         self.invalid: dict[str, Answer] = {}
-        """What could not be used of the first answers, until the second ones are there."""
+        """Unusable first answers, until the second ones arrive."""
 
     def keep(self, outcomes: Mapping[str, str], *, last: bool) -> None:
-        """Read answers and keep them; those that cannot be used only where they are the `last` ones."""
+        """Parse answers and store them; unusable ones only if they are the `last` ones."""
         chunks = self._texts.chunks
         answers = {key: read_answer(text, chunks[key].searchable) for key, text in outcomes.items()}
         for key, answer in answers.items():
@@ -156,7 +156,7 @@ class _Pass:
         self._tools.meter.record(Call(backend, self._done.model, "extraction", error=INVALID))
 
     def keep_read(self, answers: Mapping[str, Answer]) -> None:
-        """Keep answers, count them, and put again what is complete, a few memories at a time."""
+        """Store answers, count them, and store complete memories again, in small batches."""
         if not answers:
             return
         touched = [memory_id for key in answers for memory_id in self._texts.memories[key]]
@@ -182,7 +182,7 @@ class _Pass:
             self.put(complete)
 
     def put(self, memory_ids: Sequence[str] | None = None) -> None:
-        """Put memories again, all that have new answers if none are given."""
+        """Store memories again: the given ones, or all with new answers."""
         ids = list(self._touched) if memory_ids is None else list(memory_ids)
         for batch in batches(ids, PUT_AT_ONCE):
             put_again(self._tools.catalog, self._tools.open_store(), batch)
@@ -190,7 +190,7 @@ class _Pass:
                 del self._touched[memory_id]
 
 
-def _ask(tools: Tools, model: LanguageModel, key: str, done: Extracted) -> None:
+def _ask(tools: ExtractionPorts, model: LanguageModel, key: str, done: ExtractionReport) -> None:
     extractions = tools.catalog.extractions
     standing = extractions.standing(key)
     if extractions.finished() == standing:
@@ -209,12 +209,14 @@ def _ask(tools: Tools, model: LanguageModel, key: str, done: Extracted) -> None:
         extractions.finish(standing)
 
 
-def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, done: Extracted) -> None:
-    """Ask about some texts, and put the memories that have them again."""
+def _ask_round(
+    tools: ExtractionPorts, model: LanguageModel, work: _Pass, texts: Texts, done: ExtractionReport
+) -> None:
+    """Ask about some texts, and store their memories again."""
     unanswered = _ask_about(tools, model, work, texts.chunks, done, singly=False)
     _ask_again(tools, model, work, texts, done)
     if unanswered and not done.note and done.asked:
-        # What gets no answer for the second time, while others do, is refused for what it says, and would be
+        # A text without an answer twice, while others have one, is refused for its content, and would be
         # paid for with every seed.
         again = _ask_about(tools, model, work, {k: texts.chunks[k] for k in unanswered}, done, singly=True)
         _ask_again(tools, model, work, texts, done)
@@ -226,23 +228,25 @@ def _ask_round(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, do
     elif unanswered and not done.note:
         done.note = next(iter(unanswered.values())).told
     work.put()
-    late = indexed_meanwhile(tools.catalog, texts)
+    late = newly_indexed(tools.catalog, texts)
     if late:
         tools.catalog.extractions.let_wait(late)
         put_again(tools.catalog, tools.open_store(), late)
 
 
-def _ask_again(tools: Tools, model: LanguageModel, work: _Pass, texts: Texts, done: Extracted) -> None:
-    """Ask once more about what was answered in a way that cannot be used, telling the model so."""
+def _ask_again(
+    tools: ExtractionPorts, model: LanguageModel, work: _Pass, texts: Texts, done: ExtractionReport
+) -> None:
+    """Repeat the requests with unusable answers, with the reason."""
     if work.invalid and not done.note:
         _ask_about(tools, model, work, {key: texts.chunks[key] for key in work.invalid}, done, singly=True)
-    # Where no second answer came, the first was paid for, and counts.
+    # Without a second answer the first one counts, because it was paid for.
     work.keep_read(work.invalid)
     work.invalid = {}
 
 
-def _answers_still(tools: Tools, model: LanguageModel, chunk: Chunk | None) -> bool:
-    """Tell whether the model answers about a text that it did answer about: it may be down by now."""
+def _answers_still(tools: ExtractionPorts, model: LanguageModel, chunk: Chunk | None) -> bool:
+    """Tell whether the model still answers about a text that it answered before."""
     if chunk is None:
         return False
     most = tools.settings.extraction.max_tokens
@@ -254,15 +258,15 @@ def _answers_still(tools: Tools, model: LanguageModel, chunk: Chunk | None) -> b
 
 
 def _ask_about(
-    tools: Tools,
+    tools: ExtractionPorts,
     model: LanguageModel,
     work: _Pass,
     chunks: Mapping[str, Chunk],
-    done: Extracted,
+    done: ExtractionReport,
     *,
     singly: bool,
 ) -> dict[str, BackendError]:
-    """Keep the answers as they come; return what got none, with a note in `done` where the pass must end."""
+    """Store the answers as they arrive; return the texts without one, with a note if the pass must end."""
     request = Request(SYSTEM, tools.settings.extraction.max_tokens, SCHEMA)
     again = dict(work.invalid)
     prompts = {
@@ -294,7 +298,7 @@ def _ask_about(
     return unanswered
 
 
-def _cap(tools: Tools) -> str:
+def _cap(tools: ExtractionPorts) -> str:
     try:
         tools.meter.admit("extraction")
     except BackendError as reached:

@@ -1,13 +1,13 @@
-"""Which texts of the memory a language model has not been asked about, and which nobody has any more."""
+"""Find the texts that a language model has not seen, and those that no memory has any more."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ragmem.config import ChunkingSettings
-from ragmem.domain.entities.extraction_prompt import text_key, worth_asking
+from ragmem.domain.entities.extraction_prompt import is_worth_extraction, text_key
 from ragmem.domain.model import Chunk, Memory, State
 from ragmem.services.ingestion.classify import chunks_of
-from ragmem.services.ingestion.indexable_text import covered
+from ragmem.services.ingestion.indexable_text import redact_chunks
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents
 from ragmem.storage.sql.batches import batches
@@ -15,7 +15,7 @@ from ragmem.storage.sql.batches import batches
 
 @dataclass(slots=True)
 class Texts:
-    """Texts of the indexed memories that a model was not asked about, the newest first, by their keys.
+    """The texts of indexed memories that a model has not seen, the newest first, by their keys.
 
     `memories` names all that have one of these `chunks`' texts, since it may occur twice. Of all texts,
     `waiting` counts those that it was not asked about, `known` those that it was. `seen` is the content hash
@@ -30,14 +30,14 @@ class Texts:
 
 
 def find_texts(catalog: Catalog, model: str, *, most: int = 0) -> Texts:
-    """Return so many texts, long enough, that a model (its name and prompt) was not asked about."""
+    """Return at most `most` texts, long enough, that a model (name and prompt) has not seen."""
     asked = catalog.extractions.asked(model)
     texts = Texts()
     known: set[str] = set()
     waiting: set[str] = set()
-    for memory, chunks in indexed(catalog):
+    for memory, chunks in indexed_memories(catalog):
         texts.seen[memory.id] = memory.content_hash
-        for chunk in filter(worth_asking, chunks):
+        for chunk in filter(is_worth_extraction, chunks):
             key = text_key(chunk)
             if key in asked:
                 known.add(key)
@@ -54,30 +54,30 @@ def find_texts(catalog: Catalog, model: str, *, most: int = 0) -> Texts:
     return texts
 
 
-def indexed_meanwhile(catalog: Catalog, texts: Texts) -> list[str]:
+def newly_indexed(catalog: Catalog, texts: Texts) -> list[str]:
     """Return the memories with one of the texts that were indexed since, perhaps without its answer."""
     return [
         memory.id
-        for memory, chunks in indexed(catalog)
+        for memory, chunks in indexed_memories(catalog)
         if texts.seen.get(memory.id) != memory.content_hash
         and any(text_key(chunk) in texts.chunks for chunk in chunks)
     ]
 
 
-def indexed(catalog: Catalog) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
+def indexed_memories(catalog: Catalog) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
     """Yield the indexed memories with their chunks, without secrets; the newest first."""
     contents = Contents(catalog.database)
     outlines = catalog.memories.outlines(catalog.memories.ids(states=[State.INDEXED])).values()
     newest_first = sorted(outlines, key=lambda one: (one.event_time, one.id), reverse=True)
     for page in batches((one.id for one in newest_first), PAGE):
         yield from (
-            (memory, covered(memory, chunks, redactor=catalog.redactor))
+            (memory, redact_chunks(memory, chunks, redactor=catalog.redactor))
             for memory, chunks in contents.of(page)
         )
 
 
 def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
-    """Forget what models found in texts that neither a memory nor the archive has any more; return how many.
+    """Delete model extractions of texts that no memory or archived memory has; return their number.
 
     A text that was forgotten shall not live on in what was found in it.
     """
@@ -87,10 +87,10 @@ def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
     contents = Contents(catalog.database)
     for page in batches(sorted(catalog.memories.ids()), PAGE):
         for item in contents.of(page):
-            unused.difference_update(map(text_key, covered(*item, catalog.redactor)))
+            unused.difference_update(map(text_key, redact_chunks(*item, catalog.redactor)))
     if unused:
         for archived in catalog.archive.each():
-            chunks = covered(
+            chunks = redact_chunks(
                 archived.memory,
                 chunks_of(archived.memory, sizes, redactor=catalog.redactor),
                 redactor=catalog.redactor,

@@ -1,4 +1,4 @@
-"""Explain which names became one node, take such a merge back, and allow it again."""
+"""List the merges of names, undo a merge, and redo it."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 def merges(
     catalog: Catalog, *, projects: Sequence[str] | None = None, name: str = "", undone: bool = False
 ) -> list[Merge]:
-    """Return the merges of these projects (None: all), or those that were undone; of one name if given.
+    """Return the merges of these projects (None: all), or the undone ones; of one name if given.
 
     Raises NotFoundError where there is none of that name.
     """
@@ -62,11 +62,11 @@ def _sentence(catalog: Catalog, merge: Merge) -> str:
 
 
 def undo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
-    """Take a merge back for good, and put what mentions the name under its own node again.
+    """Undo a merge permanently, and move the mentions of the name to its own node.
 
     No later text brings it about again; only `redo` does. Raises NotFoundError for an unknown key.
     """
-    merge = named(catalog, key)
+    merge = find_merge(catalog, key)
     leaving = waiting_on(catalog)
     name = merge.head if merge.rule in entity_merges.STATED else merge.name
     catalog.names.set_apart(merge.project, name, merge.rule, at=to_stamp(now))
@@ -76,8 +76,8 @@ def undo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
 
 
 def redo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
-    """Allow a merge that was undone; raises NotFoundError for an unknown key."""
-    merge = named(catalog, key, undone=True)
+    """Allow an undone merge again; raises NotFoundError for an unknown key."""
+    merge = find_merge(catalog, key, undone=True)
     leaving = waiting_on(catalog)
     catalog.names.rejoin(merge.project, merge.name, merge.rule, at=to_stamp(now))
     catalog.log.write("merge allowed", {"name": merge.name}, now=now)
@@ -85,7 +85,7 @@ def redo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
     return merge
 
 
-def named(catalog: Catalog, key: str, *, undone: bool = False) -> Merge:
+def find_merge(catalog: Catalog, key: str, *, undone: bool = False) -> Merge:
     """Return the merge of a key; raises NotFoundError."""
     for merge in merges(catalog, undone=undone):
         if merge.key == key.strip().lower():

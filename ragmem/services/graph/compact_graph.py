@@ -1,4 +1,4 @@
-"""A graph of thousands of nodes in a compact form: read once, kept while nothing changes, cut per request."""
+"""Compact views of large graphs: read once, cached until a change, and filtered per request."""
 
 import threading
 from collections import Counter, OrderedDict
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KEPT = 24
-"""Answers that are kept: those of a page that somebody looks at, with a few of its filters."""
+"""Maximum cached answers: those of one page with a few of its filters."""
 
 _SECOND = 1_000_000
 """Microseconds."""
@@ -31,10 +31,10 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Which part of the graph is wanted: the most connected nodes that all of this lets through.
+    """A filter of the graph: the most connected nodes that match all of it.
 
-    `projects` None is all of them; `types` empty is all. With a time only what memories mention whose events
-    lie in it.
+    `projects` None is all of them; `types` empty is all. With a time limit only mentions by memories with
+    events in it count.
     """
 
     projects: tuple[str, ...] | None = None
@@ -46,14 +46,14 @@ class Cut:
     alone: bool = True
 
 
-class _Whole:
-    """The graph of one project in parallel columns, because there may be a hundred thousand of each."""
+class _ProjectGraph:
+    """The graph of one project in parallel columns, because each may have a hundred thousand rows."""
 
     def __init__(self, scope: GraphScope, project: str) -> None:
         self.names: list[str] = []
         self.types: list[str] = []
         degrees: list[int] = []
-        for entity, degree in scope.whole.nodes(project):
+        for entity, degree in scope.store.nodes(project):
             self.names.append(entity.name)
             self.types.append(entity.type)
             degrees.append(degree)
@@ -61,8 +61,8 @@ class _Whole:
         places = {name: number for number, name in enumerate(self.names)}
         edges = [
             (places[one.source], places[one.target], one.weight)
-            for one in scope.whole.edges(project)
-            # What came in between the two readings is in the next graph.
+            for one in scope.store.edges(project)
+            # Changes between the two reads are in the next graph.
             if one.source in places and one.target in places and one.source != one.target
         ]
         self.edges = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
@@ -74,8 +74,8 @@ class _Whole:
         ]
         self.mentions = np.array(spoken, dtype=np.int64).reshape(-1, 2)
 
-    def spoken_of(self, since: int | None, until: int | None) -> "_Spoken":
-        """Return how often each node was mentioned within a time, first and last."""
+    def mention_counts(self, since: int | None, until: int | None) -> "_MentionCounts":
+        """Return the number of mentions of each node within a time, and the first and the last one."""
         nodes, stamps = self.mentions[:, 0], self.mentions[:, 1]
         for stamp, sign in ((since, np.greater_equal), (until, np.less)):
             if stamp is not None:
@@ -85,11 +85,11 @@ class _Whole:
         first, last = np.full(count, _NEVER), np.full(count, -_NEVER)
         np.minimum.at(first, nodes, stamps)
         np.maximum.at(last, nodes, stamps)
-        return _Spoken(np.bincount(nodes, minlength=count), first, last)
+        return _MentionCounts(np.bincount(nodes, minlength=count), first, last)
 
 
-class _Spoken(NamedTuple):
-    """For each node: how many memories mention it, and the stamps of the first and the last event."""
+class _MentionCounts(NamedTuple):
+    """For each node: how many memories mention it, and the times of the first and last event."""
 
     memories: "NDArray[np.int64]"
     first: "NDArray[np.int64]"
@@ -97,23 +97,22 @@ class _Spoken(NamedTuple):
 
 
 class CompactGraphs:
-    """The compact graphs of one memory; safe to use from several threads, of which one reads at a time."""
+    """The compact graphs of one home; thread-safe, with one reader at a time."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._mark = ""
-        self._wholes: dict[str, _Whole] = {}
+        self._wholes: dict[str, _ProjectGraph] = {}
         self._answers: OrderedDict[Cut, dict[str, Any]] = OrderedDict()
 
     def mark(self, catalog: Catalog) -> str:
-        """Return what differs once the graph may be another."""
+        """Return a token that differs after a change of the graph."""
         return f"{signature(catalog.database)}/{Mentions(catalog.database).mark()}"
 
     def graph(self, catalog: Catalog, store: Store, cut: Cut) -> dict[str, Any]:
-        """Return a part of the graph as JSON fields; the same part is the same while nothing changes.
+        """Return a part of the graph as JSON fields; the result is the same until a change.
 
-        Nodes go by degree, then by name; edges by weight, then by their nodes. Raises BackendError where the
-        store does not show its graph whole.
+        Nodes go by degree, then by name; edges by weight, then by their nodes.
         """
         with self._guard:
             mark = self.mark(catalog)
@@ -121,25 +120,27 @@ class CompactGraphs:
                 self._wholes, self._mark = {}, mark
                 self._answers.clear()
             if cut not in self._answers:
-                self._answers[cut] = self._made(catalog, store, cut)
+                self._answers[cut] = self._build(catalog, store, cut)
                 while len(self._answers) > KEPT:
                     self._answers.popitem(last=False)
             self._answers.move_to_end(cut)
             return self._answers[cut]
 
-    def _made(self, catalog: Catalog, store: Store, cut: Cut) -> dict[str, Any]:
+    def _build(self, catalog: Catalog, store: Store, cut: Cut) -> dict[str, Any]:
         scope = GraphScope(catalog, store, cut.projects)
         projects = sorted(scope.projects)
         for project in projects:
             if project not in self._wholes:
-                self._wholes[project] = _Whole(scope, project)
+                self._wholes[project] = _ProjectGraph(scope, project)
         return _cut([self._wholes[one] for one in projects], projects, cut, redactor=catalog.redactor)
 
 
-def _cut(wholes: Sequence[_Whole], projects: Sequence[str], cut: Cut, redactor: Redactor) -> dict[str, Any]:
+def _cut(
+    wholes: Sequence[_ProjectGraph], projects: Sequence[str], cut: Cut, redactor: Redactor
+) -> dict[str, Any]:
     since = None if cut.since is None else to_stamp(cut.since)
     until = None if cut.until is None else to_stamp(cut.until)
-    spoken = [whole.spoken_of(since, until) for whole in wholes]
+    spoken = [whole.mention_counts(since, until) for whole in wholes]
     types: Counter[str] = Counter()
     through: list[tuple[int, str, int, int]] = []
     for place, (whole, told) in enumerate(zip(wholes, spoken, strict=True)):
@@ -156,7 +157,7 @@ def _cut(wholes: Sequence[_Whole], projects: Sequence[str], cut: Cut, redactor: 
     through.sort()
     shown = through[: cut.limit]
     total, edges = _edges(wholes, through, len(shown))
-    # The heaviest tell most, where there is not room for all.
+    # If there is no space for all, the heaviest are the most informative.
     edges.sort(key=lambda edge: (-edge[2], edge[0], edge[1]))
     names: list[str] = redactor.redact_document([name for _, name, _, _ in shown])
     return {
@@ -174,9 +175,9 @@ def _cut(wholes: Sequence[_Whole], projects: Sequence[str], cut: Cut, redactor: 
 
 
 def _edges(
-    wholes: Sequence[_Whole], through: Sequence[tuple[int, str, int, int]], shown: int
+    wholes: Sequence[_ProjectGraph], through: Sequence[tuple[int, str, int, int]], shown: int
 ) -> tuple[int, list[tuple[int, int, float]]]:
-    """Return how many relations there are among all that are let through, and those of the first ones."""
+    """Return the number of relations between the selected nodes, and the first ones."""
     total, found = 0, list[tuple[int, int, float]]()
     for place, whole in enumerate(wholes):
         at = np.full(len(whole.names), -1, dtype=np.int64)
@@ -194,7 +195,7 @@ def _edges(
     return total, found
 
 
-def _node(name: str, whole: _Whole, spoken: _Spoken, number: int, place: int) -> dict[str, Any]:
+def _node(name: str, whole: _ProjectGraph, spoken: _MentionCounts, number: int, place: int) -> dict[str, Any]:
     memories = int(spoken.memories[number])
     return {
         "name": name,

@@ -1,4 +1,4 @@
-"""Where the parts of the graph come from: the memories that speak of them, each with its sentence."""
+"""Find the evidence of parts of the graph: the memories that mention them, each with a sentence."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,22 +7,22 @@ from datetime import datetime
 
 from ragmem.domain.model import Memory
 from ragmem.domain.secrets.redaction import Redactor, cover
-from ragmem.domain.text.blocks import Block, Form, units
+from ragmem.domain.text.blocks import Block, BlockType, units
 from ragmem.storage.home.catalog import Catalog
 
 LONGEST = 300
-"""Characters of a sentence that is shown; of a longer one, those around the name."""
+"""Maximum characters of a sentence; of a longer one the part around the name is shown."""
 
 BEFORE = 100
-"""Characters before the name in a sentence that is cut."""
+"""Characters before the name in a truncated sentence."""
 
 COMPARED = 60
-"""Characters by which a description is known again in a text; a long one was cut."""
+"""Characters by which a description is found in a text; a long one was truncated."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A memory that speaks of something, when that was, and its sentence without secrets.
+class Quotation:
+    """A memory that mentions something, its date, and its sentence without secrets.
 
     `chunks` is the number of its chunks that do.
     """
@@ -37,15 +37,15 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """A memory that speaks of something, and where in it: the ids of its chunks, in order."""
+class MentionPlace:
+    """A memory that mentions something, with the ids of the chunks that do, in order."""
 
     memory_id: str
     event_time: datetime
     chunks: tuple[str, ...]
 
 
-def spots(catalog: Catalog, chunk_ids: Iterable[str]) -> list[Spot]:
+def spots(catalog: Catalog, chunk_ids: Iterable[str]) -> list[MentionPlace]:
     """Return the memories of these chunks, the latest event first; no text is read."""
     chunks = catalog.memories.chunks_by_id(chunk_ids)
     inside: dict[str, list[tuple[int, str]]] = {}
@@ -53,17 +53,17 @@ def spots(catalog: Catalog, chunk_ids: Iterable[str]) -> list[Spot]:
         inside.setdefault(memory, []).append((row[1], chunk))
     outlines = catalog.memories.outlines(inside)
     found = [
-        Spot(memory, outlines[memory].event_time, tuple(chunk for _, chunk in sorted(placed)))
+        MentionPlace(memory, outlines[memory].event_time, tuple(chunk for _, chunk in sorted(placed)))
         for memory, placed in inside.items()
         if memory in outlines
     ]
     return sorted(found, key=lambda spot: (spot.event_time, spot.memory_id), reverse=True)
 
 
-def told(
-    catalog: Catalog, found: Sequence[Spot], names: Sequence[str], *, descriptions: Sequence[str] = ()
-) -> list[Told]:
-    """Return for each spot what its memory says there: the sentence of a description, else with the names.
+def quotations(
+    catalog: Catalog, found: Sequence[MentionPlace], names: Sequence[str], *, descriptions: Sequence[str] = ()
+) -> list[Quotation]:
+    """Return the sentence of each mention: that of a description, else one with the names.
 
     That is the sentence with most of the names, one in a heading or table last; of several the first.
     """
@@ -78,7 +78,7 @@ def told(
             continue
         spans = [rows[chunk][1][3:5] for chunk in spot.chunks if chunk in rows]
         result.append(
-            Told(
+            Quotation(
                 memory.id,
                 memory.scope.project,
                 memory.source,
@@ -128,7 +128,7 @@ def _sentence(
 
 
 def _word_start(text: str, begin: int, at: int) -> int:
-    """Return where the first word from `at` on begins; `begin` where that is before it."""
+    """Return the start of the first word from `at` on, but at most `begin`."""
     if at <= begin:
         return begin
     blank = text.find(" ", at)
@@ -141,4 +141,4 @@ def _rank(
     plain = _plain(unit)
     described = any(one in plain for one in known)
     named = sum(pattern.search(unit) is not None for pattern in patterns)
-    return described, named, block.form not in {Form.HEADING, Form.TABLE, Form.FENCE}
+    return described, named, block.form not in {BlockType.HEADING, BlockType.TABLE, BlockType.FENCE}

@@ -1,4 +1,4 @@
-"""The graph as a file for other programs: of some projects, or of what is around an entity."""
+"""Export the graph of some projects, or around an entity, to a file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,23 +7,24 @@ from typing import IO, Any
 
 from ragmem.domain.model import Entity, Relation
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.ports.graph_document import graph_document
 from ragmem.services.graph.files import Edge, Form, Node, open_graph, writable
 from ragmem.services.graph.scope import GraphScope
 from ragmem.storage.sql.batches import batches
 
 AROUND = 1_000
-"""Entities around one that are exported unless a number is given."""
+"""Default number of entities around one."""
 
 PICTURED, DRAWN = 60, 500
-"""Entities and relations of a Mermaid diagram: more cannot be read, and above 500 edges Mermaid refuses."""
+"""Maximum entities and relations of a readable Mermaid diagram; Mermaid rejects more than 500 edges."""
 
 SEPARATOR = "<SEP>"
-"""Stands between the descriptions in LightRAG's graph document."""
+"""Separates the descriptions in LightRAG's graph document."""
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """How much was written, and whether the graph has more than that."""
+class ExportReport:
+    """The number of exported entities and relations, and whether the graph has more."""
 
     entities: int
     relations: int
@@ -31,8 +32,8 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
-    """What is to be written, with the project of each entity and relation."""
+class _Selection:
+    """The selection of entities and relations, each with its project."""
 
     projects: tuple[str, ...]
     entities: Iterable[tuple[str, Entity]]
@@ -42,7 +43,7 @@ class _Chosen:
 
 @dataclass(slots=True)
 class _Names:
-    """Entities -> their names in the file: without secrets, each another one."""
+    """Entities -> their unique names in the file, without secrets."""
 
     several: bool
     given: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -68,21 +69,20 @@ def export_graph(
     depth: int = 2,
     limit: int | None = None,
     redactor: Redactor,
-) -> Exported:
-    """Write the graph to a file; of `limit` entities, those most connected or nearest to `around`.
+) -> ExportReport:
+    """Write the graph to a file; at most `limit` entities, the most connected or nearest to `around`.
 
     Secrets are replaced. Names in the file are unique: with several projects each begins with its project.
     Of a whole graph no more than the names is held at once, as far as the store reads it so. What others
-    write meanwhile may be in it or not. Raises NotFoundError for an unknown entity, BackendError where the
-    store does not show its graph whole.
+    write meanwhile may be in it or not. Raises NotFoundError for an unknown entity.
     """
     most = limit or (PICTURED if form == "mermaid" else None)
     if around:
-        chosen = _around(scope, around, depth=depth, most=most or AROUND)
+        chosen = _neighbourhood(scope, around, depth=depth, most=most or AROUND)
     elif most:
         chosen = _top(scope, most)
     else:
-        chosen = _whole(scope)
+        chosen = _select_all(scope)
     names = _Names(several=len(chosen.projects) > 1)
     output = open_graph(form, file)
     entities = drawn = 0
@@ -99,26 +99,26 @@ def export_graph(
         for edge in _edges(relations, names, redactor=redactor):
             output.edge(edge)
             drawn += 1
-    return Exported(entities, drawn, truncated)
+    return ExportReport(entities, drawn, truncated)
 
 
-def _whole(scope: GraphScope) -> _Chosen:
-    whole = scope.whole
-    return _Chosen(
+def _select_all(scope: GraphScope) -> _Selection:
+    store = scope.store
+    return _Selection(
         scope.projects,
-        ((project, entity) for project in scope.projects for entity, _ in whole.nodes(project)),
+        ((project, entity) for project in scope.projects for entity, _ in store.nodes(project)),
         _every_relation(scope),
     )
 
 
 def _every_relation(scope: GraphScope) -> Iterator[tuple[str, Relation]]:
-    whole = scope.whole
-    return ((project, relation) for project in scope.projects for relation in whole.edges(project))
+    store = scope.store
+    return ((project, relation) for project in scope.projects for relation in store.edges(project))
 
 
-def _top(scope: GraphScope, most: int) -> _Chosen:
+def _top(scope: GraphScope, most: int) -> _Selection:
     places = scope.top(most + 1)
-    return _Chosen(
+    return _Selection(
         tuple(dict.fromkeys(place.project for place in places[:most])),
         [(place.project, place.entity) for place in places[:most]],
         _every_relation(scope),
@@ -126,7 +126,7 @@ def _top(scope: GraphScope, most: int) -> _Chosen:
     )
 
 
-def _around(scope: GraphScope, name: str, *, depth: int, most: int) -> _Chosen:
+def _neighbourhood(scope: GraphScope, name: str, *, depth: int, most: int) -> _Selection:
     entities: list[tuple[str, Entity]] = []
     relations: list[tuple[str, Relation]] = []
     truncated = False
@@ -135,13 +135,13 @@ def _around(scope: GraphScope, name: str, *, depth: int, most: int) -> _Chosen:
         if len(entities) >= most:
             truncated = True
             break
-        graph = scope.store.subgraph(
-            place.entity.name, depth=depth, limit=most - len(entities), project=place.project
+        graph = graph_document(
+            scope.store, place.entity.name, depth=depth, limit=most - len(entities), project=place.project
         )
         truncated = truncated or bool(graph["is_truncated"])
         entities += [(place.project, _entity(node)) for node in graph["nodes"]]
         relations += [(place.project, _relation(edge)) for edge in graph["edges"]]
-    return _Chosen(tuple(place.project for place in places), entities, relations, truncated)
+    return _Selection(tuple(place.project for place in places), entities, relations, truncated)
 
 
 def _entity(node: Mapping[str, Any]) -> Entity:
@@ -190,7 +190,7 @@ def _edges(relations: Iterable[tuple[str, Relation]], names: _Names, redactor: R
 
 
 def _between(relations: Iterable[tuple[str, Relation]], names: _Names) -> Iterator[tuple[str, Relation]]:
-    """Yield the relations both of whose ends are in the file."""
+    """Yield the relations with both ends in the file."""
     known = names.given
     return (
         (project, one)

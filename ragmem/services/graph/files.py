@@ -1,4 +1,4 @@
-"""The formats in which a graph is written, node by node: GraphML, node-link JSON and Mermaid."""
+"""Writers for graph formats: GraphML, node-link JSON and Mermaid."""
 
 import re
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ import orjson
 Form = Literal["graphml", "json", "mermaid"]
 
 LABEL = 60
-"""Characters of a name or relation in a Mermaid diagram."""
+"""Maximum characters of a name or relation in a Mermaid diagram."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An entity; `id` is its name, and unique in the file."""
+    """An entity; `id` is its unique name in the file."""
 
     id: str
     label: str
@@ -27,7 +27,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A relation between two nodes, which have no direction."""
+    """An undirected relation between two nodes."""
 
     source: str
     target: str
@@ -37,7 +37,7 @@ class Edge:
 
 
 class GraphFile(Protocol):
-    """A graph that is being written: in a `with` block all nodes first, then the edges between them."""
+    """A graph file under construction: in a `with` block all nodes first, then the edges between them."""
 
     def __enter__(self) -> Self:
         """Write what comes first."""
@@ -59,14 +59,14 @@ class GraphFile(Protocol):
 
 
 def open_graph(form: Form, file: IO[bytes]) -> GraphFile:
-    """Return what writes a graph of this format to a file, in UTF-8."""
+    """Return a writer of this format for a file in UTF-8."""
     if form == "graphml":
         return _GraphML(file)
     return _NodeLink(file) if form == "json" else _Mermaid(file)
 
 
 def writable(text: str) -> str:
-    """Return the text with U+FFFD for what XML has no way to write, which would make a file unreadable."""
+    """Return the text with U+FFFD for characters that XML cannot contain."""
     return _NOT_XML.sub("\ufffd", text)
 
 
@@ -108,15 +108,15 @@ class _GraphML:
 
     def node(self, node: Node) -> None:
         data = "".join(_data("n", name, getattr(node, name)) for name in _KEYS["node"])
-        self._write(f"    <node id={_quoted(node.id)}>{data}</node>\n")
+        self._write(f"    <node id={_quote(node.id)}>{data}</node>\n")
 
     def edge(self, edge: Edge) -> None:
         data = "".join(_data("e", name, str(getattr(edge, name))) for name in _KEYS["edge"])
-        ends = f"source={_quoted(edge.source)} target={_quoted(edge.target)}"
+        ends = f"source={_quote(edge.source)} target={_quote(edge.target)}"
         self._write(f"    <edge {ends}>{data}</edge>\n")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
@@ -160,7 +160,7 @@ class _NodeLink:
 
 
 _SPECIAL = re.compile(r"[^\w ,.:/()@+=*?!'~$%-]|^[\d]+\.|^[-+*]")
-"""What is written as its code: quotes, brackets, marks of Markdown, and what begins one of its lists."""
+"""Characters that are escaped by code: quotes, brackets, Markdown, and list markers."""
 
 
 class _Mermaid:

@@ -1,4 +1,4 @@
-"""Entities by the name that a person types, in the projects that are asked."""
+"""Find entities by name in the selected projects."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,20 +6,20 @@ from difflib import get_close_matches
 from itertools import islice
 
 from ragmem.domain.model import Entity
-from ragmem.errors import BackendError, NotFoundError
-from ragmem.ports import ShowsGraph, Store
+from ragmem.errors import NotFoundError
+from ragmem.ports import Store
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.names.aliases import OtherName, entity_of, other_names
 
 FIRST, MANY = 50, 5_000
-"""Entities that are read by the beginning of a name: the most connected, and more where it is not there."""
+"""Number of entities read by a prefix: the most connected; more if the name is not among them."""
 
 NEAR = 6
-"""Names that are proposed instead of an unknown one."""
+"""Maximum suggestions for an unknown name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScopedEntity:
     """An entity in one project with the number of its relations.
 
     `aliases` were merged into it; `spellings` are other entities whose names differ in case only.
@@ -38,7 +38,7 @@ class Place:
 
 
 class GraphScope:
-    """The graphs of some projects (None: of all that have memories), which are asked one by one."""
+    """The graphs of some projects (None: of all with memories), which are searched one by one."""
 
     def __init__(self, catalog: Catalog, store: Store, projects: Sequence[str] | None) -> None:
         self.catalog = catalog
@@ -46,45 +46,35 @@ class GraphScope:
         self.every = tuple(catalog.overview.count_by("project"))
         self.projects = self.every if projects is None else tuple(dict.fromkeys(projects))
 
-    @property
-    def whole(self) -> ShowsGraph:
-        """The store as one that shows whole graphs; raises BackendError where it does not."""
-        if not isinstance(self.store, ShowsGraph):
-            raise BackendError(
-                "this store does not show a graph whole",
-                hint="`ragmem inspect entity` and `inspect graph --export ... --around NAME` work with it",
-            )
-        return self.store
-
-    def find(self, name: str) -> list[Place]:
+    def find(self, name: str) -> list[ScopedEntity]:
         """Return the entity of this name in each project that has it, most connected first.
 
         In any case, and in a project that has none of this name the one that it was merged into; where no
         project has either, the one entity that begins with it. Raises NotFoundError with what is near.
         """
-        found = self._known(name, self.projects) or self._beginning(name)
+        found = self._known(name, self.projects) or self._with_prefix(name)
         if not found:
             raise NotFoundError(f'there is no entity "{name}"', hint=self._hint(name))
         return sorted(found, key=lambda place: (-place.degree, place.project))
 
     def elsewhere(self, name: str) -> list[str]:
-        """Return the projects that were not asked and have an entity of this name."""
+        """Return the other projects that have an entity of this name."""
         others = [project for project in self.every if project not in self.projects]
         return [place.project for place in self._known(name, others)]
 
-    def top(self, limit: int, prefix: str = "") -> list[Place]:
-        """Return the most connected entities, or those whose names begin so in any case.
+    def top(self, limit: int, prefix: str = "") -> list[ScopedEntity]:
+        """Return the most connected entities, or those with this prefix in any case.
 
         One that several projects have stands there several times.
         """
         found = [
-            Place(project, entity, degree)
+            ScopedEntity(project, entity, degree)
             for project in self.projects
             for entity, degree in self.store.entities(prefix, limit=limit, project=project)
         ]
         return sorted(found, key=lambda place: (-place.degree, place.entity.name, place.project))[:limit]
 
-    def _exact(self, name: str, projects: Sequence[str]) -> list[Place]:
+    def _exact(self, name: str, projects: Sequence[str]) -> list[ScopedEntity]:
         found = []
         wanted = " ".join(name.split()).lower()
         for project in projects:
@@ -92,16 +82,16 @@ class GraphScope:
                 read = self.store.entities(wanted, limit=limit, project=project) if wanted else []
                 same = [pair for pair in read if pair[0].name.lower() == wanted]
                 if same:
-                    # Most connected first, but the spelling that was typed before any other.
+                    # Most connected first, but the exact spelling before any other.
                     entity, degree = min(same, key=lambda pair: pair[0].name != name)
                     others = tuple(one.name for one, _ in same if one.name != entity.name)
                     aliases = other_names(self.catalog.database, project, entity.name)
-                    found.append(Place(project, entity, degree, tuple(aliases), others))
+                    found.append(ScopedEntity(project, entity, degree, tuple(aliases), others))
                 if same or len(read) < limit:
                     break
         return found
 
-    def _known(self, name: str, projects: Sequence[str]) -> list[Place]:
+    def _known(self, name: str, projects: Sequence[str]) -> list[ScopedEntity]:
         found = self._exact(name, projects)
         has = {place.project for place in found}
         wanted = " ".join(name.split())
@@ -111,7 +101,7 @@ class GraphScope:
                 found += self._exact(merged, [project])
         return found
 
-    def _beginning(self, name: str) -> list[Place]:
+    def _with_prefix(self, name: str) -> list[ScopedEntity]:
         if not name.strip():
             return []
         near = {
@@ -137,12 +127,12 @@ class GraphScope:
                 close = get_close_matches(name.lower(), small, n=NEAR) if length < len(name) else small
                 near |= dict.fromkeys(small[one] for one in close)
         if not near:
-            near = dict.fromkeys(islice(self._containing(name.strip().lower()), NEAR))
+            near = dict.fromkeys(islice(self._with_substring(name.strip().lower()), NEAR))
         proposed, _ = self.catalog.redactor.redact(", ".join(list(near)[:NEAR]))
         return f"near it: {proposed}" if proposed else "`ragmem inspect graph` lists the most connected ones"
 
-    def _containing(self, part: str) -> Iterator[str]:
-        """Yield the names that a text is a part of; reads all of them where there are few."""
-        if isinstance(self.store, ShowsGraph) and part:
+    def _with_substring(self, part: str) -> Iterator[str]:
+        """Yield the names that contain a text; reads all of them if there are few."""
+        if part:
             for project in self.projects:
                 yield from (one.name for one, _ in self.store.nodes(project) if part in one.name.lower())

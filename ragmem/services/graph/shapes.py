@@ -1,4 +1,4 @@
-"""The JSON shapes of what the graph tells; secrets are replaced in all of them."""
+"""The JSON of the graph commands, with secrets redacted."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,19 +6,19 @@ from typing import Any
 
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.graph.evidence import Told
-from ragmem.services.graph.scope import Place
+from ragmem.services.graph.evidence import Quotation
+from ragmem.services.graph.scope import ScopedEntity
 from ragmem.services.graph.views import Communities, EntityView, PathView, Timeline
 
 Shape = dict[str, Any]
 
 SHOWN_MEMBERS = 200
-"""Names of a community that are written out; the largest have thousands."""
+"""Maximum names of a community in the output; the largest have thousands."""
 
 
-def top_shape(places: Sequence[Place], redactor: Redactor) -> Shape:
+def top_shape(places: Sequence[ScopedEntity], redactor: Redactor) -> Shape:
     """Return the most connected entities as JSON fields."""
-    return _redacted(
+    return _redact(
         {
             "entities": [
                 {**_place(place), "descriptions": place.entity.description.splitlines()} for place in places
@@ -29,9 +29,9 @@ def top_shape(places: Sequence[Place], redactor: Redactor) -> Shape:
 
 
 def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str], redactor: Redactor) -> Shape:
-    """Return an entity as JSON fields: the best connected project's first, the lists of all of them."""
+    """Return an entity as JSON fields: that of the best connected project first, with the lists of all."""
     first = views[0].place
-    return _redacted(
+    return _redact(
         {
             "entity": {
                 **_place(first),
@@ -39,7 +39,7 @@ def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str], redactor
                 "projects": [{**_place(view.place), "memories": view.memories} for view in views],
                 "also_in": list(elsewhere),
             },
-            "memories": [_told(one) for view in views for one in view.told],
+            "memories": [_quotation(one) for view in views for one in view.told],
             "neighbours": [
                 {
                     "project": view.place.project,
@@ -58,8 +58,8 @@ def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str], redactor
 
 
 def path_shape(start: str, goal: str, paths: Sequence[PathView], redactor: Redactor) -> Shape:
-    """Return the ways between two entities as JSON fields."""
-    return _redacted(
+    """Return the paths between two entities as JSON fields."""
+    return _redact(
         {
             "from": start,
             "to": goal,
@@ -74,7 +74,7 @@ def path_shape(start: str, goal: str, paths: Sequence[PathView], redactor: Redac
                             "to": step.target,
                             "keywords": step.relation.keywords,
                             "weight": step.relation.weight,
-                            "memory": _told(step.told) if step.told else None,
+                            "memory": _quotation(step.told) if step.told else None,
                         }
                         for step in path.steps
                     ],
@@ -87,8 +87,8 @@ def path_shape(start: str, goal: str, paths: Sequence[PathView], redactor: Redac
 
 
 def communities_shape(found: Communities, redactor: Redactor) -> Shape:
-    """Return communities as JSON fields; of a very large one the most central names."""
-    return _redacted(
+    """Return communities as JSON fields; a very large one has only its most central names."""
+    return _redact(
         {
             "entities": found.entities,
             "total": found.total,
@@ -100,7 +100,7 @@ def communities_shape(found: Communities, redactor: Redactor) -> Shape:
                     "size": len(one.members),
                     "cohesion": round(one.cohesion, 4),
                     "members": list(one.members[:SHOWN_MEMBERS]),
-                    "memories": [_told(memory) for memory in one.examples],
+                    "memories": [_quotation(memory) for memory in one.examples],
                 }
                 for one in found.shown
             ],
@@ -111,19 +111,19 @@ def communities_shape(found: Communities, redactor: Redactor) -> Shape:
 
 def timeline_shape(found: Timeline, redactor: Redactor) -> Shape:
     """Return a timeline as JSON fields."""
-    return _redacted(
+    return _redact(
         {
             "entity": _place(found.places[0]) | {"projects": [_place(place) for place in found.places]},
             "total": found.total,
             "first": _moment(found.first),
             "last": _moment(found.last),
-            "events": [_told(one) for one in found.events],
+            "events": [_quotation(one) for one in found.events],
         },
         redactor=redactor,
     )
 
 
-def _place(place: Place) -> Shape:
+def _place(place: ScopedEntity) -> Shape:
     return {
         "project": place.project,
         "name": place.entity.name,
@@ -134,7 +134,7 @@ def _place(place: Place) -> Shape:
     }
 
 
-def _told(one: Told) -> Shape:
+def _quotation(one: Quotation) -> Shape:
     return {
         "id": one.memory_id[:SHORT_ID_LENGTH],
         "project": one.project,
@@ -150,6 +150,6 @@ def _moment(value: datetime | None) -> str | None:
     return value.strftime("%Y-%m-%dT%H:%M:%SZ") if value else None
 
 
-def _redacted(shape: Shape, redactor: Redactor) -> Shape:
+def _redact(shape: Shape, redactor: Redactor) -> Shape:
     redacted: Shape = redactor.redact_document(shape)
     return redacted

@@ -1,4 +1,4 @@
-"""What the graph tells: an entity, the ways between two, communities, and when a thing was spoken of."""
+"""Views of the graph: an entity, the paths between two, communities, and a timeline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,33 +6,33 @@ from datetime import datetime
 from typing import IO
 
 from ragmem.domain.entities.communities import Community, communities
-from ragmem.domain.entities.graph_paths import Way, ways
+from ragmem.domain.entities.graph_paths import GraphPath, shortest_paths
 from ragmem.domain.entities.network import Network
 from ragmem.domain.entities.relations import CO_MENTION_WEIGHT, CO_MENTIONED
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import UsageError
-from ragmem.ports import ShowsGraph, Store
-from ragmem.services.graph.evidence import Told, spots, told
-from ragmem.services.graph.export import Exported, export_graph
+from ragmem.ports import Store
+from ragmem.services.graph.evidence import Quotation, quotations, spots
+from ragmem.services.graph.export import ExportReport, export_graph
 from ragmem.services.graph.files import Form
-from ragmem.services.graph.scope import GraphScope, Place
+from ragmem.services.graph.scope import GraphScope, ScopedEntity
 from ragmem.storage.home.catalog import Catalog
 
 EVERY = 2**31
 """More chunks than any entity has."""
 
 WITNESSES = 5
-"""Chunks of a relation that are looked into for the sentence that says it, the latest."""
+"""Latest chunks of a relation that are searched for its sentence."""
 
 CENTRAL = 3
 """Entities that a community is named after."""
 
 CORE = 8
-"""Central entities of a community by which memories are examples of it."""
+"""Number of central entities of a community that select its example memories."""
 
 EXAMPLES = 3
 SAMPLE = 40
-"""Chunks of each central entity that are counted for that, the latest."""
+"""Latest chunks of each central entity that are counted for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +45,31 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class EntityView:
-    """An entity in one project: what is said of it, latest first, and its neighbours, heaviest first.
+    """An entity in one project: its quotations, latest first, and its neighbours, heaviest first.
 
-    `memories` is how many speak of it, of which `told` has some; None where the store cannot tell.
+    `memories` is the number of memories that mention it, of which `told` has some; None if the store cannot
+    count them.
     """
 
-    place: Place
-    told: tuple[Told, ...]
+    place: ScopedEntity
+    told: tuple[Quotation, ...]
     memories: int | None
     neighbours: tuple[Neighbour, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One relation of a path, and the latest memory that says it, as far as one is known."""
+    """One relation of a path, and the latest memory that states it, if it is known."""
 
     source: str
     target: str
     relation: Relation
-    told: Told | None
+    told: Quotation | None
 
 
 @dataclass(frozen=True, slots=True)
 class PathView:
-    """A way from one entity to another in one project; a lower cost tells more."""
+    """A path between two entities in one project; a lower cost is more informative."""
 
     project: str
     names: tuple[str, ...]
@@ -78,7 +79,7 @@ class PathView:
 
 @dataclass(frozen=True, slots=True)
 class CommunityView:
-    """A community of a project with all its entities, most central first, and memories that speak of these.
+    """A community of a project with all its entities, most central first, and example memories.
 
     `cohesion` is the share of the weight of its entities' relations that stays inside.
     """
@@ -86,7 +87,7 @@ class CommunityView:
     project: str
     members: tuple[str, ...]
     cohesion: float
-    examples: tuple[Told, ...]
+    examples: tuple[Quotation, ...]
 
     @property
     def name(self) -> str:
@@ -96,35 +97,35 @@ class CommunityView:
 
 @dataclass(frozen=True, slots=True)
 class Communities:
-    """The largest communities, and how many there are of what size in all projects asked."""
+    """The largest communities, and the totals over all selected projects."""
 
     shown: tuple[CommunityView, ...]
     entities: int
     total: int
     alone: int
-    """Entities that are related to nothing, and no community."""
+    """Number of entities without relations, which belong to no community."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """When an entity was spoken of: the latest `events` in their order, of `total` between first and last."""
+    """The timeline of an entity: the latest `events` in order, of `total` between first and last."""
 
-    places: tuple[Place, ...]
-    events: tuple[Told, ...]
+    places: tuple[ScopedEntity, ...]
+    events: tuple[Quotation, ...]
     total: int
     first: datetime | None
     last: datetime | None
 
 
 class GraphViews:
-    """The graphs of some projects (None: all), looked at; projects never mix."""
+    """Views of the graphs of some projects (None: all); projects never mix."""
 
     def __init__(self, catalog: Catalog, store: Store, projects: Sequence[str] | None = None) -> None:
         self.scope = GraphScope(catalog, store, projects)
         self._catalog = catalog
         self._store = store
 
-    def top(self, *, limit: int = 20) -> list[Place]:
+    def top(self, *, limit: int = 20) -> list[ScopedEntity]:
         """Return the most connected entities of each project."""
         return self.scope.top(limit)
 
@@ -136,7 +137,7 @@ class GraphViews:
         around: str = "",
         depth: int = 2,
         limit: int | None = None,
-    ) -> Exported:
+    ) -> ExportReport:
         """Write the graph to a file; see `services.graph.export`."""
         return export_graph(
             self.scope, form, file, around=around, depth=depth, limit=limit, redactor=self._catalog.redactor
@@ -149,28 +150,26 @@ class GraphViews:
         """
         return [self._entity_view(place, limit) for place in self.scope.find(name)]
 
-    def _entity_view(self, place: Place, limit: int) -> EntityView:
+    def _entity_view(self, place: ScopedEntity, limit: int) -> EntityView:
         name, project = place.entity.name, place.project
         near = self._store.neighbours(name, limit=limit, project=project)
-        memories, said = None, []
-        if isinstance(self._store, ShowsGraph):
-            chunks = self._store.chunks_naming([name], project=project, most=EVERY).get(name, ())
-            found = spots(self._catalog, chunks)
-            memories, said = len(found), told(self._catalog, found[:limit], place.names)
+        chunks = self._store.chunks_naming([name], project=project, most=EVERY).get(name, ())
+        found = spots(self._catalog, chunks)
+        said = quotations(self._catalog, found[:limit], place.names)
         return EntityView(
-            place, tuple(said), memories, tuple(Neighbour(other, relation) for relation, other in near)
+            place, tuple(said), len(found), tuple(Neighbour(other, relation) for relation, other in near)
         )
 
     def timeline(self, name: str, *, since: datetime | None = None, limit: int = 50) -> Timeline:
-        """Return when an entity was spoken of, by the event times of the memories, since a moment.
+        """Return the timeline of an entity, by the event times of the memories, since a moment.
 
-        Raises NotFoundError with what is near, BackendError where the store cannot tell.
+        Raises NotFoundError with what is near.
         """
-        whole, places = self.scope.whole, self.scope.find(name)
+        places = self.scope.find(name)
         found = []
         for place in places:
             known = place.entity.name
-            chunks = whole.chunks_naming([known], project=place.project, most=EVERY).get(known, ())
+            chunks = self._store.chunks_naming([known], project=place.project, most=EVERY).get(known, ())
             found += spots(self._catalog, chunks)
         found = sorted(
             (spot for spot in found if since is None or spot.event_time >= since),
@@ -179,17 +178,16 @@ class GraphViews:
         names = list(dict.fromkeys(name for place in places for name in place.names))
         return Timeline(
             tuple(places),
-            tuple(told(self._catalog, found[-limit:], names)),
+            tuple(quotations(self._catalog, found[-limit:], names)),
             len(found),
             found[0].event_time if found else None,
             found[-1].event_time if found else None,
         )
 
     def path(self, start: str, goal: str, *, count: int = 3) -> list[PathView]:
-        """Return the most telling ways between two entities, project by project; none is an answer.
+        """Return the most informative paths between two entities, project by project; perhaps none.
 
-        Raises NotFoundError with what is near, UsageError for two names of one entity, BackendError where the
-        store cannot tell.
+        Raises NotFoundError with what is near, UsageError for two names of one entity.
         """
         begins = {place.project: place.entity.name for place in self.scope.find(start)}
         ends = {place.project: place.entity.name for place in self.scope.find(goal)}
@@ -206,20 +204,21 @@ class GraphViews:
             one, other = number.get(begins[project]), number.get(ends[project])
             if one is not None and other is not None:
                 found += [
-                    self._path_view(project, network, way) for way in ways(network, one, other, count=count)
+                    self._path_view(project, network, way)
+                    for way in shortest_paths(network, one, other, count=count)
                 ]
         return found
 
     def _network(self, project: str, *, lonely: bool = False) -> Network:
-        edges = ((edge.source, edge.target, _strength(edge)) for edge in self.scope.whole.edges(project))
-        names = (entity.name for entity, _ in self.scope.whole.nodes(project)) if lonely else ()
+        edges = ((edge.source, edge.target, _strength(edge)) for edge in self._store.edges(project))
+        names = (entity.name for entity, _ in self._store.nodes(project)) if lonely else ()
         return Network.of(edges, names)
 
-    def _path_view(self, project: str, network: Network, way: Way) -> PathView:
+    def _path_view(self, project: str, network: Network, way: GraphPath) -> PathView:
         names = tuple(network.names[node] for node in way.nodes)
         steps = []
         for one, other in zip(way.nodes, way.nodes[1:], strict=False):
-            # Of the two ends the one with fewer relations, all of which are read for the one.
+            # Of the two ends take the one with fewer relations, because all of them are read.
             near, far = sorted((one, other), key=lambda node: len(network.links[node]))
             relation = self._relation(network, project, near, far)
             steps.append(
@@ -235,17 +234,17 @@ class GraphViews:
         # It was removed since the graph was read.
         return Relation(name, other, "", "", 0.0)
 
-    def _witness(self, project: str, relation: Relation) -> Told | None:
+    def _witness(self, project: str, relation: Relation) -> Quotation | None:
         pair = (relation.source, relation.target)
-        chunks = self.scope.whole.chunks_relating([pair], project=project, most=WITNESSES).get(pair, ())
+        chunks = self._store.chunks_relating([pair], project=project, most=WITNESSES).get(pair, ())
         descriptions = relation.description.splitlines()
-        said = told(self._catalog, spots(self._catalog, chunks), pair, descriptions=descriptions)
+        said = quotations(self._catalog, spots(self._catalog, chunks), pair, descriptions=descriptions)
         return said[0] if said else None
 
     def communities(self, *, limit: int = 20, around: str = "") -> Communities:
-        """Return the communities of each project, largest first; with `around` that of one entity alone.
+        """Return the communities of each project, largest first; with `around` only that of one entity.
 
-        Raises NotFoundError with what is near, BackendError where the store cannot tell.
+        Raises NotFoundError with what is near.
         """
         wanted = {place.project: place.entity.name for place in self.scope.find(around)} if around else {}
         found: list[tuple[str, Network, Community]] = []
@@ -269,19 +268,19 @@ class GraphViews:
     def _community_view(self, project: str, network: Network, community: Community) -> CommunityView:
         members = tuple(network.names[node] for node in community.members)
         core = members[:CORE]
-        naming = self.scope.whole.chunks_naming(core, project=project, most=SAMPLE)
+        naming = self._store.chunks_naming(core, project=project, most=SAMPLE)
         counted: dict[str, set[str]] = {}
         for name, chunks in naming.items():
             for chunk in chunks:
                 counted.setdefault(chunk, set()).add(name)
         found = spots(self._catalog, counted)
-        # Latest first among those with equally many of the names, for sorting keeps the order.
+        # The sort is stable: of memories with equally many names the latest comes first.
         found.sort(key=lambda spot: -len(set().union(*(counted[chunk] for chunk in spot.chunks))))
         return CommunityView(
-            project, members, community.cohesion, tuple(told(self._catalog, found[:EXAMPLES], core))
+            project, members, community.cohesion, tuple(quotations(self._catalog, found[:EXAMPLES], core))
         )
 
 
 def _strength(relation: Relation) -> float:
-    """Return how much a relation proves: mere co-mention, which LightRAG raises to 1, little."""
+    """Return the weight of a relation; a mere co-mention, which LightRAG raises to 1, weighs little."""
     return relation.weight * (CO_MENTION_WEIGHT if relation.keywords == CO_MENTIONED else 1.0)

@@ -11,7 +11,7 @@ from ragmem.domain.classification.substance import substance_of
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.domain.text.chunking import chunk
-from ragmem.services.ingestion.sanitize import purified
+from ragmem.services.ingestion.sanitize import sanitize_draft
 
 RULES_VERSION = "4"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
@@ -30,7 +30,7 @@ and a search for it would miss."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Classified:
     """A memory with the chunks that represent it and the signal that gave its tier."""
 
     memory: Memory
@@ -40,7 +40,7 @@ class Judged:
     """Whether the source told when it happened; else the event time is when we first saw it."""
 
 
-def judge(
+def classify_draft(
     draft: Draft,
     *,
     now: datetime,
@@ -48,7 +48,7 @@ def judge(
     rule: SignalRule = "graded",
     keep_discarded: bool = False,
     redactor: Redactor,
-) -> Judged:
+) -> Classified:
     """Purify a draft, classify it and cut it into chunks.
 
     With rule "off" every draft is worth ingesting. A discarded draft gets no chunks, unless `keep_discarded`
@@ -56,7 +56,7 @@ def judge(
     where its text has substance, for the signal may be low and the fact one that others are about. What is
     protected is never discarded.
     """
-    draft = purified(draft, redactor=redactor)
+    draft = sanitize_draft(draft, redactor=redactor)
     protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata, source=draft.source)
     signal = _signal(draft.text, rule=rule, protected=protected, redactor=redactor)
     summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
@@ -86,8 +86,10 @@ def judge(
         metadata=dict(draft.metadata),
     )
     if signal.tier is Tier.DISCARD and not keep_discarded:
-        return Judged(memory, (), signal, draft.event_time is not None)
-    return Judged(memory, chunks_of(memory, sizes, redactor=redactor), signal, draft.event_time is not None)
+        return Classified(memory, (), signal, draft.event_time is not None)
+    return Classified(
+        memory, chunks_of(memory, sizes, redactor=redactor), signal, draft.event_time is not None
+    )
 
 
 def _signal(text: str, *, rule: SignalRule, protected: bool, redactor: Redactor) -> Signal:

@@ -130,10 +130,10 @@ def archive_gone_parts(
         catalog.log.write("gc", {"run": run, "archived": len(removals)}, now=now)
 
     forget(catalog, open_store(), ids, finish=keep)
-    return {key: told_gone(len(some), run) for key, some in gone.items()}
+    return {key: describe_gone(len(some), run) for key, some in gone.items()}
 
 
-def told_gone(count: int, run: str = "") -> str:
+def describe_gone(count: int, run: str = "") -> str:
     """Return the line about parts that went; without a run, about those that would."""
     parts = "1 part that it no longer has" if count == 1 else f"{count} parts that it no longer has"
     if not run:

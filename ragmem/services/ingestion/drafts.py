@@ -11,13 +11,13 @@ from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_i
 from ragmem.domain.secrets.redaction import refuse_secret
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.readers.commit_dates import CommitDates
-from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, Skipped
+from ragmem.readers.discover import BROKEN, FOLDER, FOREIGN_NAME, READ_ALREADY, Discovery, SkippedPath
 from ragmem.readers.documents.suffixes import IN_FOLDERS, is_document
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.sanitize import purified_text
-from ragmem.services.ingestion.scope import finder, identified, named_project
+from ragmem.services.ingestion.sanitize import sanitize_text
+from ragmem.services.ingestion.scope import assign_ids, finder, named_project
 from ragmem.services.ingestion.source import files_of_folder, read_file
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.storage.home.catalog import Catalog
@@ -37,7 +37,7 @@ TITLE_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
-class HandIn:
+class DraftOptions:
     """What the person says of all that is handed in; empty fields are found out."""
 
     kind: Kind | None = None
@@ -48,7 +48,7 @@ class HandIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class DraftResult:
     """What came of it: the drafts, and the projects met.
 
     `problems` has a line for each file that could not be read, `warnings` one for what was left out of those
@@ -66,7 +66,7 @@ class Handed:
 def draft_of_text(
     raw: bytes,
     title: str,
-    wish: HandIn,
+    wish: DraftOptions,
     *,
     catalog: Catalog,
     settings: Settings,
@@ -94,7 +94,7 @@ def draft_of_text(
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
-    if not purified_text(text, redactor=catalog.redactor).strip():
+    if not sanitize_text(text, redactor=catalog.redactor).strip():
         raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
     scope = scope_of(cwd, wish, catalog=catalog, projects=projects)
     draft = plain_draft(text, scope=scope)
@@ -115,7 +115,7 @@ def plain_draft(text: str, *, scope: Scope) -> Draft:
 
 def drafts_of_paths(
     paths: Sequence[Path],
-    wish: HandIn,
+    wish: DraftOptions,
     *,
     catalog: Catalog,
     settings: Settings,
@@ -123,7 +123,7 @@ def drafts_of_paths(
     cwd: Path,
     documents: "Documents | None" = None,
     progress: Progress | None = None,
-) -> Handed:
+) -> DraftResult:
     """Return the drafts of files and folders, and one line for each file that could not be read.
 
     A folder gives its text files and documents, at any depth, under the configured exclusions; pictures are
@@ -146,7 +146,7 @@ def drafts_of_paths(
 
 def _drafts_of_paths(
     paths: Sequence[Path],
-    wish: HandIn,
+    wish: DraftOptions,
     *,
     catalog: Catalog,
     settings: Settings,
@@ -154,7 +154,7 @@ def _drafts_of_paths(
     cwd: Path,
     documents: "Documents",
     progress: Progress,
-) -> Handed:
+) -> DraftResult:
     projects = finder(catalog, home=home)
     drafts: list[Draft] = []
     problems: list[str] = []
@@ -202,15 +202,15 @@ def _drafts_of_paths(
                 warnings.append(f"{file}: nothing is left of the text without what is private")
     if len(paths) == 1 and not drafts and len(problems) == 1 and last_error is not None:
         raise last_error
-    return Handed(drafts, problems, warnings, projects, tuple(unread))
+    return DraftResult(drafts, problems, warnings, projects, tuple(unread))
 
 
 def _new_and_empty(drafts: Sequence[Draft], catalog: Catalog) -> set[str]:
     """Return the uris of drafts of which nothing is left, but for those whose former text they replace."""
     ids = {
         draft.id or memory_id(draft.source, draft.scope, draft.uri): draft.uri
-        for draft in identified(catalog, drafts)
-        if not purified_text(draft.text, redactor=catalog.redactor).strip()
+        for draft in assign_ids(catalog, drafts)
+        if not sanitize_text(draft.text, redactor=catalog.redactor).strip()
     }
     known = catalog.memories.known(ids) if ids and catalog.exists() else {}
     return {uri for key, uri in ids.items() if key not in known}
@@ -222,7 +222,7 @@ def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Pa
         return [(path, source_of_file(path))], []
     discovery = find_in_folder(path, settings=settings, home=home)
     files = wanted_files(discovery)
-    skipped = _skipped(discovery)
+    skipped = _skip_reason(discovery)
     if not files:
         known = f"files that are read: {', '.join(WANTED_SUFFIXES)}"
         raise NotFoundError(
@@ -243,11 +243,11 @@ def wanted_files(discovery: Discovery) -> list[Path]:
     return [file for file in discovery.files if file.suffix.lower() in WANTED_SUFFIXES]
 
 
-def _skipped(discovery: Discovery) -> list[str]:
+def _skip_reason(discovery: Discovery) -> list[str]:
     return [f"skipped {show(one.path)}: {one.reason}" for one in discovery.skipped if _would_be_read(one)]
 
 
-def _would_be_read(one: Skipped) -> bool:
+def _would_be_read(one: SkippedPath) -> bool:
     """Tell whether something skipped would be read, or could be, if it were an ordinary file or folder."""
     if one.reason in {FOLDER, READ_ALREADY}:
         return False
@@ -265,7 +265,7 @@ def source_of_file(path: Path) -> SourceSpec:
     return replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec
 
 
-def scope_of(path: Path, wish: HandIn, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
+def scope_of(path: Path, wish: DraftOptions, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
     """Return to whom something belongs: as the person says, else to the project of a path, else to the user.
 
     Raises UsageError for a name that several projects have, or that none can have.

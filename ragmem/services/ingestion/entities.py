@@ -6,10 +6,10 @@ from ragmem.domain.entities.extraction import extract
 from ragmem.domain.entities.extraction_answer import Answer
 from ragmem.domain.entities.extraction_prompt import text_key
 from ragmem.domain.entities.extraction_union import unite
-from ragmem.domain.entities.user_statements import extractions_of, stated_in
+from ragmem.domain.entities.user_statements import extractions_of, user_statements_of
 from ragmem.domain.model import Chunk, Extraction, Memory
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.ingestion.indexable_text import covered
+from ragmem.services.ingestion.indexable_text import redact_chunks
 from ragmem.storage.activity.extractions import By
 from ragmem.storage.home.catalog import Catalog
 
@@ -36,17 +36,17 @@ def _extract(chunk: Chunk) -> Extraction:
     return found
 
 
-def by_rule(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Extraction, ...]:
+def extract_by_rule(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Extraction, ...]:
     """Return what rules find in a memory's chunks; what a secret holds, or a private part, names nothing.
 
     A memory that states something of the graph names that, and nothing else.
     """
-    if (stated := stated_in(memory)) is not None:
+    if (stated := user_statements_of(memory)) is not None:
         return extractions_of(stated, chunks)
-    return tuple(map(_extract, covered(memory, chunks, redactor=redactor)))
+    return tuple(map(_extract, redact_chunks(memory, chunks, redactor=redactor)))
 
 
-def extracted(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction, ...]]:
+def extract_items(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction, ...]]:
     """Return the extractions of each memory's chunks.
 
     The language model's entities and relations are taken where the catalog chose them and has an answer that
@@ -54,18 +54,20 @@ def extracted(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction,
     """
     choice = catalog.extractions.choice()
     if choice.by == "rules":
-        return [by_rule(memory, chunks, redactor=catalog.redactor) for memory, chunks in items]
+        return [extract_by_rule(memory, chunks, redactor=catalog.redactor) for memory, chunks in items]
     keys = {
         chunk.id: text_key(chunk)
         for memory, chunks in items
-        if stated_in(memory) is None
-        for chunk in covered(memory, chunks, redactor=catalog.redactor)
+        if user_statements_of(memory) is None
+        for chunk in redact_chunks(memory, chunks, redactor=catalog.redactor)
     }
     answers = catalog.extractions.answers(choice.model, set(keys.values()))
     return [
         tuple(
             _of(ruled, choice.by, answers.get(keys.get(chunk.id, "")))
-            for ruled, chunk in zip(by_rule(memory, chunks, redactor=catalog.redactor), chunks, strict=True)
+            for ruled, chunk in zip(
+                extract_by_rule(memory, chunks, redactor=catalog.redactor), chunks, strict=True
+            )
         )
         for memory, chunks in items
     ]

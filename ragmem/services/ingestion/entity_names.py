@@ -4,20 +4,20 @@ from collections.abc import Iterable, Sequence
 
 from ragmem.domain.entities.aliases import Alias, aliases
 from ragmem.domain.entities.resolution import WEAK, names_in
-from ragmem.domain.entities.user_statements import alias_of, stated_in
+from ragmem.domain.entities.user_statements import alias_of, user_statements_of
 from ragmem.domain.model import Chunk, Memory, State
-from ragmem.services.ingestion.entities import Item, extracted
+from ragmem.services.ingestion.entities import Item, extract_items
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents
-from ragmem.storage.names.settling import Told
+from ragmem.storage.names.settling import NameStatements
 from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.rows import to_stamp
 
 
-def told_of(catalog: Catalog, items: Sequence[Item]) -> list[Told]:
+def collect_names(catalog: Catalog, items: Sequence[Item]) -> list[NameStatements]:
     """Return what memories say of names; one that is not for the store says nothing."""
     found = []
-    for (memory, chunks), extractions in zip(items, extracted(catalog, items), strict=True):
+    for (memory, chunks), extractions in zip(items, extract_items(catalog, items), strict=True):
         names: dict[str, str] = {}
         stated = {}
         if memory.state is not State.BUFFERED:
@@ -27,26 +27,28 @@ def told_of(catalog: Catalog, items: Sequence[Item]) -> list[Told]:
                         names[name] = kind
             stated = {(one.short, one.long): one for one in _aliases(memory, chunks)}
         found.append(
-            Told(memory.id, memory.scope.project, to_stamp(memory.updated_at), names, tuple(stated.values()))
+            NameStatements(
+                memory.id, memory.scope.project, to_stamp(memory.updated_at), names, tuple(stated.values())
+            )
         )
     return found
 
 
 def _aliases(memory: Memory, chunks: Sequence[Chunk]) -> Iterable[Alias]:
-    stated = stated_in(memory)
+    stated = user_statements_of(memory)
     if stated is None:
         return [one for chunk in chunks for one in aliases(chunk.text)]
     alias = alias_of(stated)
     return [alias] if alias else []
 
 
-def learn(catalog: Catalog, items: Sequence[Item]) -> None:
+def learn_names(catalog: Catalog, items: Sequence[Item]) -> None:
     """Learn the names of accepted memories; what was learnt of them before is replaced.
 
     What is to be put under another name by this waits for the next write, or for whoever calls `let_wait`.
     """
     if items:
-        catalog.names.learn(told_of(catalog, items), most=0)
+        catalog.names.learn(collect_names(catalog, items), most=0)
 
 
 def learn_all(catalog: Catalog) -> None:
@@ -55,5 +57,5 @@ def learn_all(catalog: Catalog) -> None:
         return
     contents = Contents(catalog.database)
     for page in batches(sorted(catalog.memories.ids(states=[State.INDEXED])), PAGE):
-        learn(catalog, list(contents.of(page)))
+        learn_names(catalog, list(contents.of(page)))
     catalog.names.set_learnt()

@@ -20,10 +20,10 @@ from ragmem.inbox import folder_in, reading
 from ragmem.readers.commit_dates import SECONDS, CommitDates
 from ragmem.readers.failures import failure
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.classify import Classified, classify_draft
 from ragmem.services.ingestion.inbox_drafts import drafts_of
 from ragmem.services.ingestion.inbox_waiting import names_in
-from ragmem.services.ingestion.scope import finder, identified, remember_projects
+from ragmem.services.ingestion.scope import assign_ids, finder, remember_projects
 from ragmem.services.processes.refusals import each
 from ragmem.storage.home.catalog import Catalog
 
@@ -58,7 +58,7 @@ QUICK = Limits(QUICK_FILES, QUICK_SECONDS, QUICK_BYTES)
 
 
 @dataclass(slots=True)
-class Drained:
+class DrainResult:
     """What became of the writes: ids of new or changed memories, duplicates, files set aside and left."""
 
     ids: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class _Item:
     """A file of the inbox and what it says, as far as that is still wanted."""
 
     path: Path
-    judged: list[Judged]
+    judged: list[Classified]
 
 
 def drain(
@@ -89,7 +89,7 @@ def drain(
     home: Path,
     now: datetime,
     limits: Limits = ALL,
-) -> Drained:
+) -> DrainResult:
     """Take writes into the catalog in the order in which they were written; each batch is one transaction.
 
     What cannot be read as a write, or what the database rejects, is set aside and blocks nothing. Costs one
@@ -98,7 +98,7 @@ def drain(
     """
     folder = Path(folder_in(settings.places.data))
     names = names_in(folder)
-    done = Drained()
+    done = DrainResult()
     if not names:
         return done
     _sweep(folder, now)
@@ -196,14 +196,14 @@ def _read(
     projects: ProjectFinder,
     *,
     commits: CommitDates,
-    done: Drained,
+    done: DrainResult,
     now: datetime,
 ) -> _Item | None:
     """Return what a file says; None where it is no write. One that has gone says nothing."""
     try:
         write = reading.read(str(path))
         read = drafts_of(write, catalog=catalog, projects=projects, settings=settings, commits=commits)
-        drafts = identified(catalog, read)
+        drafts = assign_ids(catalog, read)
         # Here the secrets of a draft are taken out, before anything of it is judged or kept.
         return _Item(path, [_judged(draft, settings, now=now) for draft in drafts])
     except FileNotFoundError:
@@ -215,11 +215,13 @@ def _read(
         return None
 
 
-def _judged(draft: Draft, settings: Settings, *, now: datetime) -> Judged:
+def _judged(draft: Draft, settings: Settings, *, now: datetime) -> Classified:
     """Judge a draft; what was called a decision or thought is never of too little worth for the index."""
     if draft.metadata.get("type") in PROTECTED_TYPES:
-        return judge(draft, now=now, sizes=settings.chunking, rule="off", redactor=settings.redactor)
-    return judge(draft, now=now, sizes=settings.chunking, keep_discarded=True, redactor=settings.redactor)
+        return classify_draft(draft, now=now, sizes=settings.chunking, rule="off", redactor=settings.redactor)
+    return classify_draft(
+        draft, now=now, sizes=settings.chunking, keep_discarded=True, redactor=settings.redactor
+    )
 
 
 def _set_aside(path: Path) -> bool:
@@ -236,7 +238,7 @@ def _take_in(
     items: Sequence[_Item],
     *,
     projects: ProjectFinder,
-    done: Drained,
+    done: DrainResult,
     now: datetime,
     patience: float | None,
 ) -> None:
@@ -266,11 +268,13 @@ def _take_in(
             ) from error
 
 
-def _fresh(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Judged], dict[str, datetime], int]:
+def _fresh(
+    catalog: Catalog, judged: Sequence[Classified]
+) -> tuple[list[Classified], dict[str, datetime], int]:
     """Return what the catalog lacks, the last of each id; when what it has was said again; and how much."""
     known = catalog.memories.get(item.memory.id for item in judged)
     alike = catalog.memories.alike(item.memory.content_hash for item in judged)
-    fresh: dict[str, Judged] = {}
+    fresh: dict[str, Classified] = {}
     said: dict[str, datetime] = {}
     doubled = 0
     for item in judged:
@@ -278,7 +282,7 @@ def _fresh(catalog: Catalog, judged: Sequence[Judged]) -> tuple[list[Judged], di
         before = known.get(memory.id)
         if before is not None and before.content_hash == memory.content_hash:
             said[before.id] = memory.event_time
-            merged = _raised(before, memory)
+            merged = _raise_problem(before, memory)
             if merged is None:
                 doubled += 1
                 continue
@@ -308,7 +312,7 @@ def _held_again(catalog: Catalog, said: Mapping[str, datetime]) -> list[str]:
     return list(held)
 
 
-def _raised(before: Memory, memory: Memory) -> Memory | None:
+def _raise_problem(before: Memory, memory: Memory) -> Memory | None:
     """Return a memory with what a second write of its text says of it; None where that is nothing new.
 
     A type that protects is never taken away by a write that says another.

@@ -13,7 +13,7 @@ from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.drafts import SOURCE, plain_draft, project_named, source_of_file
-from ragmem.services.ingestion.sanitize import purified_text
+from ragmem.services.ingestion.sanitize import sanitize_text
 from ragmem.services.ingestion.source import NANOSECONDS, drafts_in, moment_of
 from ragmem.storage.home.catalog import Catalog
 
@@ -22,7 +22,7 @@ def drafts_of(
     write: Write, *, catalog: Catalog, projects: ProjectFinder, settings: Settings, commits: CommitDates
 ) -> list[Draft]:
     """Return the drafts of a write, one as a rule; raises SourceError where it says what cannot be."""
-    at, event_time, kind = said(write)
+    at, event_time, kind = draft_of_write(write)
     scope = _scope_of(write, catalog=catalog, projects=projects)
     fields = write.fields
     metadata = {**write.metadata}
@@ -40,7 +40,7 @@ def drafts_of(
     ]
 
 
-def said(write: Write) -> tuple[datetime, datetime | None, Kind | None]:
+def draft_of_write(write: Write) -> tuple[datetime, datetime | None, Kind | None]:
     """Return when it was written, and what it says of event and kind; raises SourceError for nonsense."""
     fields = write.fields
     try:
@@ -73,7 +73,7 @@ def _read(write: Write, scope: Scope, settings: Settings, commits: CommitDates) 
         text,
         source_of_file(path),
         settings=settings,
-        changed=lambda: _changed(path, int(write.fields.get("modified", 0)), commits),
+        changed=lambda: _changed_file(path, int(write.fields.get("modified", 0)), commits),
         scope=scope,
     )
     if drafts and all(draft.text.strip() for draft in drafts):
@@ -81,7 +81,7 @@ def _read(write: Write, scope: Scope, settings: Settings, commits: CommitDates) 
     return [replace(plain, source=SOURCE, uri=str(path), title=path.name)]
 
 
-def _changed(path: Path, modified_ns: int, commits: CommitDates) -> datetime:
+def _changed_file(path: Path, modified_ns: int, commits: CommitDates) -> datetime:
     """Return when the file of a write was last changed; its commits tell where it is as it was then."""
     modified = moment_of(modified_ns)
     try:
@@ -94,7 +94,7 @@ def _changed(path: Path, modified_ns: int, commits: CommitDates) -> datetime:
 def _scope_of(write: Write, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
     """Return to whom a write belongs: whom it names, else the project in whose folder it was written."""
     spec, name = (
-        purified_text(write.fields.get(one, ""), redactor=catalog.redactor) for one in ("spec", "project")
+        sanitize_text(write.fields.get(one, ""), redactor=catalog.redactor) for one in ("spec", "project")
     )
     root = write.fields.get("root", "")
     if name:

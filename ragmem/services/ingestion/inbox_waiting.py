@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ragmem.errors import SourceError, StorageError
 from ragmem.inbox import ASIDE, folder_in, reading
-from ragmem.services.ingestion.inbox_drafts import said
+from ragmem.services.ingestion.inbox_drafts import draft_of_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def names_in(folder: Path) -> list[str]:
 
 def _problem(path: Path) -> str:
     try:
-        said(reading.read(str(path)))
+        draft_of_write(reading.read(str(path)))
     except SourceError as error:
         return str(error)
     except OSError as error:

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
-from ragmem.domain.entities.resolution import names_in, resolved
+from ragmem.domain.entities.resolution import names_in, resolve_names
 from ragmem.domain.model import Chunk, Extraction, Memory, Record, State
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.ports import Store
-from ragmem.services.ingestion.entities import Item, by_rule, extracted, keep
-from ragmem.services.ingestion.entity_names import learn
-from ragmem.services.ingestion.prefetch import named_in
+from ragmem.services.ingestion.entities import Item, extract_by_rule, extract_items, keep
+from ragmem.services.ingestion.entity_names import learn_names
+from ragmem.services.ingestion.prefetch import extract_names
 from ragmem.services.processes.refusals import Refusal, each
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents
 from ragmem.storage.sql.batches import batches
@@ -25,7 +25,7 @@ BATCH = 48
 
 def record_of(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> Record:
     """Return what a store keeps of a memory that is by itself: by rule alone, under the names it uses."""
-    return Record(memory, tuple(chunks), by_rule(memory, chunks, redactor=redactor))
+    return Record(memory, tuple(chunks), extract_by_rule(memory, chunks, redactor=redactor))
 
 
 def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:
@@ -33,20 +33,20 @@ def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:
 
     Each thing has the name that the catalog gives its node.
     """
-    found = extracted(catalog, items)
+    found = extract_items(catalog, items)
     mentioned: dict[str, set[str]] = {}
     for (memory, _), extractions in zip(items, found, strict=True):
         names = mentioned.setdefault(memory.scope.project, set())
         names.update(name for extraction in extractions for name in names_in(extraction))
     canonical = {project: catalog.names.canonical(project, names) for project, names in mentioned.items()}
     return [
-        Record(memory, tuple(chunks), _named(extractions, canonical[memory.scope.project]))
+        Record(memory, tuple(chunks), _name_chunks(extractions, canonical[memory.scope.project]))
         for (memory, chunks), extractions in zip(items, found, strict=True)
     ]
 
 
-def _named(extractions: Sequence[Extraction], canonical: dict[str, str]) -> tuple[Extraction, ...]:
-    return tuple(resolved(extraction, canonical) for extraction in extractions)
+def _name_chunks(extractions: Sequence[Extraction], canonical: dict[str, str]) -> tuple[Extraction, ...]:
+    return tuple(resolve_names(extraction, canonical) for extraction in extractions)
 
 
 def index(
@@ -125,7 +125,7 @@ def put_again(catalog: Catalog, store: Store, ids: Sequence[str]) -> None:
     """Index those of some memories that wait, as the catalog has them now."""
     waiting = [item for item in Contents(catalog.database).of(ids) if item[0].state is State.PENDING]
     if waiting:
-        learn(catalog, waiting)
+        learn_names(catalog, waiting)
         index(catalog, store, records_of(catalog, waiting))
 
 
@@ -137,7 +137,7 @@ def index_pending(
     advance: Callable[[int], None] | None = None,
     without: Sequence[str] = (),
     leaving: Collection[str] = (),
-    processes: SideBySide | None = None,
+    processes: WorkerPool | None = None,
     refusals: list[Refusal] | None = None,
 ) -> int:
     """Index every memory that was accepted but not finished, or so many; return how many.
@@ -174,14 +174,14 @@ def index_pending(
     return total
 
 
-def _read_ahead(catalog: Catalog, ids: Sequence[str], processes: SideBySide | None) -> Iterator[list[str]]:
+def _read_ahead(catalog: Catalog, ids: Sequence[str], processes: WorkerPool | None) -> Iterator[list[str]]:
     """Yield the ids in batches; what rules find in their texts is known then, where others can look."""
     if processes is None:
         yield from batches(ids, BATCH)
         return
     contents = Contents(catalog.database)
     items = (list(contents.of(batch)) for batch in batches(ids, BATCH))
-    for some, named in processes.each(partial(named_in, redactor=catalog.redactor), items):
+    for some, named in processes.each(partial(extract_names, redactor=catalog.redactor), items):
         keep(dict(named))
         yield [memory.id for memory, _ in some]
 

@@ -16,17 +16,17 @@ def _secrets_of(text: str, redactor: Redactor) -> list[Secret]:
     return redactor.find(text)
 
 
-def covered(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Chunk, ...]:
+def redact_chunks(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Chunk, ...]:
     """Return a memory's chunks with each secret replaced, also one that reaches over several of them.
 
     A heading that stands within one is left out of those above a chunk.
     """
     whole = memory.indexed_text
     secrets = _secrets_of(whole, redactor)
-    return tuple(_covered(whole, chunk, secrets) for chunk in chunks) if secrets else tuple(chunks)
+    return tuple(_redact_chunk(whole, chunk, secrets) for chunk in chunks) if secrets else tuple(chunks)
 
 
-def _covered(whole: str, chunk: Chunk, secrets: Sequence[Secret]) -> Chunk:
+def _redact_chunk(whole: str, chunk: Chunk, secrets: Sequence[Secret]) -> Chunk:
     headings = [
         heading
         for heading in chunk.heading.split(_BETWEEN)

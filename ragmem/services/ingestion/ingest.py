@@ -12,11 +12,11 @@ from ragmem.domain.model.document_place import is_of_document
 from ragmem.errors import BackendError, RejectionError, StorageError, StoreBusyError
 from ragmem.ports import Store
 from ragmem.services.ingestion.archiving import MISSING
-from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.classify import Classified, classify_draft
 from ragmem.services.ingestion.entities import Item
-from ragmem.services.ingestion.entity_names import told_of
+from ragmem.services.ingestion.entity_names import collect_names
 from ragmem.services.ingestion.index import BATCH, LATER, index, index_pending, records_of
-from ragmem.services.ingestion.scope import identified
+from ragmem.services.ingestion.scope import assign_ids
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal, each
 from ragmem.storage.activity.storing_runs import storing_run
@@ -33,10 +33,10 @@ HANDED_IN_AGAIN = "handed in again after it was archived"
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
+class IngestResult:
     """What became of one draft."""
 
-    judged: Judged
+    judged: Classified
     change: Change
     note: str = ""
     """Why it is stored but not indexed yet; empty when it is."""
@@ -65,7 +65,7 @@ def ingest(
     progress: Progress,
     rule: SignalRule = "graded",
     refusals: list[Refusal] | None = None,
-) -> list[Ingested]:
+) -> list[IngestResult]:
     """Store drafts that a person or an assistant hands over; nothing is refused at the door.
 
     A draft of low signal stays in the buffer, where full text finds it, unless `rule` is "off". Each batch is
@@ -75,7 +75,7 @@ def ingest(
     A draft that a rule, the database or the model rejects stops no other: `refusals` gets it, and it has no
     result unless it is stored. Without `refusals` it is an error, raised once the others are stored.
     """
-    results: list[Ingested] = []
+    results: list[IngestResult] = []
     refused: list[Refusal] = []
     try:
         _ingest(
@@ -98,7 +98,7 @@ def _ingest(
     catalog: Catalog,
     open_store: Callable[[], Store],
     drafts: Sequence[Draft],
-    results: list[Ingested],
+    results: list[IngestResult],
     refused: list[Refusal],
     *,
     now: datetime,
@@ -111,7 +111,7 @@ def _ingest(
     def judge_all(batch: Sequence[Draft]) -> None:
         judged.extend(
             [
-                judge(
+                classify_draft(
                     draft,
                     now=now,
                     sizes=sizes,
@@ -125,8 +125,8 @@ def _ingest(
 
     progress.begin("ingest", len(drafts))
     for start in range(0, len(drafts), BATCH):
-        batch = identified(catalog, drafts[start : start + BATCH])
-        judged: list[Judged] = []
+        batch = assign_ids(catalog, drafts[start : start + BATCH])
+        judged: list[Classified] = []
         refused += [Refusal.of(draft, reason) for draft, reason in each(batch, judge_all)]
         changes, redated = compare(catalog, judged)
         if redated:
@@ -152,7 +152,9 @@ def _ingest(
             done = item.memory.state is State.PENDING and not note and refusal is None
             memory = replace(item.memory, state=State.INDEXED) if done else item.memory
             waits = note if item in fresh else ""
-            results.append(Ingested(replace(item, memory=memory), change, refusal.told if refusal else waits))
+            results.append(
+                IngestResult(replace(item, memory=memory), change, refusal.told if refusal else waits)
+            )
         progress.advance(len(batch))
     if indexed:
         _finish_earlier(catalog, open_store)
@@ -188,7 +190,12 @@ def _finish_earlier(catalog: Catalog, open_store: Callable[[], Store]) -> None:
 
 
 def _accept(
-    catalog: Catalog, open_store: Callable[[], Store], fresh: Sequence[Judged], *, now: datetime, down: str
+    catalog: Catalog,
+    open_store: Callable[[], Store],
+    fresh: Sequence[Classified],
+    *,
+    now: datetime,
+    down: str,
 ) -> tuple[str, dict[str, Refusal]]:
     """Make memories durable, then searchable by meaning.
 
@@ -196,13 +203,13 @@ def _accept(
     """
     waiting: list[Item] = []
 
-    def accept(some: Sequence[Judged]) -> None:
+    def accept(some: Sequence[Classified]) -> None:
         # What has faded since it was indexed leaves the store, with its former text, in the same transaction.
         buffered = {item.memory.id for item in some if item.memory.state is State.BUFFERED}
         known = catalog.memories.known(buffered)
         faded = [key for key, before in known.items() if before.state is not State.BUFFERED]
         items = [(item.memory, item.chunks) for item in some]
-        told = told_of(catalog, items)
+        told = collect_names(catalog, items)
 
         def store() -> None:
             with catalog.database.write():
@@ -250,7 +257,7 @@ def _take_out(
 
 def compare(
     catalog: Catalog,
-    judged: Sequence[Judged],
+    judged: Sequence[Classified],
     *,
     leave_archived: bool = False,
     moved: Collection[str] = (),

@@ -67,14 +67,14 @@ class Descriptions:
         `text` is that of its part as it is stored, with the picture's mark where it stands.
         """
         try:
-            known = self._kept(picture)
+            known = self._cached_text(picture)
             if known.is_file():
                 return _line(known.read_text(encoding="utf-8"))
             if self._failures >= MAX_FAILURES or self.asked >= self.most:
                 self._beyond += 1
                 return ""
             self.asked += 1
-            told = self._described(picture, text)
+            told = self._describe(picture, text)
             self._failures = 0
             if told:
                 _keep(known, told)
@@ -104,7 +104,7 @@ class Descriptions:
             return "no description came for those before"
         return f"max_pictures in [documents] is {self.most:,}"
 
-    def _described(self, picture: Picture, text: str) -> str:
+    def _describe(self, picture: Picture, text: str) -> str:
         if self._model is None:
             self._model = self.sight.open()
         # Before the text around is cut out: a part of a secret is not known as one.
@@ -118,7 +118,7 @@ class Descriptions:
         )
         return self.redactor.redact(description(answer))[0]
 
-    def _kept(self, picture: Picture) -> Path:
+    def _cached_text(self, picture: Picture) -> Path:
         asked = f"{PROMPT_VERSION}\n{self.model}\n{picture.media_type}\n".encode()
         name = sha256(asked + picture.data).hexdigest()
         return self.cache / FOLDER / name[:2] / f"{name}.txt"

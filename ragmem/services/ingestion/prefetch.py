@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from ragmem.config import ChunkingSettings
 from ragmem.domain.entities.extraction import extract
-from ragmem.domain.entities.user_statements import stated_in
+from ragmem.domain.entities.user_statements import user_statements_of
 from ragmem.domain.model import Chunk, Extraction, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.entities import Item, keep
-from ragmem.services.ingestion.indexable_text import covered
+from ragmem.services.ingestion.indexable_text import redact_chunks
 from ragmem.storage.fulltext.terms import Analysed
 from ragmem.storage.memories.memories import words_of
 
@@ -27,19 +27,19 @@ class Reading:
         keep(dict(self.named))
 
 
-def named_in(items: Sequence[Item], redactor: Redactor) -> list[tuple[Chunk, Extraction]]:
+def extract_names(items: Sequence[Item], redactor: Redactor) -> list[tuple[Chunk, Extraction]]:
     """Return what rules find in the texts of memories, without secrets and private parts."""
     return [
         (one, extract(one))
         for memory, chunks in items
-        if stated_in(memory) is None
-        for one in covered(memory, chunks, redactor=redactor)
+        if user_statements_of(memory) is None
+        for one in redact_chunks(memory, chunks, redactor=redactor)
     ]
 
 
 def reading_of(item: Item, redactor: Redactor) -> Reading:
     """Read a memory."""
-    return Reading(tuple(words_of(*item)), tuple(named_in([item], redactor=redactor)))
+    return Reading(tuple(words_of(*item)), tuple(extract_names([item], redactor=redactor)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Cut:
     words: tuple[Analysed, ...]
 
 
-def cut(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> Cut:
+def chunk_memory(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> Cut:
     """Cut a memory into chunks, and these into words."""
     chunks = chunks_of(memory, sizes, redactor=redactor)
     return Cut(chunks, tuple(words_of(memory, chunks)))

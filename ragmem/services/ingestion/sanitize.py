@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
-from ragmem.domain.injection.purity import purified_text, secrets_in, without_parts
+from ragmem.domain.injection.purity import sanitize_text, secrets_in, without_parts
 from ragmem.domain.model import Draft, Memory, content_hash
 from ragmem.domain.records.records import FIELDS
 from ragmem.domain.secrets.redaction import Redactor
 
-__all__ = ["purified", "purified_memory", "purified_text"]
+__all__ = ["purified_memory", "sanitize_draft", "sanitize_text"]
 
 MIN_SHOWN = 12
 """Characters of a line that is known as one of a key."""
@@ -19,16 +19,16 @@ MIN_SHOWN = 12
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 
 
-def purified(draft: Draft, redactor: Redactor) -> Draft:
+def sanitize_draft(draft: Draft, redactor: Redactor) -> Draft:
     """Return the draft as it may be stored; the same object where nothing has to go.
 
     In text, title, tags and metadata each secret is `[redacted: kind]`, in an address that is its uri as
     well; a path stays, for by it the file is known again. Private blocks and blocks of the frame are left
     out. The text may be empty then. Purifying twice is purifying once.
     """
-    text = purified_text(draft.text, redactor=redactor)
+    text = sanitize_text(draft.text, redactor=redactor)
     title = draft.title if draft.title == "" else _title(draft, text, redactor=redactor)
-    tags = tuple(clean for tag in draft.tags if (clean := purified_text(tag, redactor=redactor)) or not tag)
+    tags = tuple(clean for tag in draft.tags if (clean := sanitize_text(tag, redactor=redactor)) or not tag)
     metadata = _metadata(draft.metadata, redactor=redactor)
     if text != draft.text and not redactor.stored:
         secrets = secrets_in(draft.text, redactor)
@@ -37,7 +37,7 @@ def purified(draft: Draft, redactor: Redactor) -> Draft:
         metadata = {
             key: value if key == FIELDS else without_parts(value, secrets) for key, value in metadata.items()
         }
-    uri = purified_text(draft.uri, redactor=redactor) if _ADDRESS.match(draft.uri) else draft.uri
+    uri = sanitize_text(draft.uri, redactor=redactor) if _ADDRESS.match(draft.uri) else draft.uri
     if (text, title, tags, metadata, uri) == (draft.text, draft.title, draft.tags, draft.metadata, draft.uri):
         return draft
     return replace(draft, text=text, title=title, tags=tags, metadata=metadata, uri=uri)
@@ -51,7 +51,7 @@ def purified_memory(memory: Memory, redactor: Redactor) -> Memory:
     draft = Draft(
         memory.source, memory.uri, memory.text, memory.title, tags=memory.tags, metadata=memory.metadata
     )
-    clean = purified(draft, redactor=redactor)
+    clean = sanitize_draft(draft, redactor=redactor)
     summary = _part(memory.summary, memory.text, redactor=redactor)
     if clean is draft and summary == memory.summary:
         return memory
@@ -70,9 +70,9 @@ def purified_memory(memory: Memory, redactor: Redactor) -> Memory:
 def _part(part: str, whole: str, redactor: Redactor) -> str:
     """Return a part of a text, purified; empty where it shows some of what has to go as a whole."""
     if not part or redactor.stored:
-        return purified_text(part, redactor=redactor)
+        return sanitize_text(part, redactor=redactor)
     secrets = [whole[one.start : one.end] for one in redactor.find(whole)]
-    clean = purified_text(part, redactor=redactor)
+    clean = sanitize_text(part, redactor=redactor)
     # Of a text that is made of its sentences, a line of a key may be one.
     shown = any(line in secret for secret in secrets for line in clean.split("\n") if len(line) >= MIN_SHOWN)
     return "" if shown else clean
@@ -80,7 +80,7 @@ def _part(part: str, whole: str, redactor: Redactor) -> str:
 
 def _title(draft: Draft, text: str, redactor: Redactor) -> str:
     """Return the title, or nothing where it is taken from what has left the text."""
-    title = purified_text(_named_by_file(draft, redactor=redactor), redactor=redactor)
+    title = sanitize_text(_named_by_file(draft, redactor=redactor), redactor=redactor)
     said = title.strip("# \t…")
     return "" if len(said) > len("x") and said in draft.text and said not in text else title
 
@@ -103,7 +103,7 @@ def _words(name: str) -> list[str]:
 def _metadata(metadata: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
     """Return the values without secrets; the fields of a typed record each by itself."""
     left_out = {
-        purified_text(key, redactor=redactor): purified_text(value, redactor=redactor)
+        sanitize_text(key, redactor=redactor): sanitize_text(value, redactor=redactor)
         for key, value in metadata.items()
     }
     covered: dict[str, str] = left_out if redactor.stored else redactor.redact_document(left_out)
@@ -117,7 +117,7 @@ def _fields(written: str, redactor: Redactor) -> str:
     try:
         fields = json.loads(written)
     except (ValueError, RecursionError):
-        return purified_text(written, redactor=redactor)
+        return sanitize_text(written, redactor=redactor)
     kept = _each(fields, redactor=redactor)
     covered = kept if redactor.stored else redactor.redact_document(kept)
     return written if covered == fields else json.dumps(covered, ensure_ascii=False)
@@ -125,10 +125,10 @@ def _fields(written: str, redactor: Redactor) -> str:
 
 def _each(part: object, redactor: Redactor) -> object:
     if isinstance(part, str):
-        return purified_text(part, redactor=redactor)
+        return sanitize_text(part, redactor=redactor)
     if isinstance(part, dict):
         return {
-            purified_text(key, redactor=redactor): _each(value, redactor=redactor)
+            sanitize_text(key, redactor=redactor): _each(value, redactor=redactor)
             for key, value in part.items()
         }
     return [_each(item, redactor=redactor) for item in part] if isinstance(part, list) else part

@@ -61,7 +61,7 @@ def project_named_by(catalog: Catalog, path: Path, *, home: Path) -> str | None:
     return next((places[one].project for one in above if one in places), None)
 
 
-def identified(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
+def assign_ids(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
     """Return drafts with the ids of the memories of their places that were moved from another project.
 
     Where a person chose the project of a memory, a draft of it has that project.

@@ -1,6 +1,7 @@
 """A source is read file by file; what goes wrong with one file stays with it."""
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -8,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ragmem.config import Settings, SourceSpec
-from ragmem.config.settings import ReaderName
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError
-from ragmem.readers import markdown, reflections
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.dates import Changed
 from ragmem.readers.discover import Discovery, discover
@@ -35,7 +34,10 @@ Unchanged = Callable[[Path, int, int], bool]
 
 
 class Reader(Protocol):
-    """Turns the text of a file into drafts and warnings; never raises for any text."""
+    """Turns the text of a file into drafts and warnings; never raises for any text.
+
+    The reader NAME is the function `read` of the module `ragmem.readers.NAME`.
+    """
 
     def __call__(
         self,
@@ -50,15 +52,12 @@ class Reader(Protocol):
         """Read the text of a file."""
 
 
-READERS: Mapping[ReaderName, Reader] = {"markdown": markdown.read, "reflections": reflections.read}
-
-
 def find_files(spec: SourceSpec, *, home: Path, settings: Settings) -> Discovery:
     """Return the files of a source under the exclusions of the settings and of the project.
 
     Links outside of any project may lead to what lies in the home, where a person keeps what is linked.
     """
-    return _found(spec, home=home, settings=settings, beyond=home)
+    return _discover(spec, home=home, settings=settings, beyond=home)
 
 
 def files_of_folder(
@@ -70,10 +69,10 @@ def files_of_folder(
     """
     # Glob characters in the folder's own name are not meant as such.
     inside = replace(spec, base=folder, globs=("**/*",))
-    return _found(inside, home=home, settings=settings, most=most)
+    return _discover(inside, home=home, settings=settings, most=most)
 
 
-def _found(
+def _discover(
     spec: SourceSpec,
     *,
     home: Path,
@@ -170,7 +169,7 @@ def _read_document(
             drafts, warnings, unread = once.read(path, spec, changed=changed, scope=scope)
     else:
         drafts, warnings, unread = documents.read(path, spec, changed=changed, scope=scope)
-    return [_tagged(draft, path, settings) for draft in drafts], warnings, unread
+    return [_add_tags(draft, path, settings) for draft in drafts], warnings, unread
 
 
 def drafts_in(
@@ -178,9 +177,10 @@ def drafts_in(
 ) -> tuple[list[Draft], list[str]]:
     """Return the drafts in the text of a file, and warnings; never raises for any text."""
     # A document whose text came by the inbox, such as a table of commas, is that text.
-    read = READERS.get(spec.reader, markdown.read)
+    name = "markdown" if spec.reader in {"documents", "transcripts"} else spec.reader
+    read: Reader = importlib.import_module(f"ragmem.readers.{name}").read
     drafts, warnings = read(path, text, spec, changed=changed, scope=scope, redactor=settings.redactor)
-    return [_tagged(draft, path, settings) for draft in drafts], warnings
+    return [_add_tags(draft, path, settings) for draft in drafts], warnings
 
 
 def moment_of(nanoseconds: int) -> datetime:
@@ -191,7 +191,7 @@ def moment_of(nanoseconds: int) -> datetime:
         return datetime.fromtimestamp(0, tz=UTC)
 
 
-def _tagged(draft: Draft, path: Path, settings: Settings) -> Draft:
+def _add_tags(draft: Draft, path: Path, settings: Settings) -> Draft:
     """Return the draft with the tags that the project sets for files below its root."""
     project = settings.project
     if project and project.tags and path.is_relative_to(project.root):

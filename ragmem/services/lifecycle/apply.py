@@ -22,9 +22,9 @@ from ragmem.services.lifecycle.items import TEMPLATE, UNFINISHED, Item, Plan, se
 from ragmem.services.lifecycle.marks import supersede
 from ragmem.services.lifecycle.merging import Merger
 from ragmem.services.lifecycle.outcome import Outcome
-from ragmem.services.processes.batch_size import Pace
+from ragmem.services.processes.batch_size import BatchSize
 from ragmem.services.processes.progress import Progress, Silent
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import Removal
 from ragmem.storage.lifecycle.gc_runs import GcChange
@@ -131,7 +131,7 @@ def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:
 
 
 def finish(
-    catalog: Catalog, store: Store, *, leaving: Collection[str], processes: SideBySide | None = None
+    catalog: Catalog, store: Store, *, leaving: Collection[str], processes: WorkerPool | None = None
 ) -> str:
     """Index what waits but for these; return why it has to wait on where no vectors can be had, if so."""
     try:
@@ -155,7 +155,7 @@ def _archive(tools: Tools, decided: Plan, done: Outcome) -> None:
 
 def _take(tools: Tools, decided: Plan, items: Sequence[Item], done: Outcome) -> int:
     gone = 0
-    for batch in _in_time(tools, items, Pace(BATCH, MOST), done):
+    for batch in _in_time(tools, items, BatchSize(BATCH, MOST), done):
         wanted = {item.id: item for item in batch}
         while wanted:
             try:
@@ -200,7 +200,7 @@ def _removals(tools: Tools, decided: Plan, items: Collection[Item]) -> list[Remo
 
 def _supersede(tools: Tools, decided: Plan, done: Outcome) -> None:
     items = [item for item in decided.items if item.action == "supersede"]
-    for batch in _in_time(tools, items, Pace(BATCH, BATCH), done):
+    for batch in _in_time(tools, items, BatchSize(BATCH, BATCH), done):
         with tools.catalog.database.write():
             standing = _unchanged(tools, batch, done)
             done.superseded += supersede(tools.catalog, tools.run, standing, now=tools.now)
@@ -211,7 +211,7 @@ def _merge(tools: Tools, decided: Plan, done: Outcome) -> None:
     merger = Merger(
         tools.catalog, tools.store, policy=tools.policy, run=tools.run, now=tools.now, items=items
     )
-    with SideBySide(tools.workers if len(decided.merges) >= MANY else 1) as processes:
+    with WorkerPool(tools.workers if len(decided.merges) >= MANY else 1) as processes:
         readings = processes.spread(
             partial(reading_of, redactor=tools.catalog.redactor),
             [(one.memory, one.chunks) for one in decided.merges],
@@ -232,7 +232,7 @@ def _live(tools: Tools, decided: Plan, done: Outcome) -> None:
         for item in decided.items
         if item.action in {"promote", "reprieve"} or (item.action == "keep" and item.life)
     ]
-    for batch in _in_time(tools, items, Pace(LIVES, LIVES), done):
+    for batch in _in_time(tools, items, BatchSize(LIVES, LIVES), done):
         with tools.catalog.database.write():
             standing = _unchanged(tools, batch, done)
             before = tools.catalog.lives.of(item.id for item in standing)
@@ -263,7 +263,7 @@ def _unchanged(tools: Tools, items: Sequence[Item], done: Outcome) -> list[Item]
     return standing
 
 
-def _in_time(tools: Tools, items: Sequence[T], pace: Pace, done: Outcome) -> Iterator[Sequence[T]]:
+def _in_time(tools: Tools, items: Sequence[T], pace: BatchSize, done: Outcome) -> Iterator[Sequence[T]]:
     """Yield the items in batches while there is time; tell when it is up."""
     for batch in pace.batches(items):
         if tools.late():

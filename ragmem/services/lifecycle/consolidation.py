@@ -10,7 +10,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call, LanguageModel, Meter
 from ragmem.services.ingestion.classify import chunks_of
-from ragmem.services.lifecycle.items import Merging, Plan
+from ragmem.services.lifecycle.items import MergePlan, Plan
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.storage.home.catalog import Catalog
 
@@ -22,7 +22,7 @@ CHARS_PER_TOKEN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
+class DraftResult:
     """A plan, how many of its merges a model wrote, and why not the others, by the id of what is merged."""
 
     plan: Plan
@@ -47,14 +47,14 @@ class Writer:
     meter: Meter
 
 
-def drafted(
+def write_draft(
     plan: Plan,
     catalog: Catalog,
     writer: Writer,
     *,
     sizes: ChunkingSettings,
     progress: Progress | None = None,
-) -> Drafted:
+) -> DraftResult:
     """Return the plan with the merged texts as a model writes them; nothing is changed.
 
     An answer that lacks a name, a number or a path, refuses, or adds much, is not used: then what was merged
@@ -62,30 +62,30 @@ def drafted(
     """
     told = progress or Silent()
     told.begin("writing", len(plan.merges))
-    merges: list[Merging] = []
+    merges: list[MergePlan] = []
     kept: dict[str, str] = {}
     down = ""
     for one in plan.merges:
         made, why = one, down
         if not down:
             try:
-                made, why = _written(one, _texts(catalog, one), writer, sizes, redactor=catalog.redactor)
+                made, why = _write(one, _texts(catalog, one), writer, sizes, redactor=catalog.redactor)
             except BackendError as error:
                 why = down = error.told
         if why:
             kept[one.memory.id] = why
         merges.append(made)
         told.advance(1)
-    return Drafted(replace(plan, merges=tuple(merges)), len(merges) - len(kept), kept)
+    return DraftResult(replace(plan, merges=tuple(merges)), len(merges) - len(kept), kept)
 
 
-def _texts(catalog: Catalog, merging: Merging) -> list[str]:
+def _texts(catalog: Catalog, merging: MergePlan) -> list[str]:
     return [memory.text for memory in catalog.memories.get(merging.members).values()]
 
 
-def _written(
-    merging: Merging, originals: Sequence[str], writer: Writer, sizes: ChunkingSettings, redactor: Redactor
-) -> tuple[Merging, str]:
+def _write(
+    merging: MergePlan, originals: Sequence[str], writer: Writer, sizes: ChunkingSettings, redactor: Redactor
+) -> tuple[MergePlan, str]:
     """Return a merge as the model writes it, or as it was and why."""
     before = merging.memory
     model = writer.model

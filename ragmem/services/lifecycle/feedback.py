@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from ragmem.domain.lifecycle.ageing import decided
+from ragmem.domain.lifecycle.ageing import decide_entry
 from ragmem.domain.model import SHORT_ID_LENGTH, Memory
 from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy
 from ragmem.errors import NotFoundError
@@ -16,7 +16,7 @@ Verdict = Literal["good", "bad"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FeedbackState:
     """Where a memory is in its life, and what the next gc would decide of it if nothing else touched it."""
 
     entry: Entry
@@ -25,7 +25,7 @@ class Standing:
     decision: Decision
 
 
-def standing_of(catalog: Catalog, identifier: str, *, policy: LifecyclePolicy) -> Standing:
+def standing_of(catalog: Catalog, identifier: str, *, policy: LifecyclePolicy) -> FeedbackState:
     """Return the standing of a memory; raises NotFoundError where there is none with this full id."""
     entry = catalog.lives.entry(identifier, policy=policy)
     if entry is None:
@@ -34,10 +34,10 @@ def standing_of(catalog: Catalog, identifier: str, *, policy: LifecyclePolicy) -
         )
     newer = catalog.lives.newer(identifier)
     connections = catalog.connections.degree([identifier]).get(identifier, 0)
-    return Standing(entry, newer, connections, decided(entry, newer, connections, policy))
+    return FeedbackState(entry, newer, connections, decide_entry(entry, newer, connections, policy))
 
 
-def life_shape(standing: Standing) -> dict[str, Any]:
+def life_shape(standing: FeedbackState) -> dict[str, Any]:
     """Return a standing as data."""
     entry, decision = standing.entry, standing.decision
     return {
@@ -64,7 +64,7 @@ def pin(catalog: Catalog, identifier: str, *, pinned: bool, now: datetime) -> No
             catalog.supersessions.drop([identifier])
 
 
-def living(catalog: Catalog, prefix: str) -> Memory:
+def require_living(catalog: Catalog, prefix: str) -> Memory:
     """Return the one memory whose id starts with the prefix.
 
     Raises NotFoundError for none and for several, and says where one that was archived can be had.

@@ -8,7 +8,7 @@ from ragmem.services.ingestion.source import find_files, read_file
 from ragmem.storage.home.catalog import Catalog
 
 
-def gone(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
+def find_gone_sources(catalog: Catalog, settings: Settings, *, home: Path) -> set[str]:
     """Return the ids of seeded memories that their source no longer has.
 
     A memory whose source is not configured (any more) is left alone: it did not come from a file we watch.

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ragmem.services.connections.connecting import Connected
+from ragmem.services.connections.connecting import ConnectionReport
 from ragmem.services.lifecycle.items import Plan
 from ragmem.services.lifecycle.outcome import Outcome
 
@@ -11,7 +11,7 @@ LOOK = "`ragmem gc --dry-run` shows what it would do"
 
 
 @dataclass(frozen=True, slots=True)
-class Tended:
+class IdleGcResult:
     """What came of it: why no memory was changed though some would be, and how many are not compared yet.
 
     `finished` is False where time was up, and the next run goes on.
@@ -25,11 +25,11 @@ class Tended:
 def tend(
     *,
     may_change: bool,
-    connect: Callable[[], Connected | None],
+    connect: Callable[[], ConnectionReport | None],
     plan: Callable[[], Plan],
     apply: Callable[[Plan], Outcome],
     merges: bool,
-) -> Tended:
+) -> IdleGcResult:
     """Connect what is not connected yet, then plan, and carry out what may be done without a person.
 
     Unless it `may_change` memories, nothing is planned. `connect` gives None where no model can be had.
@@ -39,18 +39,18 @@ def tend(
     waiting = found.waiting if found else 0
     if found and waiting and found.new:
         # A plan would leave most projects as they are, and take long to say so.
-        return Tended("", waiting, finished=False)
+        return IdleGcResult("", waiting, finished=False)
     if not may_change:
-        return Tended("", waiting)
-    decided = plan() if merges else _unmerged(plan())
+        return IdleGcResult("", waiting)
+    decided = plan() if merges else _without_merges(plan())
     if decided.empty:
-        return Tended("", decided.uncompared)
+        return IdleGcResult("", decided.uncompared)
     if decided.large:
         told = f"{decided.leaving:,} of {decided.searched:,} memories would go, more than half; {LOOK}"
-        return Tended(told, decided.uncompared)
-    return Tended("", decided.uncompared, finished=not apply(decided).stopped)
+        return IdleGcResult(told, decided.uncompared)
+    return IdleGcResult("", decided.uncompared, finished=not apply(decided).stopped)
 
 
-def _unmerged(decided: Plan) -> Plan:
+def _without_merges(decided: Plan) -> Plan:
     staying = tuple(item for item in decided.items if item.action != "merge")
     return replace(decided, items=staying, merges=())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragmem.domain.model import Chunk, Memory
-from ragmem.domain.model.lifecycle import Action, Decision, Entry, Life
+from ragmem.domain.model.lifecycle import Action, Decision, Entry, LifecycleState
 
 LARGE_SHARE = 0.5
 """A plan that takes more than this share of the memories out of what is searched needs a second word: a disk
@@ -77,7 +77,7 @@ class Item:
     uri: str = ""
     project: str = ""
     others: tuple[str, ...] = ()
-    life: Life | None = None
+    life: LifecycleState | None = None
     age: int = 0
     seen: Seen = ()
 
@@ -110,7 +110,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Merging:
+class MergePlan:
     """A memory that is to be made, and of which ones, its `members`: these go."""
 
     memory: Memory
@@ -130,7 +130,7 @@ class Plan:
     items: tuple[Item, ...]
     memories: int
     searched: int = 0
-    merges: tuple[Merging, ...] = ()
+    merges: tuple[MergePlan, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
     sweep: Mapping[str, int] = field(default_factory=dict)
     expired: int = 0

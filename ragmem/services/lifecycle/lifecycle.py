@@ -11,14 +11,14 @@ from functools import partial
 from ragmem.domain.classification.substance import substance
 from ragmem.domain.lifecycle.ageing import age
 from ragmem.domain.lifecycle.changes import changes
-from ragmem.domain.lifecycle.consolidation import Merged, merge
+from ragmem.domain.lifecycle.consolidation import MergedMemory, merge
 from ragmem.domain.lifecycle.near_copies import near_copies
 from ragmem.domain.lifecycle.templates import template_families
 from ragmem.domain.model import Memory, Scope, State, Tier, content_hash, digest, memory_id
-from ragmem.domain.model.lifecycle import Connection, Decision, Entry, Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import Connection, Decision, Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.lifecycle.items import SUBSTANCE, TEMPLATE
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 
 CONSOLIDATED = "consolidated"
 """The source of merged memories."""
@@ -36,7 +36,7 @@ class Cluster:
 
 
 @dataclass(slots=True)
-class Fate:
+class Decisions:
     """What becomes of the memories of a project."""
 
     decisions: dict[str, Decision] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Fate:
         self.decisions.setdefault(decision.id, decision)
 
 
-def fate_of(
+def decide_all(
     entries: Sequence[Entry],
     connections: Sequence[Connection],
     *,
@@ -55,9 +55,9 @@ def fate_of(
     compared: bool,
     settled: Collection[str] = (),
     last_copies: Collection[str] = (),
-    processes: SideBySide | None = None,
+    processes: WorkerPool | None = None,
     redactor: Redactor,
-) -> Fate:
+) -> Decisions:
     """Decide on the memories of one project: `connections` tell which are not alone.
 
     Where they were not all `compared` with each other nothing is merged, and nothing is archived for being
@@ -65,8 +65,8 @@ def fate_of(
     others, but nothing is decided of them. `last_copies` are the ids of the newest of a template whose others
     went in an earlier run. Texts are read in `processes`, where there are any.
     """
-    helping = processes or SideBySide(1)
-    fate = Fate()
+    helping = processes or WorkerPool(1)
+    fate = Decisions()
     free = [entry for entry in entries if entry.id not in settled]
     newest = _templates(free, fate)
     _readmit(free, fate)
@@ -79,16 +79,16 @@ def fate_of(
     for decision in age(
         entries, degree, policy, last_copies=newest.union(last_copies), reading=helping.spread
     ):
-        fate.decide(decision if compared else not_compared(decision))
+        fate.decide(decision if compared else keep_uncompared(decision))
     for entry in entries:
         if entry.memory.state is State.PENDING:
-            fate.decisions[entry.id] = not_compared(fate.decisions[entry.id])
+            fate.decisions[entry.id] = keep_uncompared(fate.decisions[entry.id])
     for identifier in settled:
         fate.decisions.pop(identifier, None)
     return fate
 
 
-def _templates(entries: Sequence[Entry], fate: Fate) -> set[str]:
+def _templates(entries: Sequence[Entry], fate: Decisions) -> set[str]:
     """Have all but the newest of each template archived; return those."""
     newest: set[str] = set()
     for family in template_families(entries):
@@ -99,13 +99,13 @@ def _templates(entries: Sequence[Entry], fate: Fate) -> set[str]:
     return newest
 
 
-def _readmit(entries: Sequence[Entry], fate: Fate) -> None:
+def _readmit(entries: Sequence[Entry], fate: Decisions) -> None:
     """Have those indexed that were kept out for their low signal, and say something all the same.
 
     What has no vector is compared with nothing: it would be alone for ever, however much is about it.
     """
     for entry in entries:
-        faint = entry.memory.state is State.BUFFERED and entry.life is Life.BUFFER
+        faint = entry.memory.state is State.BUFFERED and entry.life is LifecycleState.BUFFER
         if faint and not entry.superseded_by and entry.id not in fate.decisions:
             found = substance(entry)
             if found.passes:
@@ -116,8 +116,8 @@ def _readmit(entries: Sequence[Entry], fate: Fate) -> None:
 def _changes(
     entries: Sequence[Entry],
     connections: Sequence[Connection],
-    fate: Fate,
-    helping: SideBySide,
+    fate: Decisions,
+    helping: WorkerPool,
     redactor: Redactor,
 ) -> dict[str, Decision]:
     """Return older -> what to do with it, of those that no earlier rule has decided on."""
@@ -132,11 +132,11 @@ def _changes(
 
 def _merge(
     entries: Sequence[Entry],
-    fate: Fate,
+    fate: Decisions,
     policy: LifecyclePolicy,
     replaced: Collection[str],
     *,
-    helping: SideBySide,
+    helping: WorkerPool,
     redactor: Redactor,
 ) -> None:
     free = [
@@ -157,7 +157,7 @@ def _merged(members: tuple[Entry, ...], redactor: Redactor) -> Memory:
     return merged_memory(members, merge(members, redactor=redactor))
 
 
-def merged_memory(members: Sequence[Entry], merged: Merged) -> Memory:
+def merged_memory(members: Sequence[Entry], merged: MergedMemory) -> Memory:
     """Return the memory of a cluster; its id follows from its members: a second run makes no other."""
     first = members[0].memory
     place = digest(*sorted(f"{entry.id}{entry.memory.content_hash}" for entry in members))
@@ -185,7 +185,7 @@ def merged_memory(members: Sequence[Entry], merged: Merged) -> Memory:
     )
 
 
-def _degree(entries: Sequence[Entry], connections: Sequence[Connection], fate: Fate) -> dict[str, int]:
+def _degree(entries: Sequence[Entry], connections: Sequence[Connection], fate: Decisions) -> dict[str, int]:
     """Return how many memories each is connected with that are more than another print of a template."""
     leaving = {key for key, decision in fate.decisions.items() if decision.rule == TEMPLATE}
     ends = [
@@ -200,9 +200,9 @@ def _degree(entries: Sequence[Entry], connections: Sequence[Connection], fate: F
     return Counter(ends)
 
 
-def not_compared(decision: Decision) -> Decision:
+def keep_uncompared(decision: Decision) -> Decision:
     """Return a decision as it is where nobody knows yet what a memory is connected with."""
     alone = decision.action in {"reprieve", "archive"} and decision.rule != TEMPLATE
-    if alone or decision.life is Life.PERMANENT:
+    if alone or decision.life is LifecycleState.PERMANENT:
         return Decision(decision.id, "keep", "uncompared", "it is not compared with the others yet")
     return decision

@@ -10,8 +10,8 @@ from ragmem.services.ingestion.archiving import OutdatedError, irreplaceable, ta
 from ragmem.services.ingestion.index import BATCH as INDEXED
 from ragmem.services.ingestion.index import forget, put_again
 from ragmem.services.ingestion.prefetch import Reading
-from ragmem.services.lifecycle.items import Item, Merging, seen
-from ragmem.services.processes.batch_size import Pace
+from ragmem.services.lifecycle.items import Item, MergePlan, seen
+from ragmem.services.processes.batch_size import BatchSize
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import Removal
 from ragmem.storage.lifecycle.gc_runs import GcChange
@@ -47,11 +47,11 @@ class Merger:
         self.note = ""
 
     @classmethod
-    def pace(cls) -> Pace:
+    def pace(cls) -> BatchSize:
         """Return how many are to be merged at once."""
-        return Pace(*cls.AT_ONCE, aim=cls.AIM_S)
+        return BatchSize(*cls.AT_ONCE, aim=cls.AIM_S)
 
-    def merge(self, merges: Sequence[Merging], readings: Iterable[Reading]) -> tuple[int, int]:
+    def merge(self, merges: Sequence[MergePlan], readings: Iterable[Reading]) -> tuple[int, int]:
         """Make memories of theirs; return how many were made, and archived for them."""
         made = self._make(merges, readings)
         if self.note:
@@ -66,7 +66,7 @@ class Merger:
                 return len(made), gone
         return 0, 0
 
-    def _make(self, merges: Sequence[Merging], readings: Iterable[Reading]) -> list[Merging]:
+    def _make(self, merges: Sequence[MergePlan], readings: Iterable[Reading]) -> list[MergePlan]:
         read = {one.memory.id: reading for one, reading in zip(merges, readings, strict=True)}
         words = {key: reading.words for key, reading in read.items()}
         with self._catalog.database.write():
@@ -92,11 +92,11 @@ class Merger:
             return []
         return fresh
 
-    def _entries(self, merges: Sequence[Merging]) -> dict[str, Entry]:
+    def _entries(self, merges: Sequence[MergePlan]) -> dict[str, Entry]:
         members = [key for one in merges for key in one.members]
         return self._catalog.lives.some(members, policy=self._policy)
 
-    def _unmake(self, merges: Sequence[Merging]) -> None:
+    def _unmake(self, merges: Sequence[MergePlan]) -> None:
         """Take merged memories out again whose originals stay: they say nothing that those do not.
 
         Another run may have made the same at the same time, and archived the originals: then they stay.
@@ -115,7 +115,7 @@ class Merger:
         except OutdatedError as error:
             self._unmake([one for one in merges if one.memory.id not in error.ids])
 
-    def _replace(self, made: Sequence[Merging]) -> int:
+    def _replace(self, made: Sequence[MergePlan]) -> int:
         successor = {key: one.memory.id for one in made for key in one.members}
 
         def removals() -> list[Removal]:
@@ -141,7 +141,7 @@ class Merger:
         )
         return len(gone)
 
-    def _outdated(self, merges: Sequence[Merging], entries: Mapping[str, Entry]) -> set[str]:
+    def _outdated(self, merges: Sequence[MergePlan], entries: Mapping[str, Entry]) -> set[str]:
         """Return the members that are not what they were when it was decided to merge them."""
         return {
             key

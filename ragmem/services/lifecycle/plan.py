@@ -11,10 +11,10 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.model import UNASSIGNED
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy
 from ragmem.errors import BackendError, UsageError
-from ragmem.ports import ShowsVectors, Store
+from ragmem.ports import Store
 from ragmem.services.connections.connecting import connect
 from ragmem.services.lifecycle.items import RULES, Item, Plan
-from ragmem.services.lifecycle.project import Asked, Planned
+from ragmem.services.lifecycle.project import ProjectPlan, ProjectRequest
 from ragmem.services.lifecycle.upkeep import UNOWNED, superfluous, unsettled
 from ragmem.services.lifecycle.workers import plans
 from ragmem.services.processes.progress import Progress, Silent
@@ -60,13 +60,13 @@ def plan(
     told.begin("planning", sum(known[project] for project in wanted))
     described = _by_project(catalog, (*removals, *unfinished))
     asked = (
-        Asked(
+        ProjectRequest(
             project, known[project], described.get(project, {}), policy, sizes, _is_compared(project, waiting)
         )
         # The largest first: at the end all processes should have something to do.
         for project in sorted(wanted, key=lambda one: -known[one])
     )
-    parts: dict[str, Planned] = {}
+    parts: dict[str, ProjectPlan] = {}
     for one, part in plans(catalog, store, asked, workers=workers):
         parts[one.project] = part
         told.advance(len(part.items))
@@ -123,8 +123,6 @@ def _connected(
 ) -> tuple[dict[str, int], str]:
     """Connect what is not connected yet; return project -> memories that wait, and why."""
     everything = dict(catalog.overview.counts()["project"])
-    if not isinstance(store, ShowsVectors):
-        return everything, "this store does not show its vectors: nothing is merged, and nothing grows old"
     note = ""
     try:
         if not catalog.database.read_only:

@@ -10,14 +10,14 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.services.connections.connecting import nearest
 from ragmem.services.ingestion.classify import chunks_of
-from ragmem.services.lifecycle.items import TEMPLATE, Item, Merging, item_of
-from ragmem.services.lifecycle.lifecycle import ALONE, Fate, fate_of, not_compared
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.lifecycle.items import TEMPLATE, Item, MergePlan, item_of
+from ragmem.services.lifecycle.lifecycle import ALONE, Decisions, decide_all, keep_uncompared
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProjectRequest:
     """A project that is to be decided on: so many `memories`, `compared` with each other or not.
 
     `described` are decisions that other rules have made of its memories, by id.
@@ -32,34 +32,38 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class ProjectPlan:
     """What a project adds to the plan: an item for each memory, and what is to be merged.
 
     `searched` and `hashes` are as in `Plan`, the latter of all memories.
     """
 
     items: Sequence[Item]
-    merges: Sequence[Merging]
+    merges: Sequence[MergePlan]
     hashes: Mapping[str, str]
     searched: int
 
 
-def planned(catalog: Catalog, store: Store, asked: Asked, processes: SideBySide | None = None) -> Planned:
+def plan_project(
+    catalog: Catalog, store: Store, asked: ProjectRequest, processes: WorkerPool | None = None
+) -> ProjectPlan:
     """Decide on a project; texts are read in `processes`, where there are any. Raises BackendError."""
     entries = catalog.lives.entries([asked.project], policy=asked.policy)
-    fate = _fate(catalog, asked, entries, processes)
+    fate = _decide(catalog, asked, entries, processes)
     if asked.compared:
         _spare(catalog, store, fate)
     decided = fate.decisions | dict(asked.described)
-    return Planned(
-        [item_of(decided.get(entry.id) or _kept(entry), entry) for entry in entries],
+    return ProjectPlan(
+        [item_of(decided.get(entry.id) or _keep(entry), entry) for entry in entries],
         _merges(fate, asked.sizes, redactor=catalog.redactor),
         {entry.id: entry.memory.content_hash for entry in entries},
         sum(not entry.superseded_by for entry in entries),
     )
 
 
-def _fate(catalog: Catalog, asked: Asked, entries: Sequence[Entry], processes: SideBySide | None) -> Fate:
+def _decide(
+    catalog: Catalog, asked: ProjectRequest, entries: Sequence[Entry], processes: WorkerPool | None
+) -> Decisions:
     if asked.project == UNASSIGNED:
         # Nobody knows which of them are of one project, so that none ends another.
         entries = []
@@ -67,7 +71,7 @@ def _fate(catalog: Catalog, asked: Asked, entries: Sequence[Entry], processes: S
     staying = [entry for entry in entries if entry.id not in removing]
     here = {entry.id for entry in staying}
     settled = here.intersection(asked.described)
-    return fate_of(
+    return decide_all(
         staying,
         [one for one in catalog.connections.of([asked.project]) if one.first in here and one.second in here],
         policy=asked.policy,
@@ -79,7 +83,7 @@ def _fate(catalog: Catalog, asked: Asked, entries: Sequence[Entry], processes: S
     )
 
 
-def _spare(catalog: Catalog, store: Store, fate: Fate) -> None:
+def _spare(catalog: Catalog, store: Store, fate: Decisions) -> None:
     """Let those live on that are not alone when all of their project is looked at.
 
     Where memories are many, or a few new ones come to many, connections are looked for in places only.
@@ -90,19 +94,19 @@ def _spare(catalog: Catalog, store: Store, fate: Fate) -> None:
     found = nearest(catalog, store, indexed)
     for key in indexed:
         if key not in found:
-            fate.decisions[key] = not_compared(fate.decisions[key])
+            fate.decisions[key] = keep_uncompared(fate.decisions[key])
         elif found[key] > 0:
             reason = f"connected after all, by {found[key]:.2f}, when all of its project is looked at"
             fate.decisions[key] = Decision(key, "keep", "connected", reason, age=fate.decisions[key].age)
 
 
-def _kept(entry: Entry) -> Decision:
+def _keep(entry: Entry) -> Decision:
     return Decision(entry.id, "keep", entry.life.value, "no rule says otherwise")
 
 
-def _merges(fate: Fate, sizes: ChunkingSettings, redactor: Redactor) -> list[Merging]:
+def _merges(fate: Decisions, sizes: ChunkingSettings, redactor: Redactor) -> list[MergePlan]:
     return [
-        Merging(
+        MergePlan(
             cluster.memory,
             chunks_of(cluster.memory, sizes, redactor=redactor),
             tuple(entry.id for entry in cluster.members),

@@ -8,8 +8,6 @@ from ragmem.services.entities.extraction_texts import forget_unused
 from ragmem.services.lifecycle.undo import adopt
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.maintenance.vacuum import empty_of_deleted
-from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,6 @@ def purge(catalog: Catalog, *, now: datetime, keep: timedelta, sizes: ChunkingSe
             lexicon.forget_dead(connection)
             catalog.log.write("purge", {"memories": planned.memories, "texts": planned.texts}, now=now)
     forget_unused(catalog, sizes)
-    if planned.memories and isinstance(catalog.database, SQLiteDatabase):
-        return replace(planned, left=not empty_of_deleted(catalog.database))
+    if planned.memories:
+        return replace(planned, left=not catalog.database.vacuum())
     return planned

@@ -10,17 +10,17 @@ import orjson
 
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Memory, State
-from ragmem.domain.model.lifecycle import Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import LifecyclePolicy, LifecycleState
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.ingestion.archiving import OutdatedError, irreplaceable, take_out
 from ragmem.services.ingestion.index import waiting_on
-from ragmem.services.ingestion.prefetch import Cut, cut
+from ragmem.services.ingestion.prefetch import Cut, chunk_memory
 from ragmem.services.lifecycle.apply import MANY, finish
-from ragmem.services.processes.batch_size import Pace
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.batch_size import BatchSize
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.archive import Archived, ArchiveRun, Removal
+from ragmem.storage.lifecycle.archive import ArchiveEntry, ArchiveRun, Removal
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow
 from ragmem.storage.lifecycle.supersessions import Supersession
 from ragmem.storage.memories.memories import MIN_PREFIX
@@ -35,7 +35,7 @@ RESTORED = "restored from the archive"
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class UndoResult:
     """What was taken back: the run, how many memories came back, and how many lie in the archive still.
 
     Those that stay there were stored anew meanwhile with another text. `kept` counts merged memories that
@@ -59,7 +59,7 @@ def undo(
     run: str = "",
     now: datetime,
     workers: int = 1,
-) -> Undone:
+) -> UndoResult:
     """Take a run back, the latest that was not taken back when none is named.
 
     What it archived comes back, what it merged goes to the archive, and what it changed of lives and of what
@@ -67,16 +67,16 @@ def undo(
     finished by undoing once more. The texts of many memories are read in so many processes. Raises
     NotFoundError for a run that took and changed nothing.
     """
-    target = _chosen(catalog, run)
+    target = _choose(catalog, run)
     adopt(catalog, target)
     restored = 0
     leaving = waiting_on(catalog)
     archived = [item for item in catalog.archive.of(target) if item.rule != UNDONE]
-    with SideBySide(workers if len(archived) >= MANY else 1) as processes:
+    with WorkerPool(workers if len(archived) >= MANY else 1) as processes:
         read = processes.spread(
-            partial(cut, sizes=sizes, redactor=catalog.redactor), [item.memory for item in archived]
+            partial(chunk_memory, sizes=sizes, redactor=catalog.redactor), [item.memory for item in archived]
         )
-        pace = Pace(BATCH, MOST)
+        pace = BatchSize(BATCH, MOST)
         for batch in pace.batches(archived):
             restored += _bring_back(catalog, target, batch, list(islice(read, len(batch))))
         note = finish(catalog, store, leaving=leaving, processes=processes if processes.workers > 1 else None)
@@ -90,7 +90,7 @@ def undo(
         catalog.gc_runs.forget_changes(target)
         catalog.gc_runs.undo(target, now=now)
         catalog.log.write("undo", {"run": target, "restored": restored}, now=now)
-    return Undone(target, restored, left, kept, note)
+    return UndoResult(target, restored, left, kept, note)
 
 
 def undoable(catalog: Catalog) -> list[ArchiveRun]:
@@ -113,7 +113,7 @@ def _changed_something(counts: object) -> bool:
     )
 
 
-def _chosen(catalog: Catalog, run: str) -> str:
+def _choose(catalog: Catalog, run: str) -> str:
     runs = undoable(catalog)
     chosen = [one for one in runs if not run or one.run == run]
     if chosen:
@@ -124,12 +124,12 @@ def _chosen(catalog: Catalog, run: str) -> str:
     raise NotFoundError(f'there is no gc run "{run}"', hint=f"runs that can be undone: {known}")
 
 
-def _bring_back(catalog: Catalog, run: str, items: Sequence[Archived], read: Sequence[Cut]) -> int:
+def _bring_back(catalog: Catalog, run: str, items: Sequence[ArchiveEntry], read: Sequence[Cut]) -> int:
     """Take memories out of the archive in one transaction; where another text is by now, one stays there."""
     with catalog.database.write():
         present = catalog.memories.hashes(item.memory.id for item in items)
         back = [
-            (revived(item.memory), one)
+            (revive(item.memory), one)
             for item, one in zip(items, read, strict=True)
             if item.memory.id not in present
         ]
@@ -144,7 +144,7 @@ def _bring_back(catalog: Catalog, run: str, items: Sequence[Archived], read: Seq
     return len(back)
 
 
-def revived(memory: Memory) -> Memory:
+def revive(memory: Memory) -> Memory:
     """Return an archived memory as it comes back: to be indexed, unless it never was."""
     return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
@@ -214,7 +214,7 @@ def _lives_as_before(catalog: Catalog, run: str, *, now: datetime) -> None:
     back = []
     for key, change in changes.items():
         row, after = rows.get(key), _life(key, change.after)
-        if row is not None and _decided(row) == _decided(after):
+        if row is not None and _decisions(row) == _decisions(after):
             before = _life(key, change.before)
             back.append(
                 replace(
@@ -228,16 +228,16 @@ def _life(identifier: str, text: str) -> LifeRow:
     if not text:
         return LifeRow(identifier)
     value = orjson.loads(text)
-    return LifeRow(**(value | {"life": Life(value["life"]) if value["life"] else None}))
+    return LifeRow(**(value | {"life": LifecycleState(value["life"]) if value["life"] else None}))
 
 
-def _decided(row: LifeRow) -> tuple[Life | None, int, int]:
+def _decisions(row: LifeRow) -> tuple[LifecycleState | None, int, int]:
     return row.life, row.reprieves, row.checked_age
 
 
 def restore(
     catalog: Catalog, store: Store, prefix: str, *, sizes: ChunkingSettings, now: datetime
-) -> tuple[Archived, str]:
+) -> tuple[ArchiveEntry, str]:
     """Bring one memory back, as it was archived last; return it, and why its vectors have to wait, if so.
 
     It is proven from now on, since somebody wanted it: it neither ages nor is merged, and no rule takes it
@@ -259,9 +259,9 @@ def restore(
                 hint=f"look at it: ragmem inspect memory {item.memory.short_id}",
             )
         adopt(catalog, item.run)
-        _bring_back(catalog, item.run, [item], [cut(item.memory, sizes, redactor=catalog.redactor)])
+        _bring_back(catalog, item.run, [item], [chunk_memory(item.memory, sizes, redactor=catalog.redactor)])
         row = catalog.lives.of([found]).get(found, LifeRow(found))
-        life = Life.PROVEN if row.life is not Life.PERMANENT else row.life
+        life = LifecycleState.PROVEN if row.life is not LifecycleState.PERMANENT else row.life
         catalog.lives.put([replace(row, life=life, reprieves=0, checked_age=0, reason=RESTORED)], now=now)
         catalog.supersessions.drop([found])
         catalog.log.write("restore", {"run": item.run, "restored": 1}, now=now)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from ragmem.domain.model import UNASSIGNED, State
 from ragmem.domain.model.document_place import is_of_document
-from ragmem.domain.model.lifecycle import Decision, Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy, LifecycleState
 from ragmem.ports import Store
 from ragmem.services.ingestion.index import waiting_on
 from ragmem.services.lifecycle.items import UNFINISHED
@@ -39,7 +39,7 @@ def superfluous(
     # Whoever is told of a page looks for it in that document.
     pages = {key for key, entry in entries.items() if is_of_document(entry.memory.metadata)}.difference(gone)
     kept = {
-        key: entry.protected or (entry.life is not Life.BUFFER and not entry.curated)
+        key: entry.protected or (entry.life is not LifecycleState.BUFFER and not entry.curated)
         for key, entry in entries.items()
     }
     # What is merged from them will be made anew, with what has come since.

@@ -1,8 +1,8 @@
-"""The models that work: the configured ones, but for the embedder while the vectors are another model's.
+"""The models in use: the configured ones, but the previous embedder until its vectors are replaced.
 
-The *wanted* model is the one that [models] names, the *active* one made the vectors that answer questions.
-While they differ, everything goes on with the active one, so that vectors of two models never mix; where
-there is no vector yet, the wanted one is taken at once.
+The *wanted* model is the one in [models], the *active* one has made the current vectors. While they differ,
+the active one stays in use, so that vectors of two models never mix. If there are no vectors yet, the wanted
+one is used at once.
 """
 
 import re
@@ -14,17 +14,17 @@ from typing import Any
 
 from ragmem.config import ModelSettings
 from ragmem.errors import BackendError, StorageError, StoreBusyError, StoreDamagedError
-from ragmem.ports import Embedder, HasReranker, HoldsTwoModels, LanguageModel, Models, Reranker, Store
+from ragmem.ports import Embedder, HasReranker, LanguageModel, Models, Reranker, Store
 from ragmem.storage.activity.model_record import ACTIVE, ModelRecord, ModelRecords
 
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 _NEVER_KEPT = frozenset({"key_command"})
-"""A database that was put back may be a stranger's: no command is taken from it."""
+"""A restored database may come from a stranger: no command from it is executed."""
 
 
 class ActiveModels:
-    """Satisfies ports.Models, and looks at each use whether another model has become the active one.
+    """Implements ports.Models, and checks on each use whether another model has become active.
 
     `open_recipe` opens the models of a [models] table, `open_store` the store with the vectors; neither
     is called before it is needed. Safe to use from several threads.
@@ -50,11 +50,11 @@ class ActiveModels:
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder of the active model; raises BackendError where it cannot be had."""
+        """The embedder of the active model; raises BackendError if it is unavailable."""
         try:
             active, wanted = self.active(), self.wanted_id()
         except (StorageError, StoreDamagedError):
-            # Without the database nothing can be searched or put; but a model can be tried on its own.
+            # Without the database nothing can be searched or stored, but a model can be tried alone.
             return self.wanted.embedder
         if active is None or active.model == wanted:
             return self.wanted.embedder
@@ -63,7 +63,7 @@ class ActiveModels:
         except BackendError:
             if wanted:
                 raise
-            # Neither can be had; that the configured one cannot is what a person can do something about.
+            # Both fail; the error of the configured model is the one that a user can fix.
             return self.wanted.embedder
 
     @property
@@ -77,7 +77,7 @@ class ActiveModels:
         return self.wanted.reranker if isinstance(self.wanted, HasReranker) else None
 
     def check(self) -> list[str]:
-        """Return what is wrong with the files of the configured models and of the active one."""
+        """Return the problems in the files of the configured models and of the active one."""
         found = self.wanted.check()
         try:
             active = self.active()
@@ -95,26 +95,26 @@ class ActiveModels:
             models.close()
 
     def wanted_id(self) -> str:
-        """Return the id of the configured model, empty where it cannot be had; contacts and loads nothing."""
+        """Return the id of the configured model, "" if it is unavailable; contacts and loads nothing."""
         try:
             return self.wanted.embedder.model_id
         except BackendError:
             return ""
 
     def active(self) -> ModelRecord | None:
-        """Return whose vectors answer; None where there are none, so that the wanted model may be taken.
+        """Return the model of the current vectors; None if there are none and the wanted model may be used.
 
         Its recipe is empty where nobody has written it down: releases before this did not.
         """
-        # Without a record it is a home of an earlier release, or one that was never written to.
+        # Without a record this is a home of an earlier release, or a new one.
         record = self.records.read(ACTIVE) or self._held
         if record is not None and (record.model == self.wanted_id() or self._has_vectors_of(record.model)):
             return record
-        self._held = self._of_most()
+        self._held = self._most_used()
         return self._held
 
     def remember(self) -> None:
-        """Write down whose vectors there are and what opens that model, for when another is configured.
+        """Record the model of the current vectors and its recipe, for a later change of the model.
 
         Costs a look at one row where it is written down already. Where it cannot be, the next call does it.
         """
@@ -126,8 +126,8 @@ class ActiveModels:
         wanted = self.wanted_id()
         record = before = self.records.read(ACTIVE)
         if record is None or (record.model != wanted and not self._has_vectors_of(record.model)):
-            # Nothing was written down, or all that it spoke of was taken out.
-            record = self._of_most()
+            # There is no record, or all its vectors were deleted.
+            record = self._most_used()
         elif record.model != wanted or record.recipe == recipe:
             return
         if record is not None:
@@ -135,45 +135,36 @@ class ActiveModels:
             self.records.replace(ACTIVE, before, known)
 
     def probe(self) -> None:
-        """Raise BackendError where the configured model does not answer."""
+        """Raise BackendError if the configured model does not answer."""
         self.wanted.embedder.embed(["probe"], role="document")
 
     def record_of_wanted(self) -> ModelRecord:
-        """Return the record of the configured model; raises BackendError where it cannot be had.
+        """Return the record of the configured model; raises BackendError if it is unavailable.
 
         A provider may be asked how long its vectors are.
         """
         embedder = self.wanted.embedder
         return ModelRecord(embedder.model_id, embedder.dimensions, recipe_of(self._wish))
 
-    def _of_most(self) -> ModelRecord | None:
-        store = self._open_store()
-        if isinstance(store, HoldsTwoModels):
-            found = store.model_of_most()
-            return ModelRecord(*found) if found is not None else None
-        by_model = store.vector_models()
-        if not by_model:
-            return None
-        return ModelRecord(*max(by_model, key=lambda one: by_model[one]))
+    def _most_used(self) -> ModelRecord | None:
+        found = self._open_store().model_of_most()
+        return ModelRecord(*found) if found is not None else None
 
     def _has_vectors_of(self, model: str) -> bool:
-        store = self._open_store()
-        if isinstance(store, HoldsTwoModels):
-            return store.has_vectors_of(model)
-        return any(held == model for held, _ in store.vector_models())
+        return self._open_store().has_vectors_of(model)
 
     def _open(self, active: ModelRecord) -> Models:
         with self._opening:
             opened = self._former.get(active.model)
             if opened is None:
-                opened = self._former[active.model] = self._open_former(active)
+                opened = self._former[active.model] = self._open_previous(active)
             return opened
 
-    def _open_former(self, active: ModelRecord) -> Models:
+    def _open_previous(self, active: ModelRecord) -> Models:
         recipe = settings_of(active.recipe)
         if active.recipe and recipe.backend == self._wish.backend:
             recipe = replace(recipe, key_command=self._wish.key_command)
-        # Without a recipe, the bundled model is the one that it may be.
+        # Without a recipe only the bundled model can be opened.
         opened = self._open_recipe(recipe)
         try:
             made = opened.embedder.model_id
@@ -190,7 +181,7 @@ class ActiveModels:
 
 
 def recipe_of(settings: ModelSettings) -> dict[str, Any]:
-    """Return what of a [models] table is not a default, without anything that is or runs a secret."""
+    """Return the non-default values of a [models] table, without secrets and commands that read one."""
     plain = asdict(ModelSettings())
     recipe = {
         name: value
@@ -199,21 +190,21 @@ def recipe_of(settings: ModelSettings) -> dict[str, Any]:
     }
     if "options" in recipe:
         recipe["options"] = _harmless(recipe["options"])
-    # The backend says which recipe this is: an empty one means that nobody knows.
+    # The backend sets the recipe; an empty one means unknown.
     return {"backend": settings.backend, **recipe}
 
 
 def settings_of(recipe: Mapping[str, Any]) -> ModelSettings:
-    """Return a recipe as settings; what this release does not know of it is left out."""
+    """Return a recipe as settings, without keys unknown to this release."""
     known = {field.name for field in fields(ModelSettings)} - _NEVER_KEPT
     given = {name: value for name, value in recipe.items() if name in known}
-    # Options win over the other settings, so that a stranger's could bring a command as well.
+    # Options override other settings, so those of a stranger could set a command as well.
     options = given.pop("options", {})
     return ModelSettings(**given, options=_harmless(options) if isinstance(options, Mapping) else {})
 
 
 def _harmless(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options without those whose names sound like secrets, however deep; `key_command` does."""
+    """Return options without names that sound like secrets, at any depth, and without `key_command`."""
     return {
         name: _harmless(value) if isinstance(value, Mapping) else value
         for name, value in options.items()

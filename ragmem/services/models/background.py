@@ -1,4 +1,4 @@
-"""Making vectors in a process of its own, which outlives the terminal that started it."""
+"""Make vectors in a background process that survives the terminal."""
 
 import os
 import signal
@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from ragmem.errors import StorageError, StoreBusyError
-from ragmem.services.models.reembed import at_work
+from ragmem.services.models.reembed import reembedding_pid
 
 LOG_NAME = "models.log"
-"""The file in the state folder that takes what the process says."""
+"""The log file of the process in the state folder."""
 
 MOST_LOG_BYTES = 1_000_000
 """A larger log begins anew."""
@@ -21,11 +21,11 @@ COMMAND = ("models", "resume", "--background")
 _POLL_S = 0.05
 
 _BEGINNING_S = 10.0
-"""For the process to begin, on a busy machine; a second is usual."""
+"""Seconds for the start of the process on a busy machine; one is usual."""
 
 
 def start(home: Path, log: Path) -> int:
-    """Start the process and return its number; it goes on with what was begun, and writes to the log.
+    """Start the process and return its number; it continues an unfinished change, and writes to the log.
 
     Returns when it is at work in the home, so that whoever chooses another model then can end it, or when it
     has ended already. Raises StorageError where the log cannot be written.
@@ -41,7 +41,7 @@ def start(home: Path, log: Path) -> int:
         ) from error
     with open(descriptor, "ab") as file:  # noqa: PTH123 - it is open already
         process = subprocess.Popen(  # noqa: S603 - ourselves
-            # -P: the folder we are in may be anybody's, and is no place to import from.
+            # -P: never import from the current folder, which may belong to anybody.
             [sys.executable, "-P", "-m", "ragmem", *COMMAND],
             stdin=subprocess.DEVNULL,
             stdout=file,
@@ -49,27 +49,27 @@ def start(home: Path, log: Path) -> int:
             start_new_session=True,
         )
     deadline = time.monotonic() + _BEGINNING_S
-    while at_work(home) != process.pid and process.poll() is None and time.monotonic() < deadline:
+    while reembedding_pid(home) != process.pid and process.poll() is None and time.monotonic() < deadline:
         time.sleep(_POLL_S)
-    # Not waited for any longer: it shall live on, and who starts it ends first.
+    # No wait: the process outlives this one.
     process.returncode = 0
     return process.pid
 
 
 def stop(home: Path, *, patience: float) -> bool:
-    """End the process that makes vectors in this home, and tell whether there was one; what it made stays.
+    """End the background process of this home, and tell whether there was one; its vectors stay.
 
     Raises StoreBusyError where it does not end, or is another person's or machine's.
     """
-    process = at_work(home)
+    process = reembedding_pid(home)
     if not process:
         return False
     deadline = time.monotonic() + patience
     before = 0
-    while process := at_work(home):
+    while process := reembedding_pid(home):
         try:
-            # Who has just taken the lock has not yet written its number over that of the one before, and
-            # that may be anybody's by now: only a number that stays is believed.
+            # A new holder of the lock has not yet replaced the number of the previous one, and that may
+            # belong to any process by now: only a stable number is trusted.
             if process > 0 and process == before:
                 os.kill(process, signal.SIGTERM)
         except ProcessLookupError:  # it has just ended, or works on another machine

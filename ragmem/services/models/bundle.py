@@ -1,4 +1,4 @@
-"""One archive for a machine without a network: wheels, models, configuration, and what installs them."""
+"""Build one archive for an offline machine: wheels, models, configuration, and an installer."""
 
 import hashlib
 import tomllib
@@ -9,23 +9,23 @@ from typing import Any
 
 from ragmem.config import Settings
 from ragmem.config.hub import MODELS, SEPARATOR, find_model, folder_of, subfolders
-from ragmem.config.secrets import masked, shown
+from ragmem.config.secrets import mask_password, mask_secrets
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import NotFoundError, StorageError, UsageError
 from ragmem.services.models import bundle_wheels
-from ragmem.services.models.bundle_archive import INSTALLER, Manifest, by_part, compressed, part_of, write
-from ragmem.services.models.bundle_wheels import PACKAGE, Wanted
+from ragmem.services.models.bundle_archive import INSTALLER, Manifest, by_part, is_compressed, part_of, write
+from ragmem.services.models.bundle_wheels import PACKAGE, WheelTarget
 from ragmem.services.processes.atomic_write import new_file, place_for
 from ragmem.services.processes.staging import workspace
 from ragmem.services.transfer.backup_file import CONFIG_FILES
 
 FREE_TABLES = {"options", "environment"}
-"""Tables of the configuration whose keys are not ours, and may name a secret."""
+"""Configuration tables with keys of others, which may name a secret."""
 
 QUOTES = ('"', "'")
 
 LONG = 8
-"""Characters from which a secret is looked for everywhere, without hitting other words."""
+"""Minimum characters of a secret that is searched everywhere, so that no other words match."""
 
 INSTALL = Path(__file__).with_name("bundle_install.sh")
 
@@ -51,12 +51,12 @@ archive that `ragmem models bundle` printed, over a way that you trust.
 
 @dataclass(slots=True)
 class Plan:
-    """What will go into a bundle: files by their names in it (but wheels), and what a person should know."""
+    """The contents of a bundle: files by their names in it (except wheels), and notes for the user."""
 
     files: dict[str, Path | bytes] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    wheels: Wanted | None = None
+    wheels: WheelTarget | None = None
     wheels_from: str = ""
 
     def sizes(self) -> dict[str, tuple[int, int]]:
@@ -78,12 +78,12 @@ def plan(
     settings: Settings,
     *,
     models: Sequence[str],
-    wheels: Wanted | None,
+    wheels: WheelTarget | None,
     environ: Mapping[str, str],
     home: Path,
     cwd: Path,
 ) -> Plan:
-    """Return what a bundle would hold: all pulled models, those named, the configuration without passwords.
+    """Plan a bundle: all pulled models, the named ones, and the configuration without passwords.
 
     Writes and fetches nothing. Raises NotFoundError for a model that is not on this machine, UsageError for
     wheels that cannot be.
@@ -95,7 +95,7 @@ def plan(
     own = settings.places.data / MODELS
     folders = {folder.name: folder for folder in subfolders(own)}
     for name in models:
-        folder = _named(name, own=own, environ=environ, home=home, cwd=cwd)
+        folder = _resolve_model(name, own=own, environ=environ, home=home, cwd=cwd)
         folders.setdefault(_bundled_name(name, folder, own), folder)
     for name, folder in sorted(folders.items()):
         result.models.append(name)
@@ -106,8 +106,8 @@ def plan(
 
 
 def build(decided: Plan, target: Path, *, force: bool) -> Bundle:
-    """Collect the wheels and write the archive, whole or not at all; an existing file only with `force`."""
-    packed = compressed(target)
+    """Collect the wheels and write the archive atomically; an existing file only with `force`."""
+    packed = is_compressed(target)
     place = place_for(target, force=force)
     try:
         with workspace(place.parent) as desk:
@@ -145,7 +145,7 @@ def _size(source: Path | bytes) -> int:
     return len(source) if isinstance(source, bytes) else source.stat().st_size
 
 
-def _named(name: str, *, own: Path, environ: Mapping[str, str], home: Path, cwd: Path) -> Path:
+def _resolve_model(name: str, *, own: Path, environ: Mapping[str, str], home: Path, cwd: Path) -> Path:
     folder = find_model(name, models=own, environ=environ, home=home)
     if folder is None and (cwd / name).is_dir():
         folder = (cwd / name).resolve()
@@ -167,7 +167,7 @@ def _bundled_name(name: str, folder: Path, own: Path) -> str:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files of a model by their paths in it; what is hidden is of no use, but for our receipt."""
+    """Yield the files of a model by their paths in it; of hidden ones only our receipt."""
     for path in sorted(folder.rglob("*")):
         below = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in below.parts) and str(below) != ".ragmem.json"
@@ -190,7 +190,7 @@ def _add_configuration(result: Plan, settings: Settings) -> None:
 
 
 def without_secrets(text: str, redactor: Redactor) -> tuple[str, list[str]]:
-    """Return a TOML text with *** for its secrets, in comments too, and the keys that had one.
+    """Return a TOML text with *** for its secrets, also in comments, and the keys that had one.
 
     Raises UsageError for a secret that is written with escapes.
     """
@@ -223,7 +223,7 @@ def _secrets(
             continue
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str):
-                clean = shown({name: text}, redactor=redactor)[name] if free else masked(text)
+                clean = mask_secrets({name: text}, redactor=redactor)[name] if free else mask_password(text)
                 if clean != text:
                     yield ".".join(here), text, clean
 

@@ -1,6 +1,6 @@
-"""The form of a bundle: a tar that begins with a manifest of every file's size and hash.
+"""The format of a bundle: a reproducible tar that begins with a manifest of sizes and hashes.
 
-Equal content gives equal bytes: files in order of their names, no dates, no owners.
+Equal content gives equal bytes: files are sorted by name and have no dates and owners.
 """
 
 import gzip
@@ -27,20 +27,20 @@ FOLDER = "ragmem-bundle"
 
 MANIFEST = "manifest.json"
 CHECKSUMS = "SHA256SUMS"
-"""The same hashes in the form of sha256sum, for a machine that has no ragmem yet."""
+"""The hashes in the format of sha256sum, for a machine without ragmem."""
 
 INSTALLER = "install.sh"
 
 MAX_MANIFEST = 16 * 1024 * 1024
 
 SUFFIXES = {".tar": False, ".tar.gz": True, ".tgz": True}
-"""How a bundle's name may end, and whether it is compressed then."""
+"""The suffixes of a bundle's name, and whether each means compression."""
 
 LEVEL = 1
-"""Of gzip: wheels are compressed, and weights cannot be."""
+"""gzip level: wheels are compressed already, and weights cannot be."""
 
 MOMENT = 315_532_800
-"""The date of every file: 1980, the first that a zip archive could have."""
+"""The date of every file: 1980, the earliest of a zip archive."""
 
 _PARTS = {"config": "configuration", "wheels": "wheels"}
 _PIECE = 1024 * 1024
@@ -48,7 +48,7 @@ _PIECE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a bundle holds; `python` and `platform` are those that the wheels are for, empty without any."""
+    """The contents of a bundle; `python` and `platform` are those of the wheels, "" without wheels."""
 
     ragmem: str
     python: str
@@ -68,7 +68,7 @@ class Manifest:
 
 
 def by_part(sizes: Iterable[tuple[str, int]]) -> dict[str, tuple[int, int]]:
-    """Return (files, bytes) of what a bundle is made of: each model by its name, the wheels, the rest."""
+    """Return (files, bytes) of each part of a bundle: each model by name, the wheels, the rest."""
     result: dict[str, tuple[int, int]] = {}
     for name, size in sizes:
         top, _, below = name.partition("/")
@@ -78,8 +78,8 @@ def by_part(sizes: Iterable[tuple[str, int]]) -> dict[str, tuple[int, int]]:
     return result
 
 
-def compressed(path: Path) -> bool:
-    """Tell whether a bundle of this name is compressed; raises UsageError for a name that is none."""
+def is_compressed(path: Path) -> bool:
+    """Tell whether a bundle of this name is compressed; raises UsageError for an invalid name."""
     for suffix, packed in SUFFIXES.items():
         if path.name.endswith(suffix) and path.name != suffix:
             return packed
@@ -112,13 +112,13 @@ def write(target: IO[bytes], manifest: Manifest, files: Mapping[str, Path | byte
                 tar.addfile(_entry(part.name, part.bytes), io.BytesIO(source))
                 continue
             with source.open("rb") as file:
-                watched = _Watched(file)
+                watched = _HashedFile(file)
                 tar.addfile(_entry(part.name, part.bytes), watched)
             if watched.hash.hexdigest() != part.sha256:
                 raise RagmemError(f'"{source}" was changed meanwhile', hint="run the command again")
 
 
-class _Watched(io.RawIOBase):
+class _HashedFile(io.RawIOBase):
     """A file whose hash is taken while it is read."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -139,11 +139,11 @@ def _entry(name: str, size: int) -> tarfile.TarInfo:
 
 
 def verify(path: Path) -> Manifest:
-    """Read all of a bundle and return its manifest; nothing is written.
+    """Verify a bundle and return its manifest; nothing is written.
 
     Raises RagmemError for a file that is no bundle, or differs in any way from what was written.
     """
-    compressed(path)
+    is_compressed(path)
     with _members(path) as members:
         manifest = _manifest(path, members)
         missing = {part.name: part for part in manifest.files}
@@ -173,10 +173,10 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
     try:
         with ExitStack() as stack:
             file = stack.enter_context(path.open("rb"))
-            raw = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if compressed(path) else file
+            raw = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_compressed(path) else file
             with tarfile.open(mode="r|", fileobj=raw) as tar:
                 yield ((entry, tar.extractfile(entry) or io.BytesIO()) for entry in tar)
-            # gzip's checksum of the whole stands behind the last file.
+            # The last file is followed by gzip's checksum of the whole.
             while raw.read(_PIECE):
                 pass
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:

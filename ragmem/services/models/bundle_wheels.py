@@ -1,4 +1,4 @@
-"""The wheels of a bundle: the ragmem that is installed, and what it needs, in the versions that are here."""
+"""The wheels of a bundle: the installed ragmem and its dependencies, in the installed versions."""
 
 import importlib.metadata
 import importlib.util
@@ -26,8 +26,8 @@ _SEPARATORS = re.compile(r"[-_.]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which wheels: for this machine's Python, unless another platform or version is named.
+class WheelTarget:
+    """The target of the wheels: this machine's Python, unless another platform or version is named.
 
     `folder`: take them from there, and ask no index.
     """
@@ -39,7 +39,7 @@ class Wanted:
 
     @property
     def foreign(self) -> bool:
-        """Tell whether they are for another machine than this, for which nothing can be built here."""
+        """Tell whether the target is another machine, for which nothing can be built here."""
         return bool(self.platforms or self.python)
 
     @property
@@ -54,8 +54,8 @@ class Wanted:
         return " ".join(self.platforms) or here
 
 
-def check(wanted: Wanted) -> None:
-    """Raise UsageError for wheels that cannot be had so, BackendError without pip."""
+def check(wanted: WheelTarget) -> None:
+    """Raise UsageError for impossible wheels, BackendError without pip."""
     for name in wanted.platforms:
         if not name.startswith(_SYSTEMS.get(sys.platform, "any")) and name != "any":
             raise UsageError(
@@ -75,8 +75,8 @@ def check(wanted: Wanted) -> None:
         )
 
 
-def installed_from() -> Path | None:
-    """Return the folder that ragmem was installed from, None where it came from an index."""
+def source_folder() -> Path | None:
+    """Return the folder that ragmem was installed from, None if it came from an index."""
     text = importlib.metadata.distribution(PACKAGE).read_text("direct_url.json")
     if not text:
         return None
@@ -86,20 +86,20 @@ def installed_from() -> Path | None:
 
 
 def own_version() -> str:
-    """Return the version of the ragmem that is installed."""
+    """Return the version of the installed ragmem."""
     return importlib.metadata.version(PACKAGE)
 
 
-def source_of_own(wanted: Wanted) -> str:
-    """Return where the wheel of ragmem itself will come from, for people."""
+def source_of_own(wanted: WheelTarget) -> str:
+    """Return the source of ragmem's own wheel, for people."""
     if wanted.folder is not None and _own_wheels(wanted.folder):
         return f'"{wanted.folder}"'
-    folder = installed_from()
+    folder = source_folder()
     return f'built from "{folder}"' if folder else "the package index"
 
 
-def collect(wanted: Wanted, target: Path) -> str:
-    """Put all wheels into a new folder and return the version of ragmem among them.
+def collect(wanted: WheelTarget, target: Path) -> str:
+    """Download all wheels into a new folder and return the version of ragmem among them.
 
     Raises RagmemError with what pip said where one cannot be had.
     """
@@ -109,7 +109,7 @@ def collect(wanted: Wanted, target: Path) -> str:
     places = ("--no-index", "--find-links", str(wanted.folder)) if wanted.folder else ()
     named = PACKAGE + (f"[{','.join(wanted.extras)}]" if wanted.extras else "")
     own = _own_wheel(wanted, target.parent / "own", places)
-    # By its place, so that no index can offer another one of that name.
+    # By its path, so that no index can offer another package of that name.
     what = f"{named} @ {own.as_uri()}" if own else f"{named}=={own_version()}"
     chosen = ("--constraint", str(constraints), *places, what)
     if wanted.foreign:
@@ -119,18 +119,18 @@ def collect(wanted: Wanted, target: Path) -> str:
     return own.name.split("-")[1] if own else own_version()
 
 
-def _own_wheel(wanted: Wanted, workplace: Path, places: Sequence[str]) -> Path | None:
-    """Return the wheel of ragmem itself, built if need be; None where the index has it."""
+def _own_wheel(wanted: WheelTarget, workplace: Path, places: Sequence[str]) -> Path | None:
+    """Return ragmem's own wheel, built if necessary; None if it is on the index."""
     if wanted.folder and (found := _own_wheels(wanted.folder)):
         return found[-1].resolve()
-    folder = installed_from()
+    folder = source_folder()
     if folder is None:
         return None
     _pip("wheel", "--no-deps", "--wheel-dir", str(workplace), *places, str(folder))
     return next(workplace.resolve().glob(f"{PACKAGE}-*.whl"))
 
 
-def _tags(wanted: Wanted) -> list[str]:
+def _tags(wanted: WheelTarget) -> list[str]:
     tags = [option for name in wanted.platforms for option in ("--platform", name)]
     return tags + (["--python-version", wanted.python] if wanted.python else [])
 
@@ -140,7 +140,7 @@ def _own_wheels(folder: Path) -> list[Path]:
 
 
 def _constraints() -> list[str]:
-    """Return the versions of all that is installed here, so that what is tested here runs there."""
+    """Return the versions of all installed packages, so that the target runs the tested ones."""
     versions = {
         _SEPARATORS.sub("-", found.name).lower(): found.version
         for found in importlib.metadata.distributions()

@@ -1,4 +1,4 @@
-"""Which models lie on this machine, read from their folders: nothing is loaded, changed or fetched."""
+"""Find the models on this machine by their folders; nothing is loaded, changed or downloaded."""
 
 import json
 import math
@@ -17,26 +17,16 @@ CONFIG = "config.json"
 MAX_JSON_BYTES = 100_000_000
 """Larger is no header and no configuration."""
 
-_ENCODERS = {
-    "albert",
-    "bert",
-    "camembert",
-    "distilbert",
-    "gte",
-    "modernbert",
-    "mpnet",
-    "nomic_bert",
-    "roberta",
-}
+_ENCODERS = set("albert bert camembert distilbert gte modernbert mpnet nomic_bert roberta".split())
 _MARKS_OF_AN_EMBEDDER = ("modules.json", "1_Pooling/config.json", "config_sentence_transformers.json")
 _WORDS_OF_AN_EMBEDDER = ("embed", "-gte-", "bge-", "-e5-")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """A folder with a model: its name on the hub, what it seems to be, how large it is.
+    """A model folder: its name on the hub, its apparent use and type, and its size.
 
-    `bits` is 0 where the weights are not quantised; `problem` says why it cannot be used, else empty.
+    `bits` is 0 if the weights are not quantised; `problem` says why it is unusable, else "".
     """
 
     name: str
@@ -50,7 +40,7 @@ class FoundModel:
     problem: str = ""
 
 
-def found(data: Path, environ: Mapping[str, str], *, home: Path) -> list[FoundModel]:
+def find_models(data: Path, environ: Mapping[str, str], *, home: Path) -> list[FoundModel]:
     """Return the models in ragmem's own folder and in the cache of the Hugging Face hub, by name."""
     own = [_examine(_name_of(folder.name), "ragmem", folder) for folder in subfolders(data / MODELS)]
     cached = [
@@ -66,13 +56,13 @@ def _name_of(folder: str) -> str:
     return folder.replace(SEPARATOR, "/", 1)
 
 
-def found_at(folder: Path, name: str) -> FoundModel | None:
-    """Return the model of a folder that was named; None where there is none."""
+def find_model_in(folder: Path, name: str) -> FoundModel | None:
+    """Return the model in a folder; None if there is none."""
     return _examine(name, "cache", folder)
 
 
 def _examine(name: str, place: Place, folder: Path) -> FoundModel | None:
-    """Return what a folder holds; None for what is no model, such as a data set's or an image's."""
+    """Return the model in a folder; None for other content, such as a data set or an image model."""
     config = _read_json(folder / CONFIG)
     weights = sorted(folder.glob("*.safetensors"))
     if config is None and not weights and place == "cache":
@@ -116,14 +106,14 @@ def _use(name: str, folder: Path, config: Mapping[str, Any]) -> Use:
         return "embedding"
     if "CausalLM" in architectures or "ConditionalGeneration" in architectures:
         return "language model"
-    # What MLX's own tools write may lack the architectures; a prompt's template tells as well.
+    # MLX's own tools may omit the architectures; a chat template is a sign as well.
     template = (folder / "chat_template.jinja").is_file()
     tokens = _read_json(folder / "tokenizer_config.json") or {}
     return "language model" if template or "chat_template" in tokens else "unknown"
 
 
 def _missing_parts(folder: Path) -> str:
-    """Return the first file that the index of the weights names and that is not there."""
+    """Return the first missing file of the weights' index."""
     index = _read_json(folder / "model.safetensors.index.json") or {}
     names = index.get("weight_map")
     parts = sorted(set(names.values())) if isinstance(names, dict) else []
@@ -131,7 +121,7 @@ def _missing_parts(folder: Path) -> str:
 
 
 def _parameters(path: Path, bits: int) -> int:
-    """Return how many numbers a file of weights holds, from its header alone; raises ValueError."""
+    """Return the number of parameters in a file of weights, from its header; raises ValueError."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > min(MAX_JSON_BYTES, path.stat().st_size):

@@ -1,4 +1,4 @@
-"""Whether this machine is one for a large model: its memory, and what there is to compute with."""
+"""Check whether this machine can run a large model: its memory and its accelerator."""
 
 import os
 import platform
@@ -9,30 +9,30 @@ from pathlib import Path
 
 from ragmem.config import Settings
 from ragmem.config.hub import MODELS, find_model
-from ragmem.services.models.found import FoundModel, found_at
+from ragmem.services.models.found import FoundModel, find_model_in
 from ragmem.services.models.use import LOCAL_BACKEND
 
 LARGE = 300_000_000
-"""Parameters above which a model is too slow for a processor alone."""
+"""Number of parameters above which a model is too slow without an accelerator."""
 
 # Measured on a core of a server with AVX-512, OpenBLAS where it helps; see docs/mlx.md. A parameter takes
 # two operations a token.
 _OPERATIONS_PER_PARAMETER = 2
 _EMBEDDING_OPERATIONS_PER_S = 100e9
-"""Of an embedding model, whose weights are made float32: whole texts are multiplied at once."""
+"""For an embedding model, with weights in float32: whole texts are computed at once."""
 _CHAT_OPERATIONS_PER_S = 1.5e9
-"""Of a language model, which makes one token after the other from packed weights."""
+"""For a language model, which makes one token after the other from packed weights."""
 
 _WIDE_BYTES = 4
 """Of a parameter, where weights are made float32."""
 
 MEMORY_SHARE = 0.7
-"""Of a machine's memory that a model may take; the rest is for everybody else."""
+"""Share of a machine's memory that a model may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What counts of a machine: `accelerator` is "Metal", "CUDA" or empty; memory in bytes, 0 if unknown."""
+    """The relevant hardware: `accelerator` is "Metal", "CUDA" or ""; memory in bytes, 0 if unknown."""
 
     accelerator: str
     memory: int
@@ -53,7 +53,7 @@ def this_machine() -> Machine:
 def models_of(
     settings: Settings, environ: Mapping[str, str], *, home: Path
 ) -> Iterator[tuple[str, FoundModel]]:
-    """Yield (table, model) of the configured models that run in this process and lie on this machine."""
+    """Yield (table, model) of the configured local models."""
     for table, chosen in (("models", settings.models), ("language_model", settings.language_model)):
         if chosen.backend != LOCAL_BACKEND or not chosen.model:
             continue
@@ -62,13 +62,13 @@ def models_of(
             folder = find_model(
                 chosen.model, models=settings.places.data / MODELS, environ=environ, home=home
             )
-        model = found_at(folder, chosen.model) if folder is not None else None
+        model = find_model_in(folder, chosen.model) if folder is not None else None
         if model is not None:
             yield table, model
 
 
 def advice(table: str, model: FoundModel, machine: Machine) -> list[str]:
-    """Return what speaks against a model on this machine, one line each."""
+    """Return the problems of a model on this machine, one line each."""
     found = []
     wide = table == "models" and not machine.accelerator
     needed = max(model.bytes, model.parameters * _WIDE_BYTES) if wide else model.bytes

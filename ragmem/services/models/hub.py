@@ -1,4 +1,4 @@
-"""Asking a hub of models over HTTP: what a model consists of, and its files; every failure has its next step.
+"""A small HTTP client for a hub of models; each of its errors suggests the next step.
 
 Not through huggingface_hub: that takes what lies there for the model when the hub fails, does not compare
 checksums, and has changed its HTTP library twice. Two addresses are all that is needed of it.
@@ -26,18 +26,18 @@ TIMEOUT_S = 30.0
 """Without a byte; a large file may take hours."""
 
 TRIES = 4
-"""For what may pass: a busy or failing server, a connection that breaks."""
+"""Pauses before retries: a busy or failing server, a broken connection."""
 
 _FIRST_PAUSE_S = 0.5
 _MOST_ANSWER_BYTES = 50_000_000
 _PIECE_BYTES = 1 << 20
 _PASSING = (TimeoutError, ConnectionResetError, http.client.HTTPException)
-"""What may be otherwise in a moment; a name that is not known and a port that is closed are not."""
+"""Errors that a retry may solve, unlike an unknown host name or a closed port."""
 
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 
-# Nothing that runs code when it is read: no pickle, no Python. Numbered folders are modules of
-# sentence-transformers, which say how an embedding model pools.
+# No formats that execute code when they are read: no pickle, no Python. Numbered folders are modules
+# of sentence-transformers, which define the pooling of an embedding model.
 _WANTED = re.compile(
     r"(?!consolidated)(\d_\w+/)?([\w.-]+\.(safetensors|json|txt|jinja|model)|tokenizer[\w.-]*|LICEN[CS]E[\w.-]*|NOTICE)",
     re.ASCII,
@@ -47,7 +47,7 @@ _UNWANTED = re.compile(r".*\.(bin|pt|pth|pkl|pickle|py|msgpack|h5|onnx|gguf)")
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """A file of a model: its path in the folder, its size, a checksum (SHA-256, or that of a git blob)."""
+    """A file of a model: its path, its size, and its checksum (SHA-256, or that of a git blob)."""
 
     path: str
     bytes: int
@@ -57,7 +57,7 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class HubModel:
-    """A model of a hub at one revision, with the files of it that are of use here."""
+    """A model of a hub at one revision, with its relevant files."""
 
     name: str
     revision: str
@@ -71,19 +71,19 @@ class HubModel:
 
 
 class Hub:
-    """A hub at an address; the key goes to that host alone."""
+    """A hub at an address; the key is sent to that host only."""
 
     def __init__(self, endpoint: str, *, key: str = "", pause: float = _FIRST_PAUSE_S) -> None:
-        """Take an http or https address; `pause` is the seconds before the second try."""
+        """Take an http or https address; `pause` is the number of seconds before the second try."""
         self.endpoint = endpoint.rstrip("/")
         self._key = key
         self._pause = pause
         self._opener = urllib.request.build_opener(_Redirects())
 
     def describe(self, name: str, revision: str = "main") -> HubModel:
-        """Return the model's revision, licence and files; raises RagmemError for what cannot be had."""
+        """Return the model's revision, licence and files; raises RagmemError if it is unavailable."""
         path = f"api/models/{quote(name)}/revision/{quote(revision, safe='')}?blobs=true"
-        with self._asked(path, name=name, revision=revision) as answer:
+        with self._get(path, name=name, revision=revision) as answer:
             try:
                 body = answer.read(_MOST_ANSWER_BYTES)
             except (OSError, http.client.HTTPException) as error:
@@ -102,7 +102,7 @@ class Hub:
             ) from error
 
     def fetch(self, model: HubModel, file: HubFile, into: Path) -> Iterator[int]:
-        """Append what is missing to a file that was begun; yield the bytes of each piece.
+        """Download the missing part of a file; yield the bytes of each piece.
 
         A broken connection is taken up again where it broke. Raises RagmemError when it cannot be had.
         """
@@ -112,7 +112,7 @@ class Hub:
             headers = {"Range": f"bytes={begun}-"} if begun else {}
             try:
                 with (
-                    self._asked(path, name=model.name, revision=model.revision, headers=headers) as answer,
+                    self._get(path, name=model.name, revision=model.revision, headers=headers) as answer,
                     into.open("r+b" if into.exists() else "w+b", buffering=0) as target,
                 ):
                     # A server that knows no ranges begins anew.
@@ -137,7 +137,7 @@ class Hub:
             time.sleep(self._pause * 2**tries)
 
     @contextmanager
-    def _asked(
+    def _get(
         self, path: str, *, name: str, revision: str, headers: Mapping[str, str] | None = None
     ) -> Iterator[Any]:
         request = urllib.request.Request(  # noqa: S310 - the scheme was checked
@@ -154,7 +154,7 @@ class Hub:
             except urllib.error.HTTPError as error:
                 error.close()
                 if error.code not in _BUSY or tried == TRIES:
-                    raise self._refused(error, name, revision) from error
+                    raise self._http_error(error, name, revision) from error
             except (OSError, http.client.HTTPException) as error:
                 reason = getattr(error, "reason", error)
                 if tried == TRIES or not isinstance(reason, _PASSING):
@@ -167,7 +167,7 @@ class Hub:
         with answer:
             yield answer
 
-    def _refused(self, error: urllib.error.HTTPError, name: str, revision: str) -> RagmemError:
+    def _http_error(self, error: urllib.error.HTTPError, name: str, revision: str) -> RagmemError:
         word = error.headers.get("X-Error-Code", "")
         page = f"{self.endpoint}/{name}"
         if word == "GatedRepo":
@@ -177,7 +177,7 @@ class Hub:
             )
         if word == "RevisionNotFound":
             return NotFoundError(f'"{name}" has no revision "{revision}"', hint=f"look at {page}")
-        # The public hub answers 401 for a model that does not exist, so as not to tell of private ones.
+        # The public hub answers 401 for an unknown model, to keep private ones secret.
         if error.code in {401, 403} and word != "RepoNotFound":
             known = (
                 "the token in HF_TOKEN is not accepted" if self._key else "set HF_TOKEN to a token of yours"
@@ -197,17 +197,17 @@ class Hub:
 
 
 def _read(answer: Any, count: int) -> bytes:
-    """Return what has come, empty at the end; raises ConnectionError or TimeoutError where it breaks off."""
+    """Return the next bytes, b"" at the end; raises ConnectionError or TimeoutError on interruption."""
     try:
         return bytes(answer.read1(count))
     except (TimeoutError, ConnectionError):
         raise
-    except OSError as error:  # such as a broken TLS session; a full disk is another matter
+    except OSError as error:  # such as a broken TLS session; a full disk is another error
         raise ConnectionError(str(error)) from error
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows to other hosts without the key, and never from https to http."""
+    """Follows redirects to other hosts without the key, and never from https to http."""
 
     def redirect_request(  # noqa: PLR0917 - the standard library's signature
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str

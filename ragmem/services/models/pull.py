@@ -1,4 +1,4 @@
-"""Fetching a model into ragmem's own folder, whole or not at all, and taking it away again."""
+"""Download a model into ragmem's own folder atomically, and remove it."""
 
 import fcntl
 import hashlib
@@ -18,7 +18,7 @@ from ragmem.services.processes.atomic_write import sync
 from ragmem.services.processes.progress import Progress
 
 RECEIPT = ".ragmem.json"
-"""The file in a model's folder that says where it is from, at which revision."""
+"""The file in a model's folder with its origin and revision."""
 
 ROOM_BYTES = 200_000_000
 """What is to stay free on the disk."""
@@ -31,8 +31,8 @@ _MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Fetching:
-    """What a pull would do: `left` bytes are still to be fetched into `folder`; `there`: nothing to do."""
+class PullPlan:
+    """The plan of a pull: `left` bytes to download into `folder`; `there`: nothing to do."""
 
     model: HubModel
     folder: Path
@@ -46,13 +46,13 @@ def endpoint_of(environ: Mapping[str, str], given: str = "") -> str:
 
 
 def key_of(environ: Mapping[str, str], endpoint: str, *, home: Path) -> str:
-    """Return the person's token for a hub, or an empty text; the one in a file is for the public hub only.
+    """Return the user's token for a hub, or ""; the one in a file is for the public hub only.
 
     Raises UsageError for one that cannot be sent.
     """
     if given := environ.get("HF_TOKEN", "").strip():
         if not (given.isascii() and given.isprintable()):
-            # It is not repeated: it is a secret, but for the sign that is wrong.
+            # The message must not repeat it, except for the invalid character, because it is a secret.
             raise UsageError("HF_TOKEN holds signs that no token has", hint="set it once more")
         return given
     if endpoint != DEFAULT_ENDPOINT:
@@ -64,8 +64,8 @@ def key_of(environ: Mapping[str, str], endpoint: str, *, home: Path) -> str:
         return ""
 
 
-def plan(data: Path, hub: Hub, name: str, *, revision: str = "main") -> Fetching:
-    """Return what is to be fetched; asks the hub, writes nothing.
+def plan(data: Path, hub: Hub, name: str, *, revision: str = "main") -> PullPlan:
+    """Return the plan of a pull; asks the hub, writes nothing.
 
     Raises UsageError for a name that is none, for a model without weights of a form that is safe to read, and
     where the disk has no room.
@@ -78,26 +78,26 @@ def plan(data: Path, hub: Hub, name: str, *, revision: str = "main") -> Fetching
             hint="other forms may run code when they are read; look for a conversion, as of mlx-community",
         )
     folder = folder_of(data, name)
-    if _receipt(folder).get("revision") == model.revision and _begun_bytes(folder, model) == model.bytes:
-        return Fetching(model, folder, 0, there=True)
-    left = model.bytes - _begun_bytes(_partial(folder), model)
+    if _receipt(folder).get("revision") == model.revision and _partial_bytes(folder, model) == model.bytes:
+        return PullPlan(model, folder, 0, there=True)
+    left = model.bytes - _partial_bytes(_partial(folder), model)
     free = shutil.disk_usage(next(path for path in folder.parents if path.is_dir())).free
     if left + ROOM_BYTES > free:
         raise UsageError(
             f'"{name}" needs {left / _MEGABYTE:,.0f} MB, and {free / _MEGABYTE:,.0f} MB are free',
             hint=f"make room on the disk of {data}",
         )
-    return Fetching(model, folder, left, there=False)
+    return PullPlan(model, folder, left, there=False)
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError for what is no name of a model on a hub."""
+    """Raise UsageError for an invalid name of a model on a hub."""
     if not _NAME.fullmatch(name) or SEPARATOR in name or ".." in name:
         raise UsageError(f'"{name}" is no name of a model on a hub', hint="it has the form OWNER/NAME")
 
 
-def apply(hub: Hub, fetching: Fetching, *, now: datetime, progress: Progress) -> None:
-    """Fetch what is missing, compare checksums, and put the folder in its place.
+def apply(hub: Hub, fetching: PullPlan, *, now: datetime, progress: Progress) -> None:
+    """Download the missing files, compare checksums, and install the folder.
 
     What was fetched stays when this is interrupted, and the next time goes on from there; until all is whole
     no model of that name is to be seen, or the former revision is. Raises StoreBusyError while another
@@ -106,7 +106,7 @@ def apply(hub: Hub, fetching: Fetching, *, now: datetime, progress: Progress) ->
     model, folder = fetching.model, fetching.folder
     partial = _partial(folder)
     try:
-        with _alone(partial, model):
+        with _lock(partial, model):
             progress.begin(model.name.rpartition("/")[2][:24], max(1, fetching.left // _MEGABYTE))
             fetched = told = 0
             for file in model.files:
@@ -123,7 +123,7 @@ def apply(hub: Hub, fetching: Fetching, *, now: datetime, progress: Progress) ->
             }
             (partial / RECEIPT).write_text(json.dumps(receipt, indent=2) + "\n", encoding="utf-8")
             sync(partial)
-            _put_in_place(partial, folder)
+            _install(partial, folder)
     except OSError as error:
         raise StorageError(
             f'cannot write "{folder}": {(error.strerror or str(error)).lower()}',
@@ -132,7 +132,7 @@ def apply(hub: Hub, fetching: Fetching, *, now: datetime, progress: Progress) ->
 
 
 def removable(data: Path, name: str) -> list[Path]:
-    """Return the folders of a model that was fetched, and of what an interrupted pull of it left.
+    """Return the folders of a pulled model, and of interrupted pulls of it.
 
     Raises NotFoundError where there is none.
     """
@@ -144,7 +144,7 @@ def removable(data: Path, name: str) -> list[Path]:
 
 
 def remove(folders: Iterable[Path]) -> None:
-    """Take folders away; raises StorageError where that is refused."""
+    """Delete folders; raises StorageError if that fails."""
     for folder in folders:
         # Out of sight first: half a model is none.
         gone = folder.with_name(_FORMER + folder.name)
@@ -176,7 +176,7 @@ def _receipt(folder: Path) -> dict[str, str]:
     return value if isinstance(value, dict) else {}
 
 
-def _begun_bytes(partial: Path, model: HubModel) -> int:
+def _partial_bytes(partial: Path, model: HubModel) -> int:
     if _receipt(partial).get("revision") != model.revision:
         return 0
     paths = ((file, partial / file.path) for file in model.files)
@@ -189,7 +189,7 @@ def _begun_bytes(partial: Path, model: HubModel) -> int:
 
 
 @contextmanager
-def _alone(partial: Path, model: HubModel) -> Iterator[None]:
+def _lock(partial: Path, model: HubModel) -> Iterator[None]:
     partial.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (partial.parent / f"{partial.name}.lock").open("a") as lock:
         try:
@@ -226,7 +226,7 @@ def _fetch(hub: Hub, model: HubModel, file: HubFile, partial: Path) -> Iterator[
 
 
 def _is_right(path: Path, file: HubFile) -> bool:
-    """Compare a file with the checksum that the hub gave; where it gave none, with the size alone."""
+    """Compare a file with the checksum of the hub; without one, with the size only."""
     if path.stat().st_size != file.bytes:
         return False
     wanted = file.sha256 or file.blob
@@ -240,7 +240,7 @@ def _is_right(path: Path, file: HubFile) -> bool:
     return summed.hexdigest() == wanted.lower()
 
 
-def _put_in_place(partial: Path, folder: Path) -> None:
+def _install(partial: Path, folder: Path) -> None:
     former = folder.with_name(_FORMER + folder.name)
     shutil.rmtree(former, ignore_errors=True)
     if folder.exists():

@@ -1,4 +1,4 @@
-"""Change the embedding model: make its vectors beside the old ones, then let them answer, all at once."""
+"""Change the embedding model: make its vectors beside the old ones, then switch at once."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ragmem.errors import BackendError, StoreBusyError, UsageError
-from ragmem.ports import Embedder, HoldsTwoModels, Store
+from ragmem.ports import Embedder, Store, TwoModels
 from ragmem.services.models.active_models import ActiveModels
 from ragmem.services.processes.progress import Progress
 from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
@@ -18,18 +18,18 @@ from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.rows import chunk_from
 
 LOCK_NAME = "reembed.lock"
-"""The file in the home that the process which makes vectors holds; it has its number."""
+"""The lock file in the home of the process that makes vectors; it contains its number."""
 
 _LOOK_S = 0.05
-"""Longer than anybody holds the lock who only looks whether somebody works."""
+"""Seconds, longer than anybody holds the lock only to check it."""
 
 
 @dataclass(slots=True)
-class Reembedded:
-    """What was done: vectors made, and vectors of other models removed after the change.
+class ReembedReport:
+    """The result: vectors made, and vectors of other models removed after the change.
 
-    `finished` tells that the wanted model answers questions now; where not, `note` says what stopped the work
-    and `hint` what to do. What was made stays, and the next run goes on from there.
+    `finished` means that the wanted model is active now; if not, `note` gives the reason and `hint` the next
+    step. The vectors made so far stay, and the next run continues.
     """
 
     model: str
@@ -42,13 +42,13 @@ class Reembedded:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelStanding:
-    """How far a change of the embedding model is.
+class ModelChangeStatus:
+    """The progress of a change of the embedding model.
 
-    `active` is the model whose vectors answer questions (empty while there are none), `wanted` the configured
-    one (empty where it cannot be had); dimensions are 0 where nothing tells them yet. The wanted model has
-    `done` of `total` vectors. `changing`: the two differ; `running`: a process makes vectors right now.
-    `problem` says in one line which of them cannot be had, and why.
+    `active` is the model of the current vectors ("" without any), `wanted` the configured one ("" if it is
+    unavailable); dimensions are 0 if unknown. The wanted model has `done` of `total` vectors. `changing`: the
+    two differ; `running`: a process makes vectors right now. `problem` says in one line which of them is
+    unavailable, and why.
     """
 
     active: str
@@ -62,8 +62,10 @@ class ModelStanding:
     problem: str
 
 
-def standing(models: ActiveModels, store: Store, *, home: Path, wanted_dimensions: int) -> ModelStanding:
-    """Return how far a change is; contacts nothing, and counts no more than the vectors."""
+def model_change_status(
+    models: ActiveModels, store: Store, *, home: Path, wanted_dimensions: int
+) -> ModelChangeStatus:
+    """Return the progress of a change; contacts nothing and only counts the vectors."""
     problems = []
     active = models.active()
     try:
@@ -78,15 +80,11 @@ def standing(models: ActiveModels, store: Store, *, home: Path, wanted_dimension
             problems.append(f"the model of the vectors cannot be had: {error}")
     if active is None:
         done = total = 0
-    elif isinstance(store, HoldsTwoModels):
-        done, total = store.second_model(wanted)
     else:
-        counted = store.vector_models()
-        total = sum(counted.values())
-        done = sum(count for (model, _), count in counted.items() if model == wanted)
+        done, total = store.second_model(wanted)
     if active is not None and active.model == wanted:
         wanted_dimensions = active.dimensions
-    return ModelStanding(
+    return ModelChangeStatus(
         active=active.model if active is not None else "",
         active_dimensions=active.dimensions if active is not None else 0,
         wanted=wanted,
@@ -94,7 +92,7 @@ def standing(models: ActiveModels, store: Store, *, home: Path, wanted_dimension
         done=done,
         total=total,
         changing=active is not None and active.model != wanted,
-        running=bool(at_work(home)),
+        running=bool(reembedding_pid(home)),
         problem="; ".join(problems),
     )
 
@@ -112,8 +110,8 @@ def reembed(
     home: Path,
     now: datetime,
     progress: Progress,
-) -> Reembedded:
-    """Make the vectors that the wanted model lacks, then let it answer and remove the others.
+) -> ReembedReport:
+    """Make the missing vectors of the wanted model, then activate it and remove the others.
 
     Everything else goes on meanwhile with the active model. May be killed at any moment, and run again.
     Raises BackendError where the wanted model cannot be had, StoreBusyError where another process is at it,
@@ -121,13 +119,14 @@ def reembed(
     """
     started = time.perf_counter()
     wanted = models.wanted.embedder
-    done = Reembedded(wanted.model_id)
+    done = ReembedReport(wanted.model_id)
     active = models.active()
     if active is None:
         done.finished = True
         done.note = "there are no vectors yet"
         return done
-    if not isinstance(store, HoldsTwoModels):
+    two_models = store.two_models
+    if two_models is None:
         if active.model != wanted.model_id:
             raise UsageError(
                 f'this store holds the vectors of one model, and they are of "{active.model}"',
@@ -135,9 +134,9 @@ def reembed(
             )
         done.finished = True
         return done
-    with _alone(home):
+    with _lock(home):
         try:
-            _change(catalog, store, models, done, embedder=wanted, now=now, progress=progress)
+            _change(catalog, store, two_models, models, done, embedder=wanted, now=now, progress=progress)
         except BackendError as error:
             done.note, done.hint = str(error), error.hint
     done.seconds = time.perf_counter() - started
@@ -146,9 +145,10 @@ def reembed(
 
 def _change(
     catalog: Catalog,
-    store: HoldsTwoModels,
+    store: Store,
+    two_models: TwoModels,
     models: ActiveModels,
-    done: Reembedded,
+    done: ReembedReport,
     *,
     embedder: Embedder,
     now: datetime,
@@ -173,12 +173,12 @@ def _change(
     progress.begin("embed", total - have)
     switched = False
     while not switched:
-        for made in store.fill(embedder, lambda chunks: _texts(catalog, chunks)):
+        for made in two_models.fill(embedder, lambda chunks: _texts(catalog, chunks)):
             done.made += made
             progress.advance(made)
-        switched = store.change_over(model, finish=switch)
+        switched = two_models.change_over(model, finish=switch)
     done.finished = True
-    done.removed = sum(store.drop_others(model))
+    done.removed = sum(two_models.drop_others(model))
 
 
 def _texts(catalog: Catalog, chunks: Mapping[str, str]) -> dict[str, str]:
@@ -191,8 +191,8 @@ def _texts(catalog: Catalog, chunks: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def at_work(home: Path) -> int:
-    """Return the number of the process that makes vectors in a home, 0 where none does."""
+def reembedding_pid(home: Path) -> int:
+    """Return the number of the process that makes vectors in a home, 0 if there is none."""
     try:
         with (home / LOCK_NAME).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -219,8 +219,8 @@ def _locked(descriptor: int) -> bool:
 
 
 @contextmanager
-def _alone(home: Path) -> Iterator[None]:
-    """Hold the home's lock for making vectors; it goes with the process, however that ends."""
+def _lock(home: Path) -> Iterator[None]:
+    """Hold the home's lock for making vectors; the end of the process releases it in any case."""
     path = home / LOCK_NAME
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""What a model is worth here: how fast it answers, and whether its answers make sense."""
+"""Test a model: its speed, and whether its answers are plausible."""
 
 import json
 import statistics
@@ -14,7 +14,7 @@ from ragmem.ports import Call, Embedder, LanguageModel, Meter, Purpose
 
 Status = Literal["ok", "failed", "no answer"]
 
-# A note, and a question that says the same in other words.
+# A note, and a question about it in other words.
 PAIRS = (
     (
         "The database refuses new connections because the pool is exhausted.",
@@ -34,14 +34,14 @@ PAIRS = (
 )
 
 LEAST_FOUND = 9
-"""Questions of the twelve that must find their note; the bundled model finds all, chance one."""
+"""Minimum questions of the twelve that find their note; the bundled model finds all, chance one."""
 
 LEAST_MARGIN = 0.05
-"""Cosine by which a question must on average be nearer to its note than to the others."""
+"""Minimum average margin of the cosine between a question and its note over the other notes."""
 
 LENGTH_TOLERANCE = 0.01
 LEAST_SAMENESS = 0.99
-"""Cosine at least between the vectors of a text alone and among others."""
+"""Minimum cosine between the vectors of a text alone and in a batch."""
 
 _QUESTIONS = ("what did we decide about the cache", "how is the service deployed", "who owns the parser")
 _CHARACTERS_PER_TOKEN = 4
@@ -59,7 +59,7 @@ _YEAR = 1932
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a model did: `figures` are seconds, rates and counts by name; `problem` is empty if all is well."""
+    """The result for a model: `figures` are seconds, rates and counts by name; `problem` is "" for none."""
 
     use: Literal["embedder", "language model"]
     backend: str
@@ -71,7 +71,7 @@ class Trial:
 
 
 class TrialMeter:
-    """Counts requests as trials, which no cap stops, and remembers them; satisfies ports.Meter."""
+    """Counts requests as trials, which no cap stops, and remembers them; implements ports.Meter."""
 
     def __init__(self, meter: Meter | None) -> None:
         self._meter = meter
@@ -81,14 +81,14 @@ class TrialMeter:
         """Admit everything: a person asked."""
 
     def record(self, call: Call) -> None:
-        """Count a request, whatever the model took it for, as a trial."""
+        """Count a request of any purpose as a trial."""
         self.calls.append(call)
         if self._meter is not None:
             self._meter.record(replace(call, purpose="test"))
 
 
 def exit_code(trials: list[Trial]) -> int:
-    """Return 4 where a model does not answer, 1 where one makes no sense, else 0."""
+    """Return 4 if a model does not answer, 1 if an answer is implausible, else 0."""
     found = {trial.status for trial in trials}
     return EXIT_BACKEND if "no answer" in found else EXIT_NO if "failed" in found else EXIT_OK
 
@@ -99,15 +99,15 @@ def silent(use: Literal["embedder", "language model"], backend: str, model: str,
 
 
 def probe(embedder: Embedder) -> str:
-    """Embed one text and return what is wrong with its vector, or an empty text; raises BackendError."""
+    """Embed one text and return the problem of its vector, or ""; raises BackendError."""
     return _misshapen(embedder.embed([PAIRS[0][0]], role="document"), 1, embedder.dimensions)
 
 
 def try_embedder(backend: str, embedder: Embedder) -> Trial:
-    """Return how an embedder does, from six calls of it. Raises BackendError where it does not answer."""
+    """Test an embedder with six calls. Raises BackendError if it does not answer."""
     notes, questions = [note for note, _ in PAIRS], [question for _, question in PAIRS]
     began = time.perf_counter()
-    # The first may have to load the model, for longer than a question would wait.
+    # The first call may load the model, and may take longer than a question would wait.
     alone = embedder.embed([notes[-1]], role="document")
     first = time.perf_counter() - began
     seconds = []
@@ -154,7 +154,7 @@ def _misshapen(vectors: Any, count: int, dimensions: int) -> str:
 
 
 def _sense(asked: Any, documents: Any) -> tuple[dict[str, float], str]:
-    """Return margin and questions that find their note, and what is wrong with that."""
+    """Return the margin, the number of questions that find their note, and any problem."""
     likeness = asked @ documents.T
     own = np.diagonal(likeness)
     others = (likeness.sum() - own.sum()) / (likeness.size - len(own))
@@ -173,7 +173,7 @@ def _sense(asked: Any, documents: Any) -> tuple[dict[str, float], str]:
 
 
 def try_language_model(backend: str, model: LanguageModel, meter: TrialMeter) -> Trial:
-    """Return how a language model does, from two calls. Raises BackendError where it does not answer."""
+    """Test a language model with two calls. Raises BackendError if it does not answer."""
     began = time.perf_counter()
     text = model.complete("Say in one short sentence what a database is.", max_tokens=_ANSWER_TOKENS)
     seconds = time.perf_counter() - began
@@ -205,7 +205,7 @@ def try_language_model(backend: str, model: LanguageModel, meter: TrialMeter) ->
 
 
 def _wrong(answer: str) -> str:
-    """Return what is wrong with the JSON of an answer, or an empty text."""
+    """Return the problem of a JSON answer, or ""."""
     try:
         value = json.loads(answer)
     except (ValueError, RecursionError):

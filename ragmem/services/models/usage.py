@@ -1,4 +1,4 @@
-"""The spend ledger: counts requests to providers, and stops background work at the caps of a day."""
+"""The ledger of provider requests: counts them, and stops background work at daily caps."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ FOLDER = "usage"
 BACKGROUND: frozenset[Purpose] = frozenset({"document", "extraction"})
 
 KNOWN_FOR = 5.0
-"""Seconds until the catalog's sums are read again, for what other machines have added to a shared one."""
+"""Seconds until the sums are read again, for requests of other machines on a shared catalog."""
 
 MILLION = 1_000_000
 
@@ -44,12 +44,12 @@ class Limit:
 
     @property
     def reached(self) -> bool:
-        """Tell whether background work has to wait for tomorrow."""
+        """Tell whether background work must wait until tomorrow."""
         return self.used >= self.cap
 
 
 @dataclass(frozen=True, slots=True)
-class Absorbed:
+class SpoolReport:
     """What was taken into the catalog."""
 
     files: int = 0
@@ -58,7 +58,7 @@ class Absorbed:
 
 
 class Ledger:
-    """Counts for one home; satisfies ragmem.ports.Meter. Creates nothing before the first request."""
+    """Counts requests for one home; implements ports.Meter. Creates nothing before the first request."""
 
     def __init__(self, catalog: Catalog, settings: Settings, *, now: Callable[[], datetime]) -> None:
         self._catalog = catalog
@@ -72,15 +72,15 @@ class Ledger:
         self._worked = False
 
     def admit(self, purpose: Purpose) -> None:
-        """Raise BackendError where a daily cap is reached and the purpose is background work."""
+        """Raise BackendError if a daily cap is reached and the purpose is background work."""
         if purpose not in BACKGROUND:
             return
         for limit in self.limits():
             if limit.reached:
-                raise BackendError(told(limit, now=self._now()), hint=way_out(limit))
+                raise BackendError(limit_message(limit, now=self._now()), hint=limit_hint(limit))
 
     def record(self, call: Call) -> None:
-        """Count a request at today's prices; never fails, and waits for no other process.
+        """Count a request at today's prices; never fails, and never waits for another process.
 
         Where its line cannot be written (a read-only home, a full disk), this process alone remembers it.
         """
@@ -97,7 +97,7 @@ class Ledger:
         if call.error == INVALID:
             return Sums(invalid=1)
         models, language = self._settings.models, self._settings.language_model
-        # A trial may be of either; an embedder writes no tokens.
+        # A trial may be of either type; an embedder writes no tokens.
         embeds = call.purpose in {"query", "document"} or (call.purpose == "test" and not call.tokens_out)
         price_in, price_out = (models.price, 0.0) if embeds else (language.price_in, language.price_out)
         if call.purpose == "rerank":
@@ -112,7 +112,7 @@ class Ledger:
         )
 
     def limits(self) -> tuple[Limit, ...]:
-        """Return the caps that are set, with what of them is used up today; reads nothing where none is."""
+        """Return the configured caps with today's usage; reads nothing if there are none."""
         spend = self._settings.spend
         caps: dict[Cap, float] = {
             "daily_calls": spend.daily_calls,
@@ -130,18 +130,18 @@ class Ledger:
         return tuple(Limit(key, cap, used[key]) for key, cap in caps.items() if cap)
 
     def today(self) -> Sums:
-        """Return the sums of this day (UTC): what the catalog has, and what is on its way there."""
+        """Return the sums of this day (UTC): those in the catalog, and those in the spool."""
         day = day_of(self._now())
-        sums = self._counted(day).items()
+        sums = self._sums_since(day).items()
         return sum((one for use, one in sums if use.day == day), Sums())
 
     def rows(self, *, since: str = "") -> dict[Use, Sums]:
-        """Return the sums from a day on, by what they were for."""
+        """Return the sums from a day on, by purpose."""
         with self._guard:
             self._known = None
-            return {use: sums for use, sums in self._counted(since).items() if use.day >= since}
+            return {use: sums for use, sums in self._sums_since(since).items() if use.day >= since}
 
-    def _counted(self, since: str) -> dict[Use, Sums]:
+    def _sums_since(self, since: str) -> dict[Use, Sums]:
         with self._guard:
             names = self._spool.names()
             files = self._spool.read()
@@ -154,17 +154,17 @@ class Ledger:
             waiting = [file.held for name, file in files.items() if name not in added]
             return together([counted, *waiting, self._unkept])
 
-    def absorb(self, *, patience: float | None = None) -> Absorbed:
-        """Take what was counted into the catalog; nothing where there is none, or it cannot be written.
+    def absorb(self, *, patience: float | None = None) -> SpoolReport:
+        """Move the counts from the spool to the catalog, unless there is none or it cannot be written.
 
         A process that is killed anywhere counts nothing twice and loses nothing. Raises StoreBusyError after
         `patience` seconds (None: the configured ones).
         """
         if not self._spool.names() or not self._catalog.exists():
-            return Absorbed()
+            return SpoolReport()
         self._catalog.prepare()
         if self._catalog.database.read_only:
-            return Absorbed()
+            return SpoolReport()
         self._spool.close_files()
         files = self._spool.read(CLOSED)
         now = self._now()
@@ -176,30 +176,30 @@ class Ledger:
         )
         self._spool.remove(files)
         done = [files[name] for name in added]
-        result = Absorbed(len(done), sum(f.lines for f in done), sum(f.unreadable for f in done))
+        result = SpoolReport(len(done), sum(f.lines for f in done), sum(f.unreadable for f in done))
         if result.unreadable:
             self._catalog.log.write("usage", {"unreadable lines": result.unreadable}, now=now)
         return result
 
     def interrupted(self) -> int:
-        """Return how many files a process was about to take into the catalog when it ended."""
+        """Return the number of files left by a process that ended during the transfer."""
         return len(self._spool.names(CLOSED))
 
     def close(self) -> None:
-        """Take what was counted into the catalog if this process did background work; never fails or waits.
+        """Move the counts to the catalog if this process did background work; never fails or waits.
 
         A question leaves its lines for whoever writes next. Closing twice is fine.
         """
         if self._worked:
             self._worked = False
-            # Where somebody writes, or nothing can be written, the lines stay and are counted where they are.
+            # If the catalog is busy or read-only, the lines stay in the spool and count from there.
             with suppress(RagmemError, OSError):
                 self.absorb(patience=0)
         self._spool.close()
 
 
-def told(limit: Limit, *, now: datetime) -> str:
-    """Return that a cap is reached, how far, and when it starts anew, in a line."""
+def limit_message(limit: Limit, *, now: datetime) -> str:
+    """Return a line that a cap is reached, how much is used, and when it resets."""
     midnight = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), datetime.min.time(), UTC)
     hours = (midnight - now).total_seconds() / 3600
     wait = f"{hours:.0f} h" if hours >= 1 else f"{hours * 60:.0f} min"
@@ -207,7 +207,7 @@ def told(limit: Limit, *, now: datetime) -> str:
     return f"{reached}; it starts anew at 00:00 UTC, in {wait}"
 
 
-def way_out(limit: Limit) -> str:
+def limit_hint(limit: Limit) -> str:
     """Return how to go on before a cap starts anew."""
     return f"to go on now, raise {limit.key} below [spend] in config.toml"
 
@@ -220,12 +220,12 @@ def amount(limit: Limit, value: float) -> str:
     return f"{value:,.0f} {noun}{'' if value == 1 else 's'}"
 
 
-def told_sums(sums: Sums) -> str:
+def format_sums(sums: Sums) -> str:
     """Return sums in a line."""
     cost = f", {sums.cost:,.4f} of cost" if sums.cost else ""
     return f"{sums.calls:,} request{'' if sums.calls == 1 else 's'}, {sums.tokens:,} tokens{cost}"
 
 
 def day_of(moment: datetime) -> str:
-    """Return the day (UTC) that a request of this moment is counted in."""
+    """Return the day (UTC) of a request."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d")

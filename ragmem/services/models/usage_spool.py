@@ -1,4 +1,4 @@
-"""The lines of the spend ledger: each is one request to a provider, on its way into the catalog."""
+"""The spool of the request ledger: one line for each provider request, on its way to the catalog."""
 
 from pathlib import Path
 from typing import Any
@@ -7,13 +7,13 @@ from ragmem.services.processes import spool
 from ragmem.storage.activity.usage import Sums, Use
 
 MOST = 2**53
-"""No figure of a line is larger; what is, was not written by us."""
+"""The maximum of any figure in a line; a larger one is not ours."""
 
 Counted = dict[Use, Sums]
 
 
 def usage_spool(folder: Path) -> spool.Spool[Counted]:
-    """Return the spool of requests in a folder, which sums up what is in a file."""
+    """Return the spool of requests in a folder; reading it sums up the lines of a file."""
     return spool.Spool(folder, empty=dict, take=_add)
 
 
@@ -23,11 +23,11 @@ def line_of(use: Use, sums: Sums) -> bytes:
 
 
 def _add(counted: Counted, value: Any) -> None:
-    use, sums = _parsed(value)
+    use, sums = _parse(value)
     counted[use] = counted.get(use, Sums()) + sums
 
 
-def _parsed(value: Any) -> tuple[Use, Sums]:
+def _parse(value: Any) -> tuple[Use, Sums]:
     use = Use(*(value[name] for name in Use._fields))
     sums = Sums(*(value[name] for name in Sums.__slots__))
     if not all(isinstance(part, str) for part in use):

@@ -1,4 +1,4 @@
-"""The choice of a model: from what a person wrote to the keys of the configuration that say it."""
+"""Choose a model: translate a user's request to configuration keys."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -13,26 +13,26 @@ from ragmem.errors import UsageError
 from ragmem.services.models.found import CONFIG, FoundModel
 
 NONE = "none"
-"""In place of a language model: there shall be none."""
+"""The value for no language model."""
 
 LOCAL_BACKEND = "mlx"
 """Runs the models that lie on this machine."""
 
 BUNDLED_BACKEND = "minilm"
-"""Has the model that ragmem brings along, and no other."""
+"""The backend with the bundled model only."""
 
 _PURPOSES = {"embedding": "embedding", "language model": "completing prompts"}
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-# What belongs to the server, and what to the model: neither goes with the next one.
+# Settings of the server, and of the model: neither fits the next one.
 _OF_THE_SERVER = ("url", "key_variable", "key_command")
 _OF_THE_MODEL = ("dimensions", "query_prefix", "document_prefix", "price", "price_in", "price_out")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a person asks for: BACKEND, BACKEND:MODEL, a model on this machine or its folder, or none.
+class ModelRequest:
+    """A requested model: BACKEND, BACKEND:MODEL, a local model or its folder, or none.
 
     Empty and 0: not said.
     """
@@ -46,7 +46,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A table of config.toml and its keys that are to be set (None: taken out), and the settings then."""
+    """A table of config.toml, its keys to set (None: to remove), and the resulting settings."""
 
     table: str
     values: Mapping[str, str | int | None]
@@ -60,16 +60,16 @@ class Choice:
     @property
     def name(self) -> str:
         """The model as a person writes it."""
-        return named(self.chosen)
+        return model_label(self.chosen)
 
 
-def named(chosen: ModelSettings | LanguageModelSettings) -> str:
-    """Return BACKEND:MODEL, BACKEND where that has one of its own, or none."""
+def model_label(chosen: ModelSettings | LanguageModelSettings) -> str:
+    """Return BACKEND:MODEL, BACKEND if it has one model only, or none."""
     return f"{chosen.backend}:{chosen.model}" if chosen.model else chosen.backend or NONE
 
 
 def choose(
-    wish: Wish,
+    wish: ModelRequest,
     settings: Settings,
     *,
     backends: Collection[str],
@@ -77,7 +77,7 @@ def choose(
     models: Sequence[FoundModel],
     cwd: Path,
 ) -> Choice:
-    """Return what is to be configured for a wish; raises UsageError for one that names nothing.
+    """Return the configuration for a request; raises UsageError for an unknown model.
 
     `bundled` are the names of the model that ragmem brings along.
     """
@@ -106,9 +106,9 @@ def choose(
     return choice
 
 
-def _check(wish: Wish) -> None:
+def _check(wish: ModelRequest) -> None:
     if wish.key_variable and not _VARIABLE.fullmatch(wish.key_variable):
-        # Whatever was written may be the key itself: it is not repeated.
+        # The value may be the key itself, so the message must not repeat it.
         raise UsageError(
             "--key-variable takes the name of an environment variable",
             hint="not the key itself: a key is never written to a file",
@@ -118,7 +118,7 @@ def _check(wish: Wish) -> None:
 
 
 def _resolve(
-    wish: Wish,
+    wish: ModelRequest,
     *,
     backends: Collection[str],
     bundled: Collection[str],
@@ -163,7 +163,7 @@ def _names(found: FoundModel) -> set[str]:
 
 
 def _refuse_overridden(choice: Choice, settings: Settings) -> None:
-    """Raise UsageError where a variable would win over what is written."""
+    """Raise UsageError if an environment variable would override the new configuration."""
     for item in settings.origins():
         key, value, origin = item
         table, _, name = key.partition(".")

@@ -1,4 +1,4 @@
-"""A file that appears under its name only when it is whole, readable by its owner alone."""
+"""Write files atomically, readable by their owner only."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from ragmem.services.processes.staging import workspace
 
 
 def place_for(path: Path, *, force: bool) -> Path:
-    """Return where a new file of this name would really lie; raises UsageError where it must not."""
+    """Return the real path of a new file; raises UsageError if it is not allowed there."""
     place = path.resolve()
     if not place.parent.is_dir():
         raise UsageError(f'there is no folder "{path.parent}"', hint="make it, or give another path")
@@ -26,7 +26,7 @@ def place_for(path: Path, *, force: bool) -> Path:
 
 @contextmanager
 def new_file(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
-    """Give a file to write, under a name of its own until the block ends; it is gone when that raises.
+    """Open a temporary file that is renamed to its final name at the end of the block.
 
     Then it is durable under its name. Raises UsageError when that is taken and not `force`, StorageError when
     it cannot be written.

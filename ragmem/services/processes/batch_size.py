@@ -1,11 +1,11 @@
-"""How much is done in one transaction: as much as others who want to write can wait for, and no less."""
+"""Adapt the size of transactions: as large as other writers can wait for."""
 
 import time
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 AIM_S = 0.7
-"""Seconds that a transaction is to take: other writers wait for under a second."""
+"""Target seconds of a transaction: other writers wait for less than a second."""
 
 BESIDE = 4
 """Seconds of the clock that count as one, where the processor did less than that: it waited for a disk or a
@@ -14,8 +14,8 @@ server, or others worked too, and then smaller transactions would only make it l
 T = TypeVar("T")
 
 
-class Pace:
-    """How many things are done at once: so many as the last ones show to take `aim` seconds.
+class BatchSize:
+    """The size of the next batch: as many items as should take `aim` seconds.
 
     Between `least` and `most`. Ids are in no order, so that each transaction writes most pages of all indexes
     anew, however few memories it is about: two large ones write half of what four do.
@@ -28,7 +28,7 @@ class Pace:
         self._aim = aim
 
     def batches(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
-        """Yield the items, so many at once, as long as somebody asks for more."""
+        """Yield the items in batches, on demand."""
         place = 0
         while place < len(items):
             batch = items[place : place + self.size]

@@ -1,4 +1,4 @@
-"""Read the dates that people type: 2026-03-15, 2026-03-15T10:00, 7d, 3w, 6m, 2y, yesterday."""
+"""Parse dates as users type them: 2026-03-15, 2026-03-15T10:00, 7d, 3w, 6m, 2y, yesterday."""
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -10,7 +10,7 @@ _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
 
 
 class _Local(tzinfo):
-    """The zone of this machine, with its summer time at any date."""
+    """The time zone of this machine, with its daylight saving time at any date."""
 
     def utcoffset(self, moment: datetime | None) -> timedelta | None:
         return _local(moment).utcoffset()
@@ -30,7 +30,7 @@ def _local(moment: datetime | None) -> datetime:
     try:
         return (moment or datetime.now(tz=UTC)).replace(tzinfo=None).astimezone()
     except (OverflowError, OSError, ValueError):
-        # At the ends of the calendar, which the system's library may not know.
+        # The system's library may not support the ends of the calendar.
         return datetime.now(tz=UTC).astimezone()
 
 
@@ -39,7 +39,7 @@ LOCAL = _Local()
 
 
 def parse_moment(text: str, *, now: datetime) -> datetime:
-    """Return the timezone-aware moment that a text names; a bare date is its midnight in UTC.
+    """Return the timezone-aware moment of a text; a bare date is its midnight in UTC.
 
     A span ("7d") counts back from now. Raises UsageError when the text is neither.
     """

@@ -1,4 +1,4 @@
-"""How a long operation tells what it is doing, without knowing who listens."""
+"""The port by which a long operation reports its progress."""
 
 from typing import Protocol
 
@@ -7,11 +7,11 @@ class Progress(Protocol):
     """Receives the steps of a long operation."""
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
-        """Start a stretch of `total` steps; `unit` "bytes" tells what they are."""
+        """Start a phase of `total` steps; `unit` "bytes" gives their unit."""
         ...
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
-        """Tell that steps are done, and perhaps what came of all so far."""
+        """Report finished steps, and perhaps the results so far."""
         ...
 
 

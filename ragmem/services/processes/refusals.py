@@ -1,4 +1,4 @@
-"""Work on several texts at once, so that one which the database or a model rejects stops no other."""
+"""Process several texts so that one rejected text does not stop the others."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A text that was rejected, by its place, and why; one that `is_stored` lacks its vectors alone."""
+    """A rejected text, with its place and the reason; if it `is_stored`, only its vectors are missing."""
 
     source: str
     uri: str
@@ -34,7 +34,7 @@ class Refusal:
 
 
 def each(items: Sequence[Item], work: Callable[[Sequence[Item]], object]) -> list[tuple[Item, str]]:
-    """Do work on items together, where it raises on halves; return those rejected, with the reason.
+    """Process items together, and by halves after an error; return the rejected ones with the reason.
 
     The work does nothing where it raises. What is no fault of an item (`failures.check`) is raised, and
     then the work was done on some of the items.

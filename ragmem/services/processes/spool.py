@@ -24,7 +24,7 @@ OPEN, CLOSED = ".open", ".closed"
 
 @dataclass(slots=True)
 class SpoolFile(Generic[Held]):
-    """What was read of one file so far; a line that could not be read is counted in `unreadable`."""
+    """The content of one file so far; `unreadable` counts invalid lines."""
 
     held: Held
     lines: int = 0
@@ -33,7 +33,7 @@ class SpoolFile(Generic[Held]):
 
 
 def line_of(value: Any) -> bytes:
-    """Return what is added to a file; a line end on either side keeps it apart from one that broke off."""
+    """Return a line for a file; line ends on both sides separate it from a truncated one."""
     return b"\n" + orjson.dumps(value) + b"\n"
 
 
@@ -54,7 +54,7 @@ class Spool(Generic[Held]):
         self._read: dict[str, SpoolFile[Held]] = {}
 
     def add(self, line: bytes) -> None:
-        """Add a line, in one write; raises OSError where it cannot be kept."""
+        """Append a line with one write; raises OSError on failure."""
         with self._guard:
             descriptor = self._own()
             try:

@@ -28,7 +28,7 @@ AT_ONCE = 250
 """Small pieces that are handed over together."""
 
 
-class SideBySide:
+class WorkerPool:
     """Does work in so many other processes, which start with the first piece; in this one for one worker."""
 
     def __init__(self, workers: int) -> None:

@@ -24,7 +24,7 @@ DOUBLE = "joined"
 
 
 @dataclass(slots=True)
-class Moved:
+class MoveResult:
     """What was done: how many memories and archived ones came over, and how many were doubles.
 
     `run` is the run of the archive that took the doubles out, `note` why vectors have to wait, if they do.
@@ -76,7 +76,7 @@ def move_memories(
     now: datetime,
     chosen: bool = False,
     progress: Progress | None = None,
-) -> Moved:
+) -> MoveResult:
     """Let memories belong to another project; each batch is one transaction. `chosen`: as a person says.
 
     A memory keeps its id, its dates, its life and what was said of it; its connections to what stays behind
@@ -85,7 +85,7 @@ def move_memories(
     cannot be opened.
     """
     told = progress or Silent()
-    done = Moved()
+    done = MoveResult()
     store = open_store()
     pairs = doubles_of(catalog, ids, project).pairs
     if pairs:
@@ -115,9 +115,7 @@ def move_archived(catalog: Catalog, former: str, project: str, *, ids: Collectio
     return count
 
 
-def index_moved(
-    catalog: Catalog, open_store: Callable[[], Store], *, progress: Progress | None = None
-) -> str:
+def reindex(catalog: Catalog, open_store: Callable[[], Store], *, progress: Progress | None = None) -> str:
     """Make the vectors and the graph of what was moved; return why they have to wait, or nothing."""
     told = progress or Silent()
     try:
@@ -163,7 +161,7 @@ def _move(catalog: Catalog, store: Store, ids: Sequence[str], project: str, *, c
 
 
 def _archive_doubles(
-    catalog: Catalog, store: Store, pairs: Mapping[str, str], done: Moved, *, now: datetime
+    catalog: Catalog, store: Store, pairs: Mapping[str, str], done: MoveResult, *, now: datetime
 ) -> None:
     def removals() -> list[Removal]:
         catalog.gc_runs.begin(done.run, caller="join", now=now)

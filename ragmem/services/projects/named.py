@@ -17,7 +17,7 @@ from ragmem.storage.sql.batches import batches
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placement:
     """Drafts with their scopes, which of their memories had another one, and why these still have it."""
 
     drafts: Sequence[Draft]
@@ -39,7 +39,7 @@ def kept_in(present: str, named: str) -> str:
     return present if named == UNASSIGNED and present != USER else named
 
 
-def placed(
+def find_place(
     catalog: Catalog,
     drafts: Sequence[Draft],
     spec: SourceSpec,
@@ -47,14 +47,14 @@ def placed(
     *,
     open_store: Callable[[], Store] | None,
     now: datetime,
-) -> Placed:
+) -> Placement:
     """Return drafts with the scopes that their texts name, and move their memories that lie elsewhere.
 
     A memory keeps its id, and where a person has chosen its project that one. Without `open_store` nothing is
     moved. Where the store cannot be opened, all stay where they are; so they do without `named`.
     """
     if named is None:
-        return Placed(drafts)
+        return Placement(drafts)
     found = [named.placed(draft, spec) for draft in drafts]
     present = _present(catalog, [draft.id for draft in found])
     chosen = catalog.projects.assigned(present) if present else set[str]()
@@ -71,8 +71,8 @@ def placed(
             for project, ids in moves.items():
                 move_memories(catalog, open_store, ids, project, now=now)
         except BackendError as error:
-            return Placed([_left(draft, present) for draft in found], note=error.told)
-    return Placed(found, frozenset(key for ids in moves.values() for key in ids))
+            return Placement([_leftovers(draft, present) for draft in found], note=error.told)
+    return Placement(found, frozenset(key for ids in moves.values() for key in ids))
 
 
 def left_in_place(
@@ -81,23 +81,25 @@ def left_in_place(
     """Return drafts with the scopes that their texts name, or that their memories have: a hook moves none."""
     found = [named.placed(draft, spec) for draft in drafts]
     present = _present(catalog, [draft.id for draft in found])
-    return [_left(draft, present) for draft in found]
+    return [_leftovers(draft, present) for draft in found]
 
 
-def misplaced(catalog: Catalog, settings: Settings, projects: ProjectFinder) -> dict[str, list[str]]:
+def find_misplaced(catalog: Catalog, settings: Settings, projects: ProjectFinder) -> dict[str, list[str]]:
     """Return project -> the memories whose texts name it, or none, and that lie elsewhere.
 
     What a person has given to a project stays there.
     """
     named = named_projects(catalog, projects)
     moves: dict[str, list[str]] = {}
-    for key, here, project in _named(catalog, settings, named):
+    for key, here, project in _named_project(catalog, settings, named):
         if (wanted := kept_in(here, project)) != here:
             moves.setdefault(wanted, []).append(key)
     return moves
 
 
-def _named(catalog: Catalog, settings: Settings, named: NamedProjects) -> Iterator[tuple[str, str, str]]:
+def _named_project(
+    catalog: Catalog, settings: Settings, named: NamedProjects
+) -> Iterator[tuple[str, str, str]]:
     """Yield id, present project and named project of the memories of sources whose texts name theirs."""
     specs = {name: spec for name, spec in settings.sources.items() if spec.scope == "named"}
     ids = [key for key, _, _ in catalog.overview.places(sources=list(specs))] if specs else []
@@ -115,5 +117,5 @@ def _present(catalog: Catalog, ids: Sequence[str]) -> dict[str, str]:
     return {key: one.project for key, one in catalog.memories.outlines(ids).items()}
 
 
-def _left(draft: Draft, present: Mapping[str, str]) -> Draft:
+def _leftovers(draft: Draft, present: Mapping[str, str]) -> Draft:
     return replace(draft, scope=Scope(present.get(draft.id, draft.scope.project)))

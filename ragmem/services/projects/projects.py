@@ -17,8 +17,8 @@ from ragmem.readers.scope import MAX_NAME_CHARS, new_id
 from ragmem.readers.slugs import slug_of
 from ragmem.services.ingestion.scope import finder, named_project, remember_projects
 from ragmem.services.processes.progress import Progress
-from ragmem.services.projects.moves import Moved, doubles_of, index_moved, move_archived, move_memories
-from ragmem.services.projects.named import misplaced
+from ragmem.services.projects.moves import MoveResult, doubles_of, move_archived, move_memories, reindex
+from ragmem.services.projects.named import find_misplaced
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories import project_joins
 from ragmem.storage.memories.projects import ProjectPlace
@@ -57,7 +57,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Changing:
+class ProjectContext:
     """What a change needs; with `dry_run` nothing is written."""
 
     catalog: Catalog
@@ -68,7 +68,7 @@ class Changing:
     progress: Progress
 
 
-def listed(catalog: Catalog) -> list[ProjectLine]:
+def list_projects(catalog: Catalog) -> list[ProjectLine]:
     """Return the projects by name, what belongs to the user and to none last."""
     sizes = catalog.overview.count_by("project")
     latest = catalog.overview.latest_by_project()
@@ -97,7 +97,7 @@ def listed(catalog: Catalog) -> list[ProjectLine]:
     return lines
 
 
-def join(wish: Changing, one: str, other: str) -> Change:
+def join(wish: ProjectContext, one: str, other: str) -> Change:
     """Let all that belongs to one project belong to another; the former id stays an alias.
 
     May be interrupted, and is finished by joining again. `split` takes it back. Raises NotFoundError for an
@@ -119,7 +119,7 @@ def join(wish: Changing, one: str, other: str) -> Change:
     if wish.dry_run:
         doubles = len(doubles_of(catalog, ids, project).pairs)
         archived = sum(item.memory.scope.project == former for item in catalog.archive.each())
-        moved = Moved(len(ids) - doubles, archived, doubles)
+        moved = MoveResult(len(ids) - doubles, archived, doubles)
     else:
         # From here on every write and every question knows one project; memories follow.
         project_joins.adopt(catalog.database, former, project)
@@ -128,7 +128,7 @@ def join(wish: Changing, one: str, other: str) -> Change:
     return _change("join", catalog, project, former, moved, folders=folders, remotes=remotes)
 
 
-def split(wish: Changing, name: str, what: str, *, called: str = "") -> Change:
+def split(wish: ProjectContext, name: str, what: str, *, called: str = "") -> Change:
     """Take the memories of a former project, a folder or a remote out into a project of their own.
 
     A former id gets back what was joined; a folder, and each folder with the remote, leads to the new project
@@ -151,7 +151,7 @@ def split(wish: Changing, name: str, what: str, *, called: str = "") -> Change:
         if _lies_in(memory, folders)
     }
     if wish.dry_run:
-        moved = Moved(len(ids))
+        moved = MoveResult(len(ids))
     else:
         title = called or clean(Path(folders[0]).name) or new
         project_joins.part(
@@ -179,7 +179,7 @@ def split(wish: Changing, name: str, what: str, *, called: str = "") -> Change:
     )
 
 
-def rename(wish: Changing, name: str, called: str) -> Change:
+def rename(wish: ProjectContext, name: str, called: str) -> Change:
     """Give a project another name; its id stays. Raises UsageError for a name that none can have."""
     catalog = wish.catalog
     project = _project(catalog, name)
@@ -195,7 +195,7 @@ def rename(wish: Changing, name: str, called: str) -> Change:
     return Change("rename", project, wanted, project, 0)
 
 
-def move(wish: Changing, old: str, new: str) -> Change:
+def move(wish: ProjectContext, old: str, new: str) -> Change:
     """Let a folder that was moved without git, and what is known below it, be known where it lies now.
 
     Raises NotFoundError where nothing is known of the old folder or the new one is not there, UsageError
@@ -234,7 +234,7 @@ def move(wish: Changing, old: str, new: str) -> Change:
     )
 
 
-def assign(wish: Changing, ids: Collection[str], name: str) -> Change:
+def assign(wish: ProjectContext, ids: Collection[str], name: str) -> Change:
     """Let memories, by their full ids, belong to a project, to the user or to none."""
     catalog = wish.catalog
     project = named_project(catalog, name)
@@ -242,17 +242,17 @@ def assign(wish: Changing, ids: Collection[str], name: str) -> Change:
     wanted = {key for key, one in outlines.items() if one.project != project}
     if wish.dry_run:
         doubles = len(doubles_of(catalog, wanted, project).pairs)
-        moved = Moved(len(wanted) - doubles, doubles=doubles)
+        moved = MoveResult(len(wanted) - doubles, doubles=doubles)
     else:
         moved = move_memories(
             catalog, wish.open_store, wanted, project, now=wish.now, chosen=True, progress=wish.progress
         )
-        moved.note = index_moved(catalog, wish.open_store, progress=wish.progress)
+        moved.note = reindex(catalog, wish.open_store, progress=wish.progress)
         _log(wish, "assign", "", project, moved)
     return _change("assign", catalog, project, "", moved)
 
 
-def assign_named(wish: Changing, settings: Settings) -> list[Change]:
+def assign_named(wish: ProjectContext, settings: Settings) -> list[Change]:
     """Let the memories of sources whose texts name their projects belong to these, as a seed does.
 
     For those as well whose files are gone. What a person has assigned stays where it is.
@@ -260,13 +260,13 @@ def assign_named(wish: Changing, settings: Settings) -> list[Change]:
     catalog = wish.catalog
     projects = finder(catalog, home=wish.home)
     done = []
-    for project, ids in sorted(misplaced(catalog, settings, projects).items()):
-        moved = Moved(len(ids))
+    for project, ids in sorted(find_misplaced(catalog, settings, projects).items()):
+        moved = MoveResult(len(ids))
         if not wish.dry_run:
             moved = move_memories(
                 catalog, wish.open_store, ids, project, now=wish.now, progress=wish.progress
             )
-            moved.note = index_moved(catalog, wish.open_store, progress=wish.progress)
+            moved.note = reindex(catalog, wish.open_store, progress=wish.progress)
             _log(wish, "assign", "", project, moved)
         done.append(_change("assign", catalog, project, "", moved))
     if not wish.dry_run:
@@ -274,7 +274,7 @@ def assign_named(wish: Changing, settings: Settings) -> list[Change]:
     return done
 
 
-def _released(wish: Changing, project: str, alias: str) -> Change:
+def _released(wish: ProjectContext, project: str, alias: str) -> Change:
     """Take a join back."""
     catalog = wish.catalog
     former = catalog.projects.former(project)
@@ -285,21 +285,23 @@ def _released(wish: Changing, project: str, alias: str) -> Change:
         if item.memory.scope.project == project and catalog.projects.former_of(item.memory.id) == alias
     }
     if wish.dry_run:
-        moved = Moved(len(ids), len(archived))
+        moved = MoveResult(len(ids), len(archived))
     else:
         project_joins.release(catalog.database, alias)
         moved = move_memories(catalog, wish.open_store, ids, alias, now=wish.now, progress=wish.progress)
         moved.archived = move_archived(catalog, project, alias, ids=archived)
-        moved.note = index_moved(catalog, wish.open_store, progress=wish.progress)
+        moved.note = reindex(catalog, wish.open_store, progress=wish.progress)
         _log(wish, "split", project, alias, moved)
     return _change("split", catalog, alias, project, moved, folders=tuple(catalog.projects.paths(alias)))
 
 
-def _moved(wish: Changing, ids: Collection[str], former: str, project: str, *, some: bool = False) -> Moved:
+def _moved(
+    wish: ProjectContext, ids: Collection[str], former: str, project: str, *, some: bool = False
+) -> MoveResult:
     moved = move_memories(wish.catalog, wish.open_store, ids, project, now=wish.now, progress=wish.progress)
     if not some:
         moved.archived = move_archived(wish.catalog, former, project)
-    moved.note = index_moved(wish.catalog, wish.open_store, progress=wish.progress)
+    moved.note = reindex(wish.catalog, wish.open_store, progress=wish.progress)
     return moved
 
 
@@ -319,7 +321,7 @@ def _alias(catalog: Catalog, project: str, what: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _places(wish: Changing, project: str, what: str) -> tuple[list[ProjectPlace], tuple[str, ...]]:
+def _places(wish: ProjectContext, project: str, what: str) -> tuple[list[ProjectPlace], tuple[str, ...]]:
     """Return the places that are meant, and the remotes that only they have."""
     catalog = wish.catalog
     known = catalog.projects.places_of(project)
@@ -373,7 +375,7 @@ def _change(
     catalog: Catalog,
     project: str,
     former: str,
-    moved: Moved,
+    moved: MoveResult,
     *,
     folders: tuple[str, ...] = (),
     remotes: tuple[str, ...] = (),
@@ -393,7 +395,7 @@ def _change(
     )
 
 
-def _log(wish: Changing, word: str, former: str, project: str, moved: Moved) -> None:
+def _log(wish: ProjectContext, word: str, former: str, project: str, moved: MoveResult) -> None:
     detail: Mapping[str, object] = {
         word: former or project,
         "into": project,

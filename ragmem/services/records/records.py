@@ -1,13 +1,12 @@
 """Store typed records, and read them by type, newest first or as they answer a question."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+from typing import Any, TypedDict
 
-from ragmem.config import Settings
-from ragmem.config.settings import SignalRule
+from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Category, Draft, Memory
 from ragmem.domain.records.record_fields import Value
 from ragmem.domain.records.record_types import RecordType
@@ -15,80 +14,28 @@ from ragmem.domain.records.records import TypedRecord, draft_of, record_of
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import UsageError
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import judge
-from ragmem.services.ingestion.drafts import HandIn, scope_of
-from ragmem.services.ingestion.ingest import Change, Ingested
+from ragmem.services.ingestion.classify import classify_draft
+from ragmem.services.ingestion.drafts import DraftOptions, scope_of
+from ragmem.services.ingestion.ingest import Change, IngestResult
 from ragmem.services.ingestion.scope import finder
 from ragmem.services.retrieval.asking import Answer, Question
 from ragmem.services.retrieval.shapes import memory_shape
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.memories.recorded import recorded
-
-if TYPE_CHECKING:
-    from ragmem.services.processes.progress import Progress
+from ragmem.storage.memories.recorded import list_records
 
 MIN_SCORE = 0.2
-"""Score below which a record is not taken for an answer; see docs/records.md for how it was found."""
+"""Score below which a record is no answer; docs/records.md says how it was chosen."""
 
 MOST = 10_000
-"""Discoveries of a project that are read."""
+"""The most discoveries of a project that are read."""
 
 
-class Remembers(Protocol):
-    """What of an open memory records need; `ragmem.api.memory.Ragmem` has it, with what `Recording` adds."""
-
-    catalog: Catalog
-    settings: Settings
-    home: Path
-    cwd: Path
-
-    def prepare(self) -> None:
-        """Create the database where it is missing."""
-        ...
-
-    def default_projects(self) -> tuple[str, ...] | None:
-        """Return the projects a question is asked of."""
-        ...
-
-    def named_projects(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the ids of projects given by name, id or path."""
-        ...
-
-    def query(self, text: str, *, question: Question | None = None, at: datetime | None = None) -> Answer:
-        """Return the memories that answer a question."""
-        ...
-
-    def ingest(
-        self,
-        drafts: Sequence[Draft],
-        *,
-        projects: ProjectFinder | None = None,
-        rule: SignalRule = "graded",
-        progress: "Progress | None" = None,
-    ) -> list[Ingested]:
-        """Store drafts."""
-        ...
-
-    def add_records(
-        self,
-        records: Iterable[tuple[RecordType | str, Mapping[str, object]]],
-        **belonging: Unpack["Belonging"],
-    ) -> list[str]:
-        """Store records, each given as its type and fields."""
-        ...
-
-    def get_records(
-        self,
-        types: RecordType | str | Iterable[RecordType | str] = (),
-        query: str = "",
-        **wanted: Unpack["Wanted"],
-    ) -> "list[Recorded]":
-        """Return records of some types."""
-        ...
+Ask = Callable[[Question, datetime | None], Answer]
+"""Answers a question, with ages as of a moment (None: now)."""
 
 
 class Belonging(TypedDict, total=False):
-    """To what a record belongs: a project (else the folder's), a spec in it, a moment (else now), tags."""
+    """The context of a record: a project (else the folder's), a spec in it, a moment (else now), tags."""
 
     project: str
     spec: str
@@ -97,10 +44,10 @@ class Belonging(TypedDict, total=False):
 
 
 class Among(TypedDict, total=False):
-    """Among which records is looked: by default those of this project and the user, of whatever time.
+    """Filters of records: by default those of this project and the user, of any time.
 
-    `projects` are names, ids or paths; `min_score` is the least score where something is asked, `at` the
-    moment from which ages count.
+    `projects` are names, ids or paths; `min_score` is the lowest score of an answer, `at` the moment from
+    which ages count.
     """
 
     projects: Sequence[str]
@@ -111,15 +58,9 @@ class Among(TypedDict, total=False):
     at: datetime | None
 
 
-class Wanted(Among, total=False):
-    """Which records are wanted, and how many: ten unless another limit is given."""
-
-    limit: int
-
-
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A record with the memory that it is; `score` is how well it answers, 0 where nothing was asked."""
+    """A record and its memory; `score` is how well it answers a question, 0 without one."""
 
     record: TypedRecord
     memory: Memory
@@ -143,7 +84,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Stored(Recorded):
-    """A record that was stored; `change` tells whether it is new, `note` why it is not indexed yet."""
+    """A record that was stored; `change` says whether it is new, `note` why it is not indexed yet."""
 
     change: Change = "new"
     note: str = ""
@@ -151,10 +92,10 @@ class Stored(Recorded):
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which records are meant: of these projects (names, ids or paths), of this spec, since then.
+    """A filter of records: by projects (names, ids or paths), by spec, by the time since a moment.
 
-    No project means this one and the user's, as a question does; `everywhere` all of them. `session` is that
-    of episodes, and only for what is not found by a question.
+    No project means this one and the user's; `everywhere` means all. `session` filters episodes that are
+    listed without a question.
     """
 
     projects: tuple[str, ...] = ()
@@ -165,127 +106,119 @@ class Where:
     session: str = ""
 
 
-def add(
-    memory: Remembers,
-    records: Sequence[TypedRecord],
-    wish: HandIn,
-    *,
-    now: datetime,
-    folder: Path | None = None,
-) -> list[Stored]:
-    """Store records whole, however short: durable at once, indexed right after as far as a model can be had.
+@dataclass(frozen=True, slots=True)
+class RecordStore:
+    """Stores records with checked fields, and reads them by type.
 
-    One that is there already is not doubled; its date becomes that of now, or the one that is wished. They
-    belong to the project of the `folder` (None: that of the memory's own), unless the wish names one.
+    `cwd` is the folder whose project records belong to. `ingest` stores drafts as `Ragmem.ingest` does.
+    `select_projects` returns the ids of the projects of a `Where` (None: all) and raises NotFoundError.
     """
-    drafts, projects = _drafts(memory, records, wish, now=now, folder=folder)
-    done = memory.ingest(drafts, projects=projects, rule="off")
-    return [
-        Stored(item, ingested.judged.memory, change=ingested.change, note=ingested.note)
-        for item, ingested in zip(records, done, strict=True)
-    ]
 
+    catalog: Catalog
+    sizes: ChunkingSettings
+    home: Path
+    cwd: Path
+    ask: Ask
+    ingest: Callable[..., list[IngestResult]]
+    select_projects: Callable[[Where], tuple[str, ...] | None]
 
-def shown_only(
-    memory: Remembers, records: Sequence[TypedRecord], wish: HandIn, *, now: datetime
-) -> list[Stored]:
-    """Return what `add` would store, without storing it."""
-    drafts, _ = _drafts(memory, records, wish, now=now)
-    sizes = memory.settings.chunking
-    return [
-        Stored(item, judge(draft, now=now, sizes=sizes, rule="off", redactor=memory.catalog.redactor).memory)
-        for item, draft in zip(records, drafts, strict=True)
-    ]
+    def add(
+        self, records: Sequence[TypedRecord], wish: DraftOptions, *, now: datetime, folder: Path | None = None
+    ) -> list[Stored]:
+        """Store records whole, however short: durable at once, indexed right after where a model can be had.
 
+        A record that exists is not stored twice; its date becomes now, or the date in `wish`. Records belong
+        to the project of the `folder` (None: `cwd`), unless the wish names one.
+        """
+        drafts, projects = self._drafts(records, wish, now=now, folder=folder)
+        done = self.ingest(drafts, projects=projects, rule="off")
+        return [
+            Stored(item, ingested.judged.memory, change=ingested.change, note=ingested.note)
+            for item, ingested in zip(records, done, strict=True)
+        ]
 
-def _drafts(
-    memory: Remembers,
-    records: Sequence[TypedRecord],
-    wish: HandIn,
-    *,
-    now: datetime,
-    folder: Path | None = None,
-) -> tuple[list[Draft], ProjectFinder]:
-    projects = finder(memory.catalog, home=memory.home)
-    scope = scope_of(folder or memory.cwd, wish, catalog=memory.catalog, projects=projects)
-    drafts = [
-        draft_of(
-            item, scope=scope, event_time=wish.at or now, tags=wish.tags, redactor=memory.catalog.redactor
-        )
-        for item in records
-    ]
-    return drafts, projects
+    def preview(self, records: Sequence[TypedRecord], wish: DraftOptions, *, now: datetime) -> list[Stored]:
+        """Return what `add` would store, without storing it."""
+        drafts, _ = self._drafts(records, wish, now=now)
+        redactor = self.catalog.redactor
+        return [
+            Stored(
+                item, classify_draft(draft, now=now, sizes=self.sizes, rule="off", redactor=redactor).memory
+            )
+            for item, draft in zip(records, drafts, strict=True)
+        ]
 
+    def _drafts(
+        self, records: Sequence[TypedRecord], wish: DraftOptions, *, now: datetime, folder: Path | None = None
+    ) -> tuple[list[Draft], ProjectFinder]:
+        projects = finder(self.catalog, home=self.home)
+        scope = scope_of(folder or self.cwd, wish, catalog=self.catalog, projects=projects)
+        moment, redactor = wish.at or now, self.catalog.redactor
+        return [
+            draft_of(item, scope=scope, event_time=moment, tags=wish.tags, redactor=redactor)
+            for item in records
+        ], projects
 
-def read(
-    memory: Remembers,
-    types: Sequence[RecordType],
-    query: str = "",
-    *,
-    where: Where,
-    limit: int,
-    min_score: float = MIN_SCORE,
-    at: datetime | None = None,
-) -> list[Recorded]:
-    """Return records of these types: those that answer the query, best first, or without one the newest.
+    def read(
+        self,
+        types: Sequence[RecordType],
+        query: str = "",
+        *,
+        where: Where,
+        limit: int,
+        min_score: float = MIN_SCORE,
+        at: datetime | None = None,
+    ) -> list[Recorded]:
+        """Return records of these types: those that answer the query, best first, or without one the newest.
 
-    None where nothing was ever stored. Raises NotFoundError for an unknown project, and UsageError for a
-    limit below 1.
-    """
-    if limit < 1:
-        raise UsageError(f"the limit is {limit}", hint="ask for at least one record")
-    if not memory.catalog.exists():
-        return []
-    projects = projects_of(memory, where)
-    if query.strip():
-        question = Question(
-            query,
+        The list is empty if nothing was ever stored. Raises NotFoundError for an unknown project, and
+        UsageError for a limit below 1.
+        """
+        if limit < 1:
+            raise UsageError(f"the limit is {limit}", hint="ask for at least one record")
+        if not self.catalog.exists():
+            return []
+        projects = self.select_projects(where)
+        if query.strip():
+            question = Question(
+                query,
+                projects=projects,
+                spec=where.spec,
+                since=where.since,
+                types=tuple(types),
+                categories=where.categories,
+                limit=limit,
+                nearest=True,
+            )
+            return [
+                Recorded(item, one, match.score)
+                for match in self.ask(question, at).matches
+                # One text in several projects is one match; a record of each project counts.
+                for one in (match.memory, *match.elsewhere)
+                if match.score >= min_score and (item := record_of(one)) is not None
+            ]
+        ids = list_records(
+            self.catalog.database,
+            types,
             projects=projects,
             spec=where.spec,
             since=where.since,
-            types=tuple(types),
             categories=where.categories,
+            session=where.session,
             limit=limit,
-            nearest=True,
         )
-        matches = memory.query(query, question=question, at=at).matches
-        return [
-            Recorded(item, one, match.score)
-            for match in matches
-            # One text in several projects is one match; a record of each project counts.
-            for one in (match.memory, *match.elsewhere)
-            if match.score >= min_score and (item := record_of(one)) is not None
-        ]
-    ids = recorded(
-        memory.catalog.database,
-        types,
-        projects=projects,
-        spec=where.spec,
-        since=where.since,
-        categories=where.categories,
-        session=where.session,
-        limit=limit,
-    )
-    memories = memory.catalog.memories.get(ids)
-    found = (memories[identifier] for identifier in ids if identifier in memories)
-    return [Recorded(item, one) for one in found if (item := record_of(one)) is not None]
-
-
-def projects_of(memory: Remembers, where: Where) -> tuple[str, ...] | None:
-    """Return the ids of the projects that are meant, None for all; raises NotFoundError."""
-    memory.prepare()
-    if where.everywhere:
-        return None
-    return memory.named_projects(where.projects) or memory.default_projects()
+        memories = self.catalog.memories.get(ids)
+        found = (memories[identifier] for identifier in ids if identifier in memories)
+        return [Recorded(item, one) for one in found if (item := record_of(one)) is not None]
 
 
 def discoveries(catalog: Catalog, *, projects: Sequence[str] | None = None, spec: str = "") -> dict[str, str]:
-    """Return path -> purpose of the files that sessions recorded, the latest word on each, by path.
+    """Return path -> purpose of the files that sessions recorded, the latest purpose of each, by path.
 
-    Both what was recorded of a file alone and what a session insight says of the files it understood.
+    They come from records of single files and from the files that a session insight lists as understood.
     """
     types = (RecordType.CODEBASE_DISCOVERY, RecordType.SESSION_INSIGHT)
-    ids = recorded(catalog.database, types, projects=projects, spec=spec, limit=MOST)
+    ids = list_records(catalog.database, types, projects=projects, spec=spec, limit=MOST)
     memories = catalog.memories.get(ids)
     found: dict[str, str] = {}
     for identifier in ids:

@@ -3,20 +3,17 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ragmem.charts.plots.model import Axis, Columns, Curves, Layer, Line, Plot, Scale
+from ragmem.charts.model import Axis, Columns, Curves, Layer, Line, Plot, Scale
 from ragmem.errors import BackendError
-from ragmem.ports import ShowsGraph
-from ragmem.services.reporting.reading import Reading
+from ragmem.services.reporting.reading import ReportReader
 
 
-def degree(reading: Reading) -> Plot:
+def degree(reading: ReportReader) -> Plot:
     """Return how many entities have how many relations."""
     x, y = Axis("relations of an entity", scale=Scale.LOG), Axis("entities", scale=Scale.LOG)
     title = "Degrees in the graph of entities"
     try:
         store = reading.open_store()
-        if not isinstance(store, ShowsGraph):
-            return Curves(title, x, y, [], note="This store does not show its graph.")
         found = Counter(
             count for project in reading.figures.by_project() for _, count in store.nodes(project)
         )
@@ -35,11 +32,11 @@ def degree(reading: Reading) -> Plot:
     return Curves(title, x, y, [Line("entities", points)], note=note, joined=False)
 
 
-def connections(reading: Reading) -> Plot:
+def connections(reading: ReportReader) -> Plot:
     """Return how many connections the memories have."""
     found = reading.figures.connected()
     names = ["0", "1", "2", "3-5", "6-10", "11-20", "21-50", ">50"]
-    counts = classed(found, (0, 1, 2, 5, 10, 20, 50))
+    counts = strength_class(found, (0, 1, 2, 5, 10, 20, 50))
     every = sum(found.values())
     alone = found.get(0, 0)
     note = f"{every - alone:,} of {every:,} are connected with another one." if every else ""
@@ -53,7 +50,7 @@ def connections(reading: Reading) -> Plot:
     )
 
 
-def classed(found: Mapping[int, int], ends: Sequence[int]) -> list[float]:
+def strength_class(found: Mapping[int, int], ends: Sequence[int]) -> list[float]:
     """Return how many are in each class: up to the first end, up to the second, ..., and above the last."""
     counts = [0.0] * (len(ends) + 1)
     for number, count in found.items():

@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from ragmem.charts.plots.model import Plot, Row, Stacks
-from ragmem.services.reporting.reading import LONGEST, Reading
+from ragmem.charts.model import Plot, Row, Stacks
+from ragmem.services.reporting.reading import LONGEST, ReportReader
 
 
-def tiers(reading: Reading) -> Plot:
+def tiers(reading: ReportReader) -> Plot:
     """Return which tier the memories of each source are in."""
     found = reading.figures.tiers()
     parts = [tier for tier in ("ingest", "summarize", "discard") if any(two == tier for _, two in found)]
@@ -26,7 +26,7 @@ def tiers(reading: Reading) -> Plot:
     )
 
 
-def sources(reading: Reading) -> Plot:
+def sources(reading: ReportReader) -> Plot:
     """Return the biggest sources."""
     found = reading.figures.sources()
     told = reading.source_names([one.source for one in found])
@@ -42,7 +42,7 @@ def sources(reading: Reading) -> Plot:
     )
 
 
-def projects(reading: Reading) -> Plot:
+def projects(reading: ReportReader) -> Plot:
     """Return how many memories each project has."""
     found = reading.figures.by_project()
     known = reading.catalog.projects.names()
@@ -54,7 +54,7 @@ def projects(reading: Reading) -> Plot:
     return Stacks("Projects", "memories", ["memories"], rows, named="project")
 
 
-def topics(reading: Reading) -> Plot:
+def topics(reading: ReportReader) -> Plot:
     """Return which entities most memories mention."""
     rows = [
         Row(f"entity {number}" if reading.private else reading.shown(name), [count])

@@ -4,9 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ragmem.charts.charts import Mark
-from ragmem.charts.plots.making import histogram_of
-from ragmem.charts.plots.model import Axis, Columns, Scale
+from ragmem.charts.histogram import histogram_of
+from ragmem.charts.model import Axis, Columns, Mark, Scale
 
 QUESTIONS = 100
 """Questions that are asked unless somebody wants another number."""
@@ -29,7 +28,7 @@ class Latency:
         return sorted(self.others)[min(len(self.others) - 1, int(part * len(self.others)))]
 
 
-def measured(
+def measure_latency(
     ask: Callable[[str], object], questions: Sequence[str], *, clock: Callable[[], float] = time.perf_counter
 ) -> Latency:
     """Ask the questions, each once, and return how long it took; what `ask` raises goes on."""

@@ -5,7 +5,8 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from ragmem.charts.charts import Bar, Bars, Chart, Histogram, Mark, Parts, Sheet, Tone
+from ragmem.charts.histogram import columns_between
+from ragmem.charts.model import Axis, Columns, Mark, Plot, Row, Sheet, Stacks, Tone
 from ragmem.services.reporting.lifecycle_report import LOWEST, LifecycleReport, Similarity
 from ragmem.storage.lifecycle.gc_runs import GcRun
 
@@ -31,51 +32,54 @@ RULES = {
 
 
 def sheet(report: LifecycleReport, where: str) -> Sheet:
-    """Return the charts of a report; `where` says of which projects it is."""
-    states = [
-        Bar(name, count, _share(count, report.memories) if name != "archived" else "", TONES[name])
-        for name, count in report.states.items()
-    ]
-    charts: list[Chart] = [
-        Parts(
-            "States",
-            states,
-            "Connected and recalled memories become proven; what is alone and says nothing specific ends in"
-            " the archive, whence it can be restored.",
-        ),
-        Bars(
-            "Types",
-            [
-                Bar(name, count, f"{safe:,} never expire" if safe else "")
-                for name, (count, safe) in report.types.items()
-            ],
-        ),
-    ]
+    """Return the charts of a report; `where` names its projects."""
+    plots: list[Plot] = [_states(report), _types(report)]
     if report.similarity is not None:
-        charts += _alike(report.similarity)
+        plots += _similarity(report.similarity)
     if report.expiries:
-        charts.append(
-            Bars(
-                "In the archive",
-                [Bar(RULES.get(one.rule, one.rule), one.memories, tone=Tone.GONE) for one in report.expiries],
-            )
+        rows = [Row(RULES.get(one.rule, one.rule), [one.memories]) for one in report.expiries]
+        plots.append(
+            Stacks("In the archive", "memories", ["memories"], rows, named="rule", tones=[Tone.GONE])
         )
     if report.groups:
-        charts.append(
-            Bars(
+        plots.append(
+            Stacks(
                 "Largest clusters",
+                "memories",
+                ["merged", "to be merged"],
                 [
-                    Bar(
-                        one.title or one.id[:12],
-                        one.size,
-                        "merged" if one.merged else "",
-                        Tone.FIRM if one.merged else Tone.FRESH,
-                    )
+                    Row(one.title or one.id[:12], [one.size, 0] if one.merged else [0, one.size])
                     for one in report.groups
                 ],
+                named="cluster",
+                tones=[Tone.FIRM, Tone.FRESH],
             )
         )
-    return Sheet(f"The lifecycle of {where}", told(report), charts)
+    return Sheet(f"The lifecycle of {where}", told(report), plots)
+
+
+def _states(report: LifecycleReport) -> Stacks:
+    def label(name: str, count: int) -> str:
+        share = _share(count, report.memories) if name != "archived" else ""
+        return f"{name} {count:,} ({share})" if share else f"{name} {count:,}"
+
+    return Stacks(
+        "States",
+        "memories",
+        [label(name, count) for name, count in report.states.items()],
+        [Row("all", [*report.states.values()])],
+        "Connected and recalled memories become proven; what is alone and says nothing specific ends in"
+        " the archive, whence it can be restored.",
+        tones=[TONES[name] for name in report.states],
+    )
+
+
+def _types(report: LifecycleReport) -> Stacks:
+    rows = [
+        Row(name, [count], f"{safe:,} never expire" if safe else "")
+        for name, (count, safe) in report.types.items()
+    ]
+    return Stacks("Types", "memories", ["memories"], rows, named="type")
 
 
 def told(report: LifecycleReport) -> str:
@@ -98,30 +102,33 @@ def told(report: LifecycleReport) -> str:
     return " ".join(lines)
 
 
-def _alike(found: Similarity) -> list[Chart]:
+def _similarity(found: Similarity) -> list[Plot]:
     note = f"{found.model}: {found.scale.explanation()}."
     if found.measured:
         note += f" Measured {found.measured:%Y-%m-%d}."
-    connects = Mark(found.threshold, "half way to related")
+    connects = (found.threshold, "half way to related")
     if not sum(found.nearest):
-        return [Histogram("How near memories are (cosine)", LOWEST, 1.0, found.nearest, [connects], note)]
+        return [_cosines("How near memories are", "memories", found.nearest, connects, note=note)]
+    middle, related = (found.scale.unrelated, "the middle: unrelated"), (found.scale.related, "related")
     return [
-        Histogram(
-            "Any two memories of a project (cosine)",
-            LOWEST,
-            1.0,
-            found.random,
-            [Mark(found.scale.unrelated, "the middle: unrelated")],
-        ),
-        Histogram(
-            "Each memory and its nearest (cosine)",
-            LOWEST,
-            1.0,
-            found.nearest,
-            [connects, Mark(found.scale.related, "related")],
-            note,
-        ),
+        _cosines("Any two memories of a project", "pairs", found.random, middle),
+        _cosines("Each memory and its nearest", "memories", found.nearest, connects, related, note=note),
     ]
+
+
+def _cosines(
+    title: str, counted: str, counts: Sequence[int], *marks: tuple[float, str], note: str = ""
+) -> Columns:
+    width = (1 - LOWEST) / max(1, len(counts))
+    return columns_between(
+        title,
+        [round(LOWEST + number * width, 4) for number in range(len(counts) + 1)],
+        counts,
+        Axis("cosine"),
+        counted=counted,
+        marks=[Mark(at, f"{at:.2f} {label}") for at, label in marks],
+        note=note,
+    )
 
 
 def _share(part: int, whole: int) -> str:

@@ -10,10 +10,10 @@ from ragmem.domain.lifecycle.ageing import age
 from ragmem.domain.lifecycle.connections import CONNECTED, Scale, known_scale
 from ragmem.domain.lifecycle.near_copies import near_copies
 from ragmem.domain.model import State
-from ragmem.domain.model.lifecycle import Decision, Entry, EntryType, Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import Decision, Entry, EntryType, LifecyclePolicy, LifecycleState
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError
-from ragmem.ports import ShowsVectors, Store
+from ragmem.ports import Store
 from ragmem.services.lifecycle.items import TEMPLATE
 from ragmem.services.vectors.memory_vectors import sampled_cosines
 from ragmem.storage.home.catalog import Catalog
@@ -183,7 +183,7 @@ def _states(entries: Sequence[Entry], archived: int) -> dict[str, int]:
         else entry.life.value
         for entry in entries
     )
-    order = (*(life.value for life in Life), "superseded", "waiting")
+    order = (*(life.value for life in LifecycleState), "superseded", "waiting")
     return {name: counts[name] for name in order} | {"archived": archived}
 
 
@@ -195,7 +195,7 @@ def _types(entries: Sequence[Entry]) -> dict[str, tuple[int, int]]:
 
 def _promoted(entry: Entry) -> bool:
     """Tell whether it left the buffer because it was recalled, or is a diamond; what was merged is not it."""
-    lasting = entry.life is not Life.BUFFER
+    lasting = entry.life is not LifecycleState.BUFFER
     return lasting and not (entry.curated or entry.pinned or "merged" in entry.memory.metadata)
 
 
@@ -271,8 +271,6 @@ def _compared(
 
     None and None where no vectors or no model can be had: then nothing is known of either.
     """
-    if not isinstance(store, ShowsVectors):
-        return None, None
     try:
         model = store.answering_model()
         kept = catalog.connections.scale(model)

@@ -2,18 +2,17 @@
 
 from collections import Counter
 
-from ragmem.charts.plots.making import bars_of
-from ragmem.charts.plots.model import Axis, Columns, Layer, Plot, Row, Stacks
-from ragmem.services.reporting.bonds import classed
+from ragmem.charts.model import Axis, Columns, Layer, Plot, Row, Stacks, bars_of
+from ragmem.services.reporting.bonds import strength_class
 from ragmem.services.reporting.lifecycle_picture import RULES
-from ragmem.services.reporting.reading import LAYERS, Reading
+from ragmem.services.reporting.reading import LAYERS, ReportReader
 from ragmem.storage.lifecycle.lifecycle_counts import archived_counts
 
 RUNS = 10
 """Runs of gc that are shown."""
 
 
-def states(reading: Reading) -> Plot:
+def states(reading: ReportReader) -> Plot:
     """Return what state the memories are in, those in the archive included."""
     found = reading.figures.states(sorted(reading.lifecycle.curated))
     archived = sum(one.memories for one in archived_counts(reading.catalog.database, reading.projects))
@@ -29,7 +28,7 @@ def states(reading: Reading) -> Plot:
     )
 
 
-def kept(reading: Reading) -> Plot:
+def kept(reading: ReportReader) -> Plot:
     """Return what keeps memories from expiring."""
     found = reading.figures.kept(sorted(reading.lifecycle.curated))
     return bars_of(
@@ -41,14 +40,14 @@ def kept(reading: Reading) -> Plot:
     )
 
 
-def archive(reading: Reading) -> Plot:
+def archive(reading: ReportReader) -> Plot:
     """Return which rules brought memories into the archive."""
     found = archived_counts(reading.catalog.database, reading.projects)
     counts = {RULES.get(one.rule, one.rule): one.memories for one in found}
     return bars_of("In the archive", counts, counted="memories", named="rule")
 
 
-def recalls(reading: Reading) -> Plot:
+def recalls(reading: ReportReader) -> Plot:
     """Return in how many sessions the memories were recalled."""
     found = reading.figures.recalled()
     names = ["0", "1", "2", "3-5", "6-10", ">10"]
@@ -59,12 +58,12 @@ def recalls(reading: Reading) -> Plot:
         Axis("sessions that recalled it"),
         Axis("memories"),
         names,
-        [Layer("memories", classed(found, (0, 1, 2, 5, 10)))],
+        [Layer("memories", strength_class(found, (0, 1, 2, 5, 10)))],
         note=f"{every - never:,} of {every:,} were recalled in a session." if every else "",
     )
 
 
-def injections(reading: Reading) -> Plot:
+def injections(reading: ReportReader) -> Plot:
     """Return what became known of the use of what sessions were given."""
     found = reading.figures.given()
     return Stacks(
@@ -83,7 +82,7 @@ def injections(reading: Reading) -> Plot:
     )
 
 
-def gc(reading: Reading) -> Plot:
+def gc(reading: ReportReader) -> Plot:
     """Return what the latest runs of gc did; of all projects, for a run is of all."""
     runs = reading.catalog.gc_runs.latest(RUNS)
     did = [Counter[str]() for _ in runs]

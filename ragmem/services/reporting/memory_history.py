@@ -20,7 +20,7 @@ SAME = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class HistoryEvent:
     """One thing that happened, in words."""
 
     at: datetime
@@ -40,44 +40,44 @@ def known(catalog: Catalog, prefix: str) -> Memory:
         return catalog.archive.latest(archived)[archived[0]].memory
 
 
-def happenings(catalog: Catalog, memory: Memory) -> list[Happening]:
+def happenings(catalog: Catalog, memory: Memory) -> list[HistoryEvent]:
     """Return what is known to have happened to a memory, oldest first; it may lie in the archive."""
     order = [
         *_came(memory),
-        *_used(catalog, memory.id),
-        *_replaced(catalog, memory.id),
-        *_archived(catalog, memory.id),
+        *_usage_events(catalog, memory.id),
+        *_replacement_events(catalog, memory.id),
+        *_archive_events(catalog, memory.id),
     ]
     return sorted(order, key=lambda one: one.at)
 
 
-def _came(memory: Memory) -> Iterator[Happening]:
+def _came(memory: Memory) -> Iterator[HistoryEvent]:
     if abs(memory.event_time - memory.created_at) >= SAME:
-        yield Happening(memory.event_time, "event", "what it tells of happened")
-    yield Happening(memory.created_at, "stored", f"from {memory.source}")
+        yield HistoryEvent(memory.event_time, "event", "what it tells of happened")
+    yield HistoryEvent(memory.created_at, "stored", f"from {memory.source}")
     if memory.updated_at != memory.created_at:
-        yield Happening(memory.updated_at, "changed", "its text, title or kind as its source has it now")
+        yield HistoryEvent(memory.updated_at, "changed", "its text, title or kind as its source has it now")
 
 
-def _used(catalog: Catalog, identifier: str) -> Iterator[Happening]:
+def _usage_events(catalog: Catalog, identifier: str) -> Iterator[HistoryEvent]:
     for recall in catalog.lives.recalls([identifier]):
-        yield Happening(recall.at, "recalled", f"in session {recall.session}")
+        yield HistoryEvent(recall.at, "recalled", f"in session {recall.session}")
     for one in catalog.injections.list(memory=identifier, limit=INJECTED):
         into = f"into session {one.session}" + (f" of {one.assistant}" if one.assistant else "")
-        yield Happening(one.injected_at, "injected", f"{into}, {one.event}: {one.reason}")
+        yield HistoryEvent(one.injected_at, "injected", f"{into}, {one.event}: {one.reason}")
 
 
-def _replaced(catalog: Catalog, identifier: str) -> Iterator[Happening]:
+def _replacement_events(catalog: Catalog, identifier: str) -> Iterator[HistoryEvent]:
     for link in catalog.supersessions.replaced_by([identifier]).get(identifier, ()):
-        yield Happening(
+        yield HistoryEvent(
             link.made_at, "superseded", f"it replaced {link.older[:SHORT_ID_LENGTH]}: {link.reason}"
         )
     now = catalog.supersessions.in_force([identifier]).get(identifier)
     if now is not None:
-        yield Happening(now.made_at, "superseded", f"by {now.newer[:SHORT_ID_LENGTH]}: {now.reason}")
+        yield HistoryEvent(now.made_at, "superseded", f"by {now.newer[:SHORT_ID_LENGTH]}: {now.reason}")
 
 
-def _archived(catalog: Catalog, identifier: str) -> Iterator[Happening]:
+def _archive_events(catalog: Catalog, identifier: str) -> Iterator[HistoryEvent]:
     item = catalog.archive.latest([identifier]).get(identifier)
     if item is not None:
-        yield Happening(item.at, "archived", f"by run {item.run}, {item.rule}: {item.reason}".rstrip(": "))
+        yield HistoryEvent(item.at, "archived", f"by run {item.run}, {item.rule}: {item.reason}".rstrip(": "))

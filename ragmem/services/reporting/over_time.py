@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
 
-from ragmem.charts.charts import Mark
-from ragmem.charts.plots.model import Axis, Columns, Curves, Layer, Line, Plot, Strip
-from ragmem.domain.model.decay import DecayPolicy, published_recency, recency
-from ragmem.services.reporting.reading import LAYERS, Reading
+from ragmem.charts.model import Axis, Columns, Curves, Layer, Line, Mark, Plot, Strip
+from ragmem.domain.model.decay import Decay, exponential_recency
+from ragmem.services.reporting.reading import LAYERS, ReportReader
 from ragmem.storage.memories.report_queries import Timed
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
@@ -42,12 +41,12 @@ POINTS = 60
 TIMED: tuple[tuple[str, Timed], ...] = (("by event", "event_at"), ("by storing", "created_at"))
 
 
-def decay(reading: Reading) -> Plot:
+def decay(reading: ReportReader) -> Plot:
     """Return how near memories of each kind are by their age, with the half-lives."""
     return decay_plot(reading.decay)
 
 
-def decay_plot(policy: DecayPolicy) -> Curves:
+def decay_plot(policy: Decay) -> Curves:
     """Return the same of some numbers of decay.json."""
     longest = max(policy.half_lives_days.values())
     # What is fresh falls within days.
@@ -56,10 +55,10 @@ def decay_plot(policy: DecayPolicy) -> Curves:
     for kind, half in policy.half_lives_days.items():
         halves.setdefault(half, []).append(kind.value)
     lines = [
-        Line(", ".join(sorted(kinds)), [(day, published_recency(day, half)) for day in days])
+        Line(", ".join(sorted(kinds)), [(day, exponential_recency(day, half)) for day in days])
         for half, kinds in sorted(halves.items(), reverse=True)
     ]
-    used = Line("as ranked", [(day, recency(day, longest, policy)) for day in days])
+    used = Line("as ranked", [(day, policy.recency(day, longest)) for day in days])
     told = ", ".join(f"{' and '.join(sorted(kinds))} {half:g} d" for half, kinds in sorted(halves.items()))
     return Curves(
         "Recency over age",
@@ -77,7 +76,7 @@ def decay_plot(policy: DecayPolicy) -> Curves:
     )
 
 
-def ages(reading: Reading) -> Plot:
+def ages(reading: ReportReader) -> Plot:
     """Return how old the memories are by the time of their event, per source."""
     found = reading.figures.ages([to_stamp(reading.now - timedelta(days=days)) for _, days in AGES])
     totals = Counter[str]()
@@ -101,7 +100,7 @@ def ages(reading: Reading) -> Plot:
     )
 
 
-def _middle_told(reading: Reading) -> str:
+def _middle_told(reading: ReportReader) -> str:
     middle = reading.figures.middle("event_at")
     if middle is None:
         return ""
@@ -111,7 +110,7 @@ def _middle_told(reading: Reading) -> str:
     return f"Half of them are older than {f'{days:,.0f} d' if days >= 2 else f'{days * 24:,.0f} h'}."
 
 
-def weeks(reading: Reading) -> Plot:
+def weeks(reading: ReportReader) -> Plot:
     """Return how many memories happened in each of the last weeks."""
     begin = reading.now - WEEKS * WEEK
     counts = reading.figures.spans("event_at", WEEK // MICROSECOND, origin=to_stamp(begin))
@@ -127,7 +126,7 @@ def weeks(reading: Reading) -> Plot:
     )
 
 
-def growth(reading: Reading) -> Plot:
+def growth(reading: ReportReader) -> Plot:
     """Return how many memories there were over time: by their events, and by when they were stored."""
     figures = reading.figures
     extents = [extent for _, timed in TIMED if (extent := figures.extent(timed))]
@@ -146,7 +145,9 @@ def growth(reading: Reading) -> Plot:
     return Curves("Growth", x, y, lines, note=f"{month:,} were stored within the last 30 days.")
 
 
-def _summed(reading: Reading, counts: Mapping[int, int], first: int, step: int) -> list[tuple[float, float]]:
+def _summed(
+    reading: ReportReader, counts: Mapping[int, int], first: int, step: int
+) -> list[tuple[float, float]]:
     total, points = counts.get(-1, 0), []
     for number in range(POINTS):
         total += counts.get(number, 0)

@@ -4,12 +4,11 @@ import base64
 import hashlib
 from collections.abc import Iterator
 
-from ragmem.charts.plots.model import Plot
-from ragmem.charts.plots.numbers import Cell, table_of
-from ragmem.charts.plots.picture import inline
-from ragmem.charts.plots.style import STYLE, VARIABLES
-from ragmem.charts.plots.ticks import whole
-from ragmem.charts.svg_text import xml
+from ragmem.charts.model import Plot
+from ragmem.charts.numbers import Cell, table_of
+from ragmem.charts.svg import inline
+from ragmem.charts.svg_parts import STYLE, VARIABLES, xml
+from ragmem.charts.ticks import format_count
 from ragmem.services.reporting.report import CHAPTERS, Report
 
 _PAGE_STYLE = """\
@@ -161,7 +160,7 @@ def _heading(column: str, rows: list[list[Cell]], place: int) -> str:
 
 
 def _cell(place: int, cell: Cell) -> str:
-    told = xml(cell) if isinstance(cell, str) else whole(cell)
+    told = xml(cell) if isinstance(cell, str) else format_count(cell)
     number = "" if isinstance(cell, str) else ' class="number"'
     return f"<td{number}>{told}</td>" if place else f'<th scope="row"{number}>{told}</th>'
 

@@ -1,12 +1,16 @@
 """What the plots of a memory are made of, and how names are shown in them."""
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 
-from ragmem.charts.plots.model import Plot
-from ragmem.domain.model.decay import DecayPolicy
-from ragmem.domain.model.lifecycle import CURATED, LifecyclePolicy
+from ragmem.charts.model import Plot
+from ragmem.config import shipped
+from ragmem.config.places import SOURCES_FILE
+from ragmem.domain.model.decay import Decay
+from ragmem.domain.model.lifecycle import LifecyclePolicy
 from ragmem.ports import Store
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.report_queries import Figures
@@ -14,31 +18,25 @@ from ragmem.storage.memories.report_queries import Figures
 LAYERS = 5
 """Sources that are told apart; the rest are added up."""
 
-SHIPPED = frozenset(
-    {
-        *CURATED,
-        "reflections",
-        "sessions",
-        "transcripts",
-        "documents",
-        "ingest",
-        "consolidated",
-        "graph",
-    }
-)
-"""Sources whose names tell nothing of a person: those of sources.toml, and those that ragmem gives itself."""
-
 LONGEST = 15
 """Bars of a list."""
 
 
+@cache
+def shipped_sources() -> frozenset[str]:
+    """Return the names of sources that tell nothing of a person: the shipped ones, and ragmem's own."""
+    own = ("records", "ingest", "consolidated", "graph")
+    text = shipped(SOURCES_FILE).read_text(encoding="utf-8")
+    return frozenset((*tomllib.loads(text)["sources"], *own))
+
+
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReportReader:
     """What plots are made of: of which projects (None: all), as of when, and without names if `private`."""
 
     catalog: Catalog
     open_store: Callable[[], Store]
-    decay: DecayPolicy
+    decay: Decay
     lifecycle: LifecyclePolicy
     now: datetime
     projects: Sequence[str] | None = None
@@ -60,6 +58,6 @@ class Reading:
 
         Of all sources, for else the same number would stand for another source elsewhere in the report.
         """
-        hidden = [one for one in sorted(sources) if self.private and one not in SHIPPED]
+        hidden = [one for one in sorted(sources) if self.private and one not in shipped_sources()]
         numbers = {one: f"source {number}" for number, one in enumerate(hidden, 1)}
         return {one: numbers.get(one) or self.shown(one) for one in sources}

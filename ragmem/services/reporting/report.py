@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from ragmem.charts.plots.model import Columns, Curves, Plot, Stacks
-from ragmem.charts.plots.numbers import plot_shape
-from ragmem.services.reporting.reading import Reading
+from ragmem.charts.model import Columns, Curves, Plot, Stacks
+from ragmem.charts.numbers import plot_shape
+from ragmem.services.reporting.reading import ReportReader
 from ragmem.services.reporting.table import plots_of
 from ragmem.storage.sql.rows import from_stamp
 
@@ -48,7 +48,7 @@ class Report:
         return f"The memory of {self.where}"
 
 
-def report_of(reading: Reading, *, where: str, version: str) -> Report:
+def report_of(reading: ReportReader, *, where: str, version: str) -> Report:
     """Return the report; the same for the same store, moment and measured latency."""
     plots = plots_of(reading)
     unnamed = "all projects" if reading.projects is None else "some projects"
@@ -76,7 +76,7 @@ def report_shape(report: Report) -> dict[str, Any]:
     }
 
 
-def _told(reading: Reading, plots: Mapping[str, Plot]) -> Iterator[str]:
+def _told(reading: ReportReader, plots: Mapping[str, Plot]) -> Iterator[str]:
     figures = reading.figures
     total = figures.total()
     if not total:
@@ -97,7 +97,7 @@ def _told(reading: Reading, plots: Mapping[str, Plot]) -> Iterator[str]:
     yield from _use(plots, total)
 
 
-def _size(reading: Reading, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
+def _size(reading: ReportReader, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
     sources = reading.figures.sources()
     letters = sum(one.characters for one in sources)
     yield (
@@ -113,7 +113,7 @@ def _size(reading: Reading, plots: Mapping[str, Plot], total: int) -> Iterator[s
         yield f"{little:,} ({_share(little, total)}) say so little that they are kept in full text only."
 
 
-def _time(reading: Reading) -> Iterator[str]:
+def _time(reading: ReportReader) -> Iterator[str]:
     figures = reading.figures
     extent, middle = figures.extent("event_at"), figures.middle("event_at")
     if extent is None or middle is None:
@@ -127,7 +127,7 @@ def _time(reading: Reading) -> Iterator[str]:
         yield f"Nothing in it is newer than {(reading.now - last).days:,} days: is `ragmem seed` run?"
 
 
-def _life(reading: Reading, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
+def _life(reading: ReportReader, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
     states = _counts(plots["states"])
     if waiting := states.get("waiting", 0):
         yield f"{waiting:,} wait for their vectors; `ragmem seed` or the next write makes them."

@@ -9,7 +9,6 @@ from ragmem.config import Settings
 from ragmem.ports import Store
 from ragmem.services.ingestion.inbox_waiting import waiting
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.sql.database import Database
 
 
 def statistics(catalog: Catalog, store: Store, settings: Settings) -> dict[str, Any]:
@@ -20,11 +19,11 @@ def statistics(catalog: Catalog, store: Store, settings: Settings) -> dict[str, 
     data = settings.places.data
     held = waiting(data)
     database = catalog.database
-    elsewhere = {} if database.dialect == "sqlite" else {"database": database.place}
+    elsewhere = {} if database.path else {"database": database.place}
     return {
         "home": str(data),
         **elsewhere,
-        "bytes": _bytes_below(data) + (_bytes_of(database) if elsewhere else 0),
+        "bytes": _bytes_below(data) + database.size_elsewhere(),
         "catalog": catalog.overview.counts(),
         "store": dict(store.statistics()),
         "models": settings.models.backend,
@@ -34,12 +33,6 @@ def statistics(catalog: Catalog, store: Store, settings: Settings) -> dict[str, 
             "aside": len(held.aside),
         },
     }
-
-
-def _bytes_of(database: Database) -> int:
-    with database.read() as connection:
-        (size,) = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-    return int(size)
 
 
 def _bytes_below(folder: Path) -> int:

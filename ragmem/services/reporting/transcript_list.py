@@ -22,7 +22,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TranscriptState:
     """The transcripts that were read, the last one first, those that never were, the oldest first.
 
     `waiting` counts the exchanges that have no vectors yet.
@@ -38,7 +38,7 @@ class Standing:
         return sum(one.size for one in self.unread)
 
 
-def standing(catalog: Catalog, settings: Settings, *, home: Path) -> Standing:
+def transcript_states(catalog: Catalog, settings: Settings, *, home: Path) -> TranscriptState:
     """Return how the transcripts stand; looks at names and sizes on disk, opens none, and writes nothing."""
     seen: list[Transcript] = []
     waiting = 0
@@ -59,4 +59,4 @@ def standing(catalog: Catalog, settings: Settings, *, home: Path) -> Standing:
                 continue
             if status.st_size:
                 unread.append(Unread(show(path), status.st_size, moment_of(status.st_mtime_ns)))
-    return Standing(tuple(seen), tuple(sorted(unread, key=lambda one: one.modified)), waiting)
+    return TranscriptState(tuple(seen), tuple(sorted(unread, key=lambda one: one.modified)), waiting)

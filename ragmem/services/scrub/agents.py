@@ -5,10 +5,9 @@ from contextlib import closing
 from pathlib import Path
 
 from ragmem.errors import StoreDamagedError
-from ragmem.services.scrub.wanted import Wanted
+from ragmem.services.scrub.wanted import ScrubTarget
 from ragmem.storage.maintenance import stored_texts
 from ragmem.storage.maintenance.stored_texts import Text
-from ragmem.storage.maintenance.vacuum import empty_of_deleted
 from ragmem.storage.operational.file import OperationalFile
 from ragmem.storage.sql.database import Connection
 
@@ -16,7 +15,7 @@ UNREADABLE = "unreadable file"
 """What is found in a file that cannot be read: nobody can say that it is clean."""
 
 
-def look(data: Path, wanted: Wanted) -> dict[Path, Counter[str]]:
+def look(data: Path, wanted: ScrubTarget) -> dict[Path, Counter[str]]:
     """Return where it stands: the file with what is in it, by sort, or nothing."""
     file = OperationalFile(data)
     if not file.exists():
@@ -25,14 +24,14 @@ def look(data: Path, wanted: Wanted) -> dict[Path, Counter[str]]:
     with closing(file):
         try:
             with file.read() as connection:
-                for _, found in _holding(file, connection, wanted):
+                for _, found in _matches(file, connection, wanted):
                     kinds += found
         except StoreDamagedError:
             kinds[UNREADABLE] += 1
     return {file.database.path: kinds} if kinds else {}
 
 
-def clean(data: Path, wanted: Wanted) -> str:
+def clean(data: Path, wanted: ScrubTarget) -> str:
     """Take it out, and what was deleted earlier; return what hindered that, an empty text where nothing did.
 
     An agent whose id has it is forgotten with all that waits for it. Raises StoreBusyError, StorageError.
@@ -43,16 +42,16 @@ def clean(data: Path, wanted: Wanted) -> str:
     with closing(file):
         try:
             with file.write() as connection:
-                found = [text for text, _ in _holding(file, connection, wanted)]
+                found = [text for text, _ in _matches(file, connection, wanted)]
                 stored_texts.change(file.database, connection, found, wanted.stored)
-            emptied = empty_of_deleted(file.database)
+            emptied = file.database.vacuum()
         except StoreDamagedError as error:
             return str(error)
     return "" if emptied else f"{file.database.path}-wal: a process still reads what was there before"
 
 
-def _holding(
-    file: OperationalFile, connection: Connection, wanted: Wanted
+def _matches(
+    file: OperationalFile, connection: Connection, wanted: ScrubTarget
 ) -> list[tuple[Text, Counter[str]]]:
     return [
         (text, kinds)

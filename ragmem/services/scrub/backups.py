@@ -2,10 +2,9 @@
 
 import os
 import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,16 +15,17 @@ from ragmem.errors import RagmemError, StoreDamagedError
 from ragmem.ports import Store
 from ragmem.services.processes.atomic_write import sync
 from ragmem.services.processes.staging import workspace
-from ragmem.services.scrub.catalog import clean, look
+from ragmem.services.scrub.catalog import clean, find_in_tables
 from ragmem.services.scrub.files import BYTES, text_of
-from ragmem.services.scrub.wanted import Wanted
-from ragmem.services.transfer.backup import SUFFIX, backups, figures, folder_of
+from ragmem.services.scrub.wanted import ScrubTarget
+from ragmem.services.transfer.backup import SUFFIX, backups, folder_of
 from ragmem.services.transfer.backup_file import DATABASE, Manifest, part_of, read_archive, write_archive
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.salvage import DAMAGED
-from ragmem.storage.maintenance.vacuum import empty_of_deleted
+from ragmem.storage.maintenance.summary import read_summary
 from ragmem.storage.sql.backups import copy_database
-from ragmem.storage.sql.sqlite import DATABASE_NAME, SQLiteDatabase
+from ragmem.storage.sql.sqlite import DATABASE_NAME
+from ragmem.storage.sql.sqlite_files import fold_log, remove_log
 
 OpenHome = Callable[[Path], AbstractContextManager[tuple[Catalog, Store]]]
 """Opens the catalog and store of another data folder, brought up to date."""
@@ -46,7 +46,7 @@ class Treatment:
 
     places: Places
     open_home: OpenHome
-    wanted: Wanted
+    wanted: ScrubTarget
     sizes: ChunkingSettings
     now: datetime | None = None
 
@@ -66,7 +66,7 @@ def _each(how: Treatment) -> Iterator[FoundBackup]:
         try:
             with workspace(path.parent) as desk:
                 found = _treat(path, desk, how)
-        except (RagmemError, OSError, sqlite3.Error) as error:
+        except (RagmemError, OSError) as error:
             yield FoundBackup(path, Counter(), str(error))
             continue
         if found:
@@ -114,7 +114,7 @@ def _treat(path: Path, desk: Path, how: Treatment) -> Counter[str]:
     return found + left
 
 
-def _of_others(manifest: Manifest, desk: Path, wanted: Wanted) -> Counter[str]:
+def _of_others(manifest: Manifest, desk: Path, wanted: ScrubTarget) -> Counter[str]:
     """Return what the other files of an archive have of it: the configuration, an export."""
     found = Counter[str]()
     for part in manifest.files:
@@ -127,20 +127,18 @@ def _treat_database(home: Path, how: Treatment) -> tuple[Counter[str], Counter[s
     """Return what a copy of a database has of it, and what is left of it after it was cleaned, if it was."""
     file = home / DATABASE_NAME
     with how.open_home(home) as (catalog, store):
-        before = look(catalog, how.wanted).kinds
+        before = find_in_tables(catalog, how.wanted).kinds
         before += _bytes_in(file, how.wanted)
         if how.now is None or not before:
             return before, Counter()
         clean(catalog, store, how.wanted, sizes=how.sizes, now=how.now)
-        if isinstance(catalog.database, SQLiteDatabase):
-            empty_of_deleted(catalog.database)
-        left = look(catalog, how.wanted.again()).kinds
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
+        catalog.database.vacuum()
+        left = find_in_tables(catalog, how.wanted.again()).kinds
+    fold_log(file)
     return before, left + _bytes_in(file, how.wanted)
 
 
-def _bytes_in(file: Path, wanted: Wanted) -> Counter[str]:
+def _bytes_in(file: Path, wanted: ScrubTarget) -> Counter[str]:
     found, _ = wanted.needles().within_file(file)
     return Counter({BYTES: len(found)}) if found else Counter()
 
@@ -148,8 +146,7 @@ def _bytes_in(file: Path, wanted: Wanted) -> Counter[str]:
 def _put_back(fresh: Path, path: Path) -> None:
     """Let a cleaned database take the place of a backup, with its date, by which backups are ordered."""
     moment = path.stat()
-    for suffix in ("-wal", "-shm"):
-        path.with_name(f"{path.name}{suffix}").unlink(missing_ok=True)
+    remove_log(path)
     os.utime(fresh, ns=(moment.st_atime_ns, moment.st_mtime_ns))
     sync(fresh)
     fresh.replace(path)
@@ -159,7 +156,7 @@ def _put_back(fresh: Path, path: Path) -> None:
 def _pack(path: Path, manifest: Manifest, desk: Path, database: Path) -> None:
     moment = path.stat()
     files = {part.name: desk / "packed" / part.name for part in manifest.files} | {DATABASE: database}
-    schemas, counts = figures(database)
+    schemas, counts = read_summary(database)
     parts = tuple(part_of(name, file) for name, file in files.items())
     fresh = desk / path.name
     written = replace(manifest, schemas=schemas, counts=counts, files=parts)

@@ -4,19 +4,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Memory, State
 from ragmem.ports import Store
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.lifecycle.undo import adopt
-from ragmem.services.scrub.wanted import Wanted
+from ragmem.services.scrub.wanted import ScrubTarget
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance import stored_texts
 from ragmem.storage.maintenance.stored_texts import Text
-from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.database import Connection
 
 PAGE = 500
@@ -24,7 +23,7 @@ PAGE = 500
 
 
 @dataclass(slots=True)
-class Seen:
+class Findings:
     """Where it stands in the tables: by table and column, in which memories, and the texts themselves."""
 
     places: Counter[str] = field(default_factory=Counter)
@@ -35,7 +34,7 @@ class Seen:
 
 
 @dataclass(slots=True)
-class Cleaned:
+class CleanResult:
     """What was done: the memories that were changed, those that went, and rows of other tables."""
 
     changed: list[str] = field(default_factory=list)
@@ -44,49 +43,42 @@ class Cleaned:
     rows: int = 0
 
 
-def look(catalog: Catalog, wanted: Wanted) -> Seen:
+def find_in_tables(catalog: Catalog, wanted: ScrubTarget) -> Findings:
     """Return where it stands; what is found becomes known to `wanted`."""
     known = -1
-    seen = Seen()
+    seen = Findings()
     # What a later text shows to be a secret may stand in an earlier one.
     while len(wanted.values) != known:
         known = len(wanted.values)
         with catalog.database.read() as connection:
-            seen = _look(catalog, connection, wanted)
+            seen = _find(catalog, connection, wanted)
     return seen
 
 
-def _look(catalog: Catalog, connection: Connection, wanted: Wanted) -> Seen:
-    seen = Seen()
+def _find(catalog: Catalog, connection: Connection, wanted: ScrubTarget) -> Findings:
+    seen = Findings()
     numbers: dict[int, Counter[str]] = {}
     for table in stored_texts.tables(catalog.database, connection):
-        for text, kinds in _holding(stored_texts.texts(connection, table), wanted):
+        for text, kinds in _matches(stored_texts.texts(connection, table), wanted):
             seen.places[f"{table.name}.{text.column}"] += 1
             seen.kinds += kinds
             if table.name == "memories":
-                numbers.setdefault(_number(catalog, connection, text), Counter()).update(kinds)
+                (number,) = stored_texts.columns_of(connection, text, "n")
+                numbers.setdefault(number, Counter()).update(kinds)
             elif table.name == "chunks":
-                row = connection.execute(
-                    f"SELECT memory FROM chunks WHERE {table.keys[0]} = ?", text.row
-                ).fetchone()
-                numbers.setdefault(row[0], Counter())
+                (number,) = stored_texts.columns_of(connection, text, "memory")
+                numbers.setdefault(number, Counter())
             elif (table.name, text.column) == ("archive", "memory"):
-                row = connection.execute(
-                    f"SELECT run, id FROM archive WHERE {' AND '.join(f'{key} = ?' for key in table.keys)}",
-                    text.row,
-                ).fetchone()
-                seen.archived[row[0], row[1]] = kinds
+                run, identifier = stored_texts.columns_of(connection, text, "run", "id")
+                seen.archived[run, identifier] = kinds
             else:
                 seen.texts.append(text)
-    for batch in batches(list(numbers)):
-        for number, identifier in connection.execute(
-            f"SELECT n, id FROM memories WHERE n IN ({marks(batch)})", batch
-        ).fetchall():
-            seen.memories[identifier] = numbers[number]
+    for number, identifier in catalog.memories.ids_by_number(numbers).items():
+        seen.memories[identifier] = numbers[number]
     return seen
 
 
-def _holding(texts: Iterable[Text], wanted: Wanted) -> Iterator[tuple[Text, Counter[str]]]:
+def _matches(texts: Iterable[Text], wanted: ScrubTarget) -> Iterator[tuple[Text, Counter[str]]]:
     """Yield the texts that hold it; they are looked at together, for most hold nothing."""
     for page in batches(texts, PAGE):
         for number in wanted.suspects([text.text for text in page]):
@@ -94,24 +86,17 @@ def _holding(texts: Iterable[Text], wanted: Wanted) -> Iterator[tuple[Text, Coun
                 yield page[number], kinds
 
 
-def _number(catalog: Catalog, connection: Connection, text: Text) -> int:
-    if catalog.database.dialect == "sqlite":
-        return int(text.row[0])
-    row = connection.execute("SELECT n FROM memories WHERE ctid = ?", text.row).fetchone()
-    return int(row[0])
-
-
 def clean(
-    catalog: Catalog, store: Store, wanted: Wanted, *, sizes: ChunkingSettings, now: datetime
-) -> Cleaned:
+    catalog: Catalog, store: Store, wanted: ScrubTarget, *, sizes: ChunkingSettings, now: datetime
+) -> CleanResult:
     """Take out all of it, all or nothing, and return what was done.
 
     A memory keeps its id, its life and what it supersedes; it waits for new vectors. One of which nothing is
     left is removed, from the archive too. Raises StoreBusyError, StorageError.
     """
-    done = Cleaned()
+    done = CleanResult()
     with catalog.database.write() as connection:
-        seen = look(catalog, wanted)
+        seen = find_in_tables(catalog, wanted)
         memories = catalog.memories.get(seen.memories)
         covered = {key: wanted.memory(memory) for key, memory in memories.items()}
         done.removed = [key for key, memory in covered.items() if wanted.emptied(memories[key], memory)]
@@ -119,16 +104,17 @@ def clean(
         touched = list(covered)
 
         def rewrite() -> None:
-            kept = _supersessions(connection, touched)
+            # A new text drops them; this one says the same as before, but for the secret.
+            kept = catalog.supersessions.of(touched)
             catalog.names.forget(touched)
             catalog.memories.remove(done.removed)
             catalog.memories.accept(
                 [
                     (waiting, chunks_of(waiting, sizes, redactor=catalog.redactor))
-                    for waiting in (_waiting(covered[key]) for key in done.changed)
+                    for waiting in (_as_pending(covered[key]) for key in done.changed)
                 ]
             )
-            _supersede_again(connection, kept)
+            catalog.supersessions.put(kept)
 
         if touched:
             store.delete(touched, finish=rewrite)
@@ -139,7 +125,7 @@ def clean(
         catalog.supersessions.forget(gone)
         # Looked at once more: what the memories had brought into other tables has gone with them.
         done.rows = stored_texts.change(
-            catalog.database, connection, look(catalog, wanted).texts, wanted.stored
+            catalog.database, connection, find_in_tables(catalog, wanted).texts, wanted.stored
         )
         lexicon.forget_dead(connection)
         if touched or done.archived or done.rows:
@@ -148,34 +134,11 @@ def clean(
     return done
 
 
-def _waiting(memory: Memory) -> Memory:
+def _as_pending(memory: Memory) -> Memory:
     return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
-def _supersessions(connection: Connection, ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Return the rows of what these memories supersede or are superseded by."""
-    rows: dict[str, tuple[Any, ...]] = {}
-    for batch in batches(ids):
-        for column in ("older", "newer"):
-            for row in connection.execute(
-                "SELECT older, newer, older_at, newer_at, rule, reason, made_at FROM supersessions"
-                f" WHERE {column} IN ({marks(batch)})",
-                batch,
-            ).fetchall():
-                rows[row[0]] = tuple(row)
-    return list(rows.values())
-
-
-def _supersede_again(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    # A new text drops them; this one says the same as before, but for the secret.
-    connection.executemany(
-        "INSERT INTO supersessions (older, newer, older_at, newer_at, rule, reason, made_at)"
-        " VALUES (?,?,?,?,?,?,?) ON CONFLICT (older) DO NOTHING",
-        rows,
-    )
-
-
-def _clean_archive(catalog: Catalog, wanted: Wanted, places: Sequence[tuple[str, str]]) -> int:
+def _clean_archive(catalog: Catalog, wanted: ScrubTarget, places: Sequence[tuple[str, str]]) -> int:
     for run, identifier in places:
         (memory,) = (one for one in catalog.archive.memories(run) if one.id == identifier)
         covered = wanted.memory(memory)

@@ -13,7 +13,7 @@ _TELLING = re.compile(r"pass|pwd|secret|credential|token|key", re.IGNORECASE)
 
 def leaves(value: str, *, naming: bool) -> Iterator[str]:
     """Yield the texts of a stored value; `naming`: with the name of each where that tells of a secret."""
-    document = parsed(value)
+    document = parse(value)
     if document is None:
         yield value
         return
@@ -24,7 +24,7 @@ def leaves(value: str, *, naming: bool) -> Iterator[str]:
             yield from leaves(text, naming=naming)
 
 
-def parsed(value: str) -> Any:
+def parse(value: str) -> Any:
     """Return the JSON object or list that a value is; None for any other."""
     if value[:1] not in {"{", "["}:
         return None

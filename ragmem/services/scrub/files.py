@@ -11,9 +11,9 @@ from ragmem.inbox import FOLDER as INBOX
 from ragmem.inbox import SUFFIX as WAITING
 from ragmem.services.processes.atomic_write import sync
 from ragmem.services.scrub.forms import Needles
-from ragmem.services.scrub.wanted import Wanted
+from ragmem.services.scrub.wanted import ScrubTarget
 from ragmem.services.transfer.restore import DERIVED
-from ragmem.storage.operational.file import OPERATIONAL_NAME
+from ragmem.storage.operational import OPERATIONAL_NAME
 from ragmem.storage.sql.sqlite import DATABASE_NAME
 
 MOST_TEXT = 64 * 1024 * 1024
@@ -65,14 +65,14 @@ def text_of(path: Path) -> str | None:
         return None
 
 
-def kinds_in(text: str, wanted: Wanted) -> Counter[str]:
+def kinds_in(text: str, wanted: ScrubTarget) -> Counter[str]:
     """Return what stands in a file's text, by its sort: line by line where each line is a JSON document."""
     if _is_lines(text):
         return sum((wanted.kinds(line) for line in text.splitlines()), Counter())
     return wanted.kinds(text)
 
 
-def _covered(text: str, wanted: Wanted) -> str:
+def _cover_text(text: str, wanted: ScrubTarget) -> str:
     if _is_lines(text):
         return "".join(
             wanted.stored(line.rstrip("\r\n")) + line[len(line.rstrip("\r\n")) :]
@@ -86,7 +86,7 @@ def _is_lines(text: str) -> bool:
     return bool(lines) and all(line.startswith("{") for line in lines)
 
 
-def look_at(path: Path, wanted: Wanted, needles: Needles) -> Counter[str]:
+def look_at(path: Path, wanted: ScrubTarget, needles: Needles) -> Counter[str]:
     """Return what a file has of it by sort; in one that is no text, "bytes". Raises OSError."""
     text = text_of(path)
     if text is not None:
@@ -97,7 +97,7 @@ def look_at(path: Path, wanted: Wanted, needles: Needles) -> Counter[str]:
     return Counter({BYTES: len(raw)}) if raw else Counter()
 
 
-def cover(path: Path, places: Places, wanted: Wanted, needles: Needles) -> bool:
+def cover(path: Path, places: Places, wanted: ScrubTarget, needles: Needles) -> bool:
     """Take it out of a file and return whether that could be done; a database or archive is left as it is.
 
     A file of the cache is removed, for it can be made again. Raises OSError.
@@ -113,8 +113,8 @@ def cover(path: Path, places: Places, wanted: Wanted, needles: Needles) -> bool:
         raw = file.read()
         if raw.startswith((SQLITE, PACKED)):
             return False
-        text = None if b"\0" in raw else _decoded(raw)
-        changed = raw if text is None else _covered(text, wanted).encode()
+        text = None if b"\0" in raw else _decode(raw)
+        changed = raw if text is None else _cover_text(text, wanted).encode()
         for needle in sorted(needles.within(changed), key=len, reverse=True):
             changed = changed.replace(needle, _STAR * len(needle))
         if changed != raw and path.is_relative_to(places.state):
@@ -145,7 +145,7 @@ def _replace(path: Path, content: bytes) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _decoded(raw: bytes) -> str | None:
+def _decode(raw: bytes) -> str | None:
     try:
         return raw.decode()
     except UnicodeDecodeError:

@@ -15,15 +15,13 @@ from ragmem.services.entities.extraction_texts import forget_unused
 from ragmem.services.ingestion.archiving import FORGET, archive_asked
 from ragmem.services.lifecycle.undo import adopt
 from ragmem.services.scrub import scrub
-from ragmem.services.scrub.wanted import Wanted
+from ragmem.services.scrub.wanted import ScrubTarget
 from ragmem.services.transfer.restore import DERIVED
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.forgotten import end_purge, mark_purge, purge_is_unfinished
-from ragmem.storage.maintenance.vacuum import empty_of_deleted
 from ragmem.storage.memories.memories import MIN_PREFIX
 from ragmem.storage.sql.batches import batches
-from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 RULE = "asked"
 """The rule for what was archived because somebody said so."""
@@ -68,7 +66,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class Candidate:
     """A memory that would be forgotten, with what people know it by."""
 
     id: str
@@ -86,10 +84,10 @@ class Plan:
     memories that hold texts of it beside others, and stay.
     """
 
-    going: tuple[Going, ...]
+    going: tuple[Candidate, ...]
     total: int
     archived: tuple[str, ...] = ()
-    mixed: tuple[Going, ...] = ()
+    mixed: tuple[Candidate, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -103,7 +101,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetResult:
     """What was done: the run for undo ("" where nothing was archived), and how many memories went.
 
     Of a purge `purged` counts the memories that were deleted, those of the archive included. `left` names
@@ -145,11 +143,11 @@ def choice(
         raise NotFoundError(
             f'no run "{run}" has stored anything', hint="`ragmem inspect runs` lists the runs that did"
         )
-    ids = frozenset(_resolved(catalog, prefix, purge=purge) for prefix in wanted) if wanted else None
+    ids = frozenset(_resolve(catalog, prefix, purge=purge) for prefix in wanted) if wanted else None
     return Choice(ids, tuple(sources), tuple(projects), stored)
 
 
-def _resolved(catalog: Catalog, prefix: str, *, purge: bool) -> str:
+def _resolve(catalog: Catalog, prefix: str, *, purge: bool) -> str:
     try:
         return catalog.memories.resolve(prefix).id
     except NotFoundError:
@@ -171,7 +169,7 @@ def plan(catalog: Catalog, chosen: Choice, *, purge: bool = False) -> Plan:
     going = [key for key in picked if chosen.ids is None or key in chosen.ids]
     mixed: list[str] = []
     if chosen.filters and chosen.ids is None:
-        whole, mixed = _merged(catalog, chosen)
+        whole, mixed = _merged_memories(catalog, chosen)
         parted = set(mixed)
         going = [*(key for key in going if key not in parted), *(key for key in whole if key not in going)]
     archived: dict[str, None] = {}
@@ -186,14 +184,14 @@ def plan(catalog: Catalog, chosen: Choice, *, purge: bool = False) -> Plan:
         for key in going:
             archived.pop(key, None)
     return Plan(
-        tuple(_described(catalog, going)),
+        tuple(_candidates(catalog, going)),
         len(catalog.memories.ids()),
         tuple(archived),
-        tuple(_described(catalog, mixed)),
+        tuple(_candidates(catalog, mixed)),
     )
 
 
-def _merged(catalog: Catalog, chosen: Choice) -> tuple[list[str], list[str]]:
+def _merged_memories(catalog: Catalog, chosen: Choice) -> tuple[list[str], list[str]]:
     """Return the merged memories that are made of chosen ones alone, and those that hold others too."""
     whole: list[str] = []
     mixed: list[str] = []
@@ -214,14 +212,14 @@ def _merged(catalog: Catalog, chosen: Choice) -> tuple[list[str], list[str]]:
     return whole, mixed
 
 
-def _described(catalog: Catalog, ids: Sequence[str]) -> Iterator[Going]:
+def _candidates(catalog: Catalog, ids: Sequence[str]) -> Iterator[Candidate]:
     for page in batches(ids, PAGE):
         found = catalog.memories.get(page)
         for key in page:
             if key in found:
                 one = found[key]
                 title = catalog.redactor.redact(one.title or one.uri)[0]
-                yield Going(key, title, one.uri, one.source, one.scope.project)
+                yield Candidate(key, title, one.uri, one.source, one.scope.project)
 
 
 def forget(
@@ -231,7 +229,7 @@ def forget(
     *,
     now: datetime,
     allow_large: bool = False,
-) -> Forgotten:
+) -> ForgetResult:
     """Archive what was planned in one transaction, all or nothing.
 
     Raises UsageError where more than half of the memories would go and nobody allowed it, and what a store
@@ -239,9 +237,9 @@ def forget(
     """
     refuse_large(planned, allow_large=allow_large)
     if not planned.going:
-        return Forgotten()
+        return ForgetResult()
     run = archive_asked(catalog, open_store(), [one.id for one in planned.going], rule=RULE, now=now)
-    return Forgotten(run, len(planned.going))
+    return ForgetResult(run, len(planned.going))
 
 
 def refuse_large(planned: Plan, *, allow_large: bool) -> None:
@@ -253,7 +251,7 @@ def refuse_large(planned: Plan, *, allow_large: bool) -> None:
         )
 
 
-def purge(tools: scrub.Tools, planned: Plan, *, allow_large: bool = False) -> Forgotten:
+def purge(tools: scrub.ScrubContext, planned: Plan, *, allow_large: bool = False) -> ForgetResult:
     """Archive what was planned, delete it for good, and search for what is left of it.
 
     Rows go in one transaction; then the database is written anew, which takes as much room again, and the
@@ -268,8 +266,8 @@ def purge(tools: scrub.Tools, planned: Plan, *, allow_large: bool = False) -> Fo
     client.stop(str(tools.places.data), deadline=time.monotonic() + scrub.STOPPING)
     purged = _delete(tools, ids)
     note = end_unfinished_purge(tools)
-    left, searched = _left(tools, pieces)
-    return Forgotten(done.run, done.forgotten, purged, left, _files(uris), searched, note)
+    left, searched = _find_leftovers(tools, pieces)
+    return ForgetResult(done.run, done.forgotten, purged, left, _files(uris), searched, note)
 
 
 def _traces(catalog: Catalog, ids: Sequence[str]) -> tuple[list[str], set[str]]:
@@ -286,7 +284,7 @@ def _traces(catalog: Catalog, ids: Sequence[str]) -> tuple[list[str], set[str]]:
     return list(pieces), uris
 
 
-def _delete(tools: scrub.Tools, ids: Sequence[str]) -> int:
+def _delete(tools: scrub.ScrubContext, ids: Sequence[str]) -> int:
     """Delete ids from the archive, and what is known of those alone; return how many memories went."""
     catalog = tools.catalog
     with catalog.database.write() as connection:
@@ -308,7 +306,7 @@ def _delete(tools: scrub.Tools, ids: Sequence[str]) -> int:
     return len(gone)
 
 
-def end_unfinished_purge(tools: scrub.Tools) -> str:
+def end_unfinished_purge(tools: scrub.ScrubContext) -> str:
     """Take out of the files what a purge deleted from the tables; return what is in the way, if anything."""
     catalog = tools.catalog
     with catalog.database.read() as connection:
@@ -316,12 +314,12 @@ def end_unfinished_purge(tools: scrub.Tools) -> str:
             return ""
     forget_unused(catalog, tools.sizes)
     database = catalog.database
-    if not isinstance(database, SQLiteDatabase):
+    if database.path is None:
         note = "PostgreSQL keeps deleted rows in its files until VACUUM FULL, and in its own log and backups"
     else:
         for name in DERIVED:
             shutil.rmtree(tools.places.data / name, ignore_errors=True)
-        if not empty_of_deleted(database):
+        if not database.vacuum():
             # It is tried again by the next purge.
             return "a process still reads what was there before: purge once more when it has ended"
         note = ""
@@ -330,12 +328,12 @@ def end_unfinished_purge(tools: scrub.Tools) -> str:
     return note
 
 
-def _left(tools: scrub.Tools, pieces: Sequence[str]) -> tuple[tuple[str, ...], int]:
+def _find_leftovers(tools: scrub.ScrubContext, pieces: Sequence[str]) -> tuple[tuple[str, ...], int]:
     """Return where one of the texts stands below the home, and for how many it was searched."""
     searched = pieces[:MOST_PIECES]
     if not searched:
         return (), 0
-    found = scrub.plan(tools, Wanted(tools.catalog.redactor, values=dict.fromkeys(searched, SORT)))
+    found = scrub.plan(tools, ScrubTarget(tools.catalog.redactor, values=dict.fromkeys(searched, SORT)))
     lines = [
         f"the {'archived ' if one.archived else ''}memory {one.id[:12]}: {one.title}".rstrip(": ")
         for one in found.memories
@@ -359,7 +357,7 @@ def _files(uris: Iterable[str]) -> tuple[Path, ...]:
     return tuple(path for path in sorted(paths) if path.is_file())
 
 
-def named_run(catalog: Catalog, run: str) -> str:
+def require_run(catalog: Catalog, run: str) -> str:
     """Return a run of `forget` that can be undone; raises NotFoundError and UsageError for any other."""
     known = catalog.gc_runs.of(run)
     if known is None:

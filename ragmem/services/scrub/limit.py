@@ -10,7 +10,7 @@ from ragmem.errors import UsageError
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """End a search that takes longer, with UsageError. In the main thread only, where signals arrive."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -26,15 +26,13 @@ from ragmem.services.scrub.backups import (
     look_into,
     remove,
 )
-from ragmem.services.scrub.catalog import Cleaned, Seen, clean, look
+from ragmem.services.scrub.catalog import CleanResult, Findings, clean, find_in_tables
 from ragmem.services.scrub.files import TOKENS, cover, files_of, is_of_database, look_at
 from ragmem.services.scrub.forms import Needles
-from ragmem.services.scrub.wanted import Wanted
+from ragmem.services.scrub.wanted import ScrubTarget
 from ragmem.services.transfer.backup import SUFFIX
 from ragmem.services.transfer.restore import DERIVED
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.maintenance.vacuum import empty_of_deleted
-from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 Backups = Literal["rewrite", "delete", "keep"]
 """What becomes of backups that have any of it."""
@@ -47,7 +45,7 @@ MOST_SOURCE = 50 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class TouchedMemory:
     """A memory that has any of it: its id, its title with that covered, and how often, by sort."""
 
     id: str
@@ -61,7 +59,7 @@ class Plan:
     """Where it stands: memories, other places in the tables, files and backups; `sources` still have it."""
 
     total: int = 0
-    memories: list[Touched] = field(default_factory=list)
+    memories: list[TouchedMemory] = field(default_factory=list)
     places: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     files: dict[Path, Counter[str]] = field(default_factory=dict)
@@ -76,10 +74,10 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Scrubbed:
+class ScrubResult:
     """What was done, and what a search after it found: `left` names each place and why it is still there."""
 
-    cleaned: Cleaned = field(default_factory=Cleaned)
+    cleaned: CleanResult = field(default_factory=CleanResult)
     files: int = 0
     backups: int = 0
     removed_backups: list[Path] = field(default_factory=list)
@@ -90,7 +88,7 @@ class Scrubbed:
 
 
 @dataclass(slots=True)
-class Tools:
+class ScrubContext:
     """What a run works with."""
 
     catalog: Catalog
@@ -102,16 +100,16 @@ class Tools:
     progress: Progress
 
 
-def plan(tools: Tools, wanted: Wanted) -> Plan:
+def plan(tools: ScrubContext, wanted: ScrubTarget) -> Plan:
     """Return where it stands; changes nothing, but what is found becomes known to `wanted`."""
     tools.progress.begin("look", 3)
-    seen = look(tools.catalog, wanted)
+    seen = find_in_tables(tools.catalog, wanted)
     tools.progress.advance()
     backups = look_into(Treatment(tools.places, tools.open_home, wanted, tools.sizes))
     tools.progress.advance()
     files = _look_at_files(tools.places, wanted)
     # A backup or a log may have told of more.
-    seen = look(tools.catalog, wanted)
+    seen = find_in_tables(tools.catalog, wanted)
     tools.progress.advance()
     needles = wanted.needles()
     found = Plan(
@@ -126,21 +124,23 @@ def plan(tools: Tools, wanted: Wanted) -> Plan:
     return found
 
 
-def _tell_memories(catalog: Catalog, seen: Seen, wanted: Wanted, found: Plan) -> None:
+def _tell_memories(catalog: Catalog, seen: Findings, wanted: ScrubTarget, found: Plan) -> None:
     memories = catalog.memories.get(seen.memories)
     for key, memory in sorted(memories.items()):
-        found.memories.append(Touched(key, wanted.covered(memory.title), seen.memories[key]))
+        found.memories.append(TouchedMemory(key, wanted.covered(memory.title), seen.memories[key]))
     archived: list[Memory] = []
     for run in sorted({run for run, _ in seen.archived}):
         for memory in catalog.archive.memories(run):
             if (run, memory.id) in seen.archived:
                 archived.append(memory)
                 kinds = seen.archived[run, memory.id]
-                found.memories.append(Touched(memory.id, wanted.covered(memory.title), kinds, archived=True))
+                found.memories.append(
+                    TouchedMemory(memory.id, wanted.covered(memory.title), kinds, archived=True)
+                )
     found.sources = _sources([*memories.values(), *archived], wanted)
 
 
-def _sources(memories: Iterable[Memory], wanted: Wanted) -> list[Path]:
+def _sources(memories: Iterable[Memory], wanted: ScrubTarget) -> list[Path]:
     """Return the files on disk from which memories came, and which still have it."""
     needles = wanted.needles()
     uris = {memory.uri for memory in memories if memory.uri.startswith("/")}
@@ -154,7 +154,7 @@ def _sources(memories: Iterable[Memory], wanted: Wanted) -> list[Path]:
     return found
 
 
-def _look_at_files(places: Places, wanted: Wanted) -> dict[Path, Counter[str]]:
+def _look_at_files(places: Places, wanted: ScrubTarget) -> dict[Path, Counter[str]]:
     found: dict[Path, Counter[str]] = {}
     known = -1
     while known != len(wanted.values):
@@ -192,15 +192,15 @@ def _may_have(path: Path, needles: Needles) -> bool:
 
 
 def scrub(
-    tools: Tools, wanted: Wanted, planned: Plan, *, backups: Backups, index: Callable[[], str]
-) -> Scrubbed:
+    tools: ScrubContext, wanted: ScrubTarget, planned: Plan, *, backups: Backups, index: Callable[[], str]
+) -> ScrubResult:
     """Take out what `plan` found, then search for it everywhere; `index` makes vectors of what was changed.
 
     The database comes last, for it tells whoever runs this again after a kill what there was to find. Its
     file is written anew even where nothing was found, so that nothing is left of what was deleted earlier.
     Raises StoreBusyError, StorageError; what was done until then is done.
     """
-    done = Scrubbed()
+    done = ScrubResult()
     tools.progress.begin("scrub", 5)
     # It may hold in its memory what is about to go, and write it into a log.
     client.stop(str(tools.places.data), deadline=time.monotonic() + STOPPING)
@@ -212,10 +212,10 @@ def scrub(
     tools.progress.advance()
     done.note = index()
     database = tools.catalog.database
-    if isinstance(database, SQLiteDatabase):
+    if database.path:
         for name in DERIVED:
             shutil.rmtree(tools.places.data / name, ignore_errors=True)
-        if not empty_of_deleted(database):
+        if not database.vacuum():
             done.left.append(f"{database.path}-wal: a process still reads what was there before")
     else:
         done.note = done.note or (
@@ -227,31 +227,33 @@ def scrub(
     return done
 
 
-def _scrub_backups(tools: Tools, wanted: Wanted, planned: Plan, done: Scrubbed, backups: Backups) -> None:
+def _scrub_backups(
+    tools: ScrubContext, wanted: ScrubTarget, planned: Plan, done: ScrubResult, backups: Backups
+) -> None:
     if not planned.backups:
         return
     if backups == "rewrite":
         how = Treatment(tools.places, tools.open_home, wanted, tools.sizes, tools.now)
         left = {one.path: one for one in clean_backups(how)}
         done.backups = sum(one.path not in left for one in planned.backups)
-        done.left += [_told(left[one.path]) for one in planned.backups if one.path in left]
+        done.left += [_describe_backup(left[one.path]) for one in planned.backups if one.path in left]
     elif backups == "delete":
         for one in planned.backups:
             remove(one)
             done.removed_backups.append(one.path)
     else:
-        done.left += [_told(one) for one in planned.backups]
+        done.left += [_describe_backup(one) for one in planned.backups]
 
 
-def _told(one: FoundBackup) -> str:
-    return f"{one.path}: {one.problem or _listed(one.kinds)}"
+def _describe_backup(one: FoundBackup) -> str:
+    return f"{one.path}: {one.problem or _list_kinds(one.kinds)}"
 
 
-def _listed(kinds: Counter[str]) -> str:
+def _list_kinds(kinds: Counter[str]) -> str:
     return ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items()))
 
 
-def _scrub_files(tools: Tools, wanted: Wanted, planned: Plan, done: Scrubbed) -> None:
+def _scrub_files(tools: ScrubContext, wanted: ScrubTarget, planned: Plan, done: ScrubResult) -> None:
     needles = wanted.needles()
     for path in planned.files:
         with suppress(FileNotFoundError):
@@ -261,16 +263,16 @@ def _scrub_files(tools: Tools, wanted: Wanted, planned: Plan, done: Scrubbed) ->
         done.left.append(hindered)
 
 
-def prove(tools: Tools, wanted: Wanted, done: Scrubbed) -> None:
+def prove(tools: ScrubContext, wanted: ScrubTarget, done: ScrubResult) -> None:
     """Search for it in every text of the tables and every byte of the files; add what is left to `done`."""
     fresh = wanted.again()
     # Searched for as it was known: what is only now called a secret is for another run.
-    known = look(tools.catalog, fresh)
+    known = find_in_tables(tools.catalog, fresh)
     done.left += [
         f"{tools.catalog.database.place}: {place}: {count}" for place, count in known.places.items()
     ]
     for path, kinds in agents.look(tools.places.data, fresh).items():
-        done.left.append(f"{path}: {_listed(kinds)}")
+        done.left.append(f"{path}: {_list_kinds(kinds)}")
     needles = wanted.needles()
     for path in files_of(tools.places):
         try:
@@ -282,12 +284,12 @@ def prove(tools: Tools, wanted: Wanted, done: Scrubbed) -> None:
         except FileNotFoundError:
             continue
         if found or kinds:
-            what = _listed(kinds) if kinds else f"{len(found)} x bytes"
+            what = _list_kinds(kinds) if kinds else f"{len(found)} x bytes"
             if not any(line.startswith(f"{path}:") for line in done.left):
                 done.left.append(f"{path}: {what}")
 
 
 def large(planned: Plan) -> bool:
     """Tell whether more than half of all memories would be touched."""
-    living: Sequence[Touched] = [one for one in planned.memories if not one.archived]
+    living: Sequence[TouchedMemory] = [one for one in planned.memories if not one.archived]
     return len(living) > max(1, planned.total // 2) and planned.total > 1

@@ -14,10 +14,10 @@ from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.secrets.private import without_private
 from ragmem.domain.secrets.redaction import Redactor, Secret
 from ragmem.errors import UsageError
-from ragmem.services.ingestion.sanitize import purified_memory, purified_text
-from ragmem.services.scrub.documents import leaves, parsed
+from ragmem.services.ingestion.sanitize import purified_memory, sanitize_text
+from ragmem.services.scrub.documents import leaves, parse
 from ragmem.services.scrub.forms import MIN_RAW, Needles, base64_forms, byte_forms, written_forms
-from ragmem.services.scrub.limit import limited
+from ragmem.services.scrub.limit import time_limit
 
 KIND = "scrubbed"
 """What stands in the place of what has no sort of its own."""
@@ -57,7 +57,7 @@ _MARKER = re.compile(r"\[redacted: [^\]\n]{1,40}\]")
 
 
 @dataclass(slots=True)
-class Wanted:
+class ScrubTarget:
     """What is to be found and covered; `values` are the texts that are known of it, with their sorts.
 
     Values that were found in one place are looked for in all others, where nothing may tell that they are
@@ -77,7 +77,7 @@ class Wanted:
     def suspects(self, values: Sequence[str]) -> list[int]:
         """Return which of some stored values may hold what is to go, without looking at each by itself."""
         if self.pattern is not None:
-            with limited(SECONDS):
+            with time_limit(SECONDS):
                 return [number for number, value in enumerate(values) if self._may_match(value)]
         raw = _APART.join(values).encode("utf-8", "surrogatepass")
         forms = [needle.decode("utf-8", "surrogatepass") for needle in self._known_needles().within(raw)]
@@ -107,7 +107,7 @@ class Wanted:
         In a JSON document each text is looked at by itself, as it is covered.
         """
         found = Counter[str]()
-        with limited(SECONDS):
+        with time_limit(SECONDS):
             for text in leaves(value, naming=self.secrets):
                 found += self._kinds(text)
         return found
@@ -129,16 +129,16 @@ class Wanted:
             found.update(secret.kind for secret in self._written(text))
         return found
 
-    def again(self) -> "Wanted":
+    def again(self) -> "ScrubTarget":
         """Return the same, which has looked at nothing yet."""
-        return Wanted(self.redactor, self.secrets, self.pattern, dict(self.values))
+        return ScrubTarget(self.redactor, self.secrets, self.pattern, dict(self.values))
 
     def covered(self, text: str) -> str:
         """Return the text with nothing of it left; covering twice is covering once."""
         for _ in range(MOST_PASSES):
             before = text
             if self.secrets:
-                text = purified_text(text, self.redactor)
+                text = sanitize_text(text, self.redactor)
             spans = self._matches(text) if self.pattern is not None else self._written(text)
             text = self._replaced(text, spans)
             if text == before:
@@ -158,7 +158,7 @@ class Wanted:
 
     def stored(self, value: str) -> str:
         """Return a stored value covered: in a JSON document each text by itself, so that it stays one."""
-        document = parsed(value)
+        document = parse(value)
         if document is None:
             return self.covered(value)
         changed = self.document(document)
@@ -277,7 +277,9 @@ class Wanted:
         return self._needles
 
 
-def wanted(pattern: str | None, redactor: Redactor, *, regex: bool = False, force: bool = False) -> Wanted:
+def scrub_target(
+    pattern: str | None, redactor: Redactor, *, regex: bool = False, force: bool = False
+) -> ScrubTarget:
     """Return what a person wants to go; None are all secrets.
 
     Raises UsageError for a pattern that is too short, empty or no regular expression.
@@ -285,7 +287,7 @@ def wanted(pattern: str | None, redactor: Redactor, *, regex: bool = False, forc
     # Somebody asked for it, also where the settings say that secrets are stored.
     redactor = replace(redactor, stored=False)
     if pattern is None:
-        return Wanted(redactor, secrets=True)
+        return ScrubTarget(redactor, secrets=True)
     if not pattern.strip():
         raise UsageError("the pattern is empty", hint="leave it out to remove all known secrets")
     if regex:
@@ -295,14 +297,14 @@ def wanted(pattern: str | None, redactor: Redactor, *, regex: bool = False, forc
             raise UsageError(
                 f"the pattern is no regular expression: {error}", hint="leave --regex out"
             ) from error
-        return Wanted(redactor, pattern=compiled)
+        return ScrubTarget(redactor, pattern=compiled)
     if len(pattern) < MIN_PATTERN and not force:
         raise UsageError(
             f"the pattern has fewer than {MIN_PATTERN} characters, and so few stand in many words",
             hint=f"give {MIN_PATTERN} or more; docs/scrub.md tells of shorter ones",
         )
     whole = [one for one in redactor.find(pattern) if (one.start, one.end) == (0, len(pattern))]
-    return Wanted(redactor, values={pattern: whole[0].kind if whole else KIND})
+    return ScrubTarget(redactor, values={pattern: whole[0].kind if whole else KIND})
 
 
 def _is_random(value: str) -> bool:

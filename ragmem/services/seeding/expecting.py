@@ -151,7 +151,7 @@ def _of_question(
     else:
         status = "failed" if early else "passed"
         message = (
-            f"at rank {early[0]}: {_shown(matches[early[0] - 1], home=home, redactor=redactor)}"
+            f"at rank {early[0]}: {_show(matches[early[0] - 1], home=home, redactor=redactor)}"
             if early
             else "not found"
         )
@@ -183,12 +183,10 @@ def _pattern(glob: str, *, home: str) -> re.Pattern[str]:
 
 
 def _first(matches: Sequence[Match], *, home: str, redactor: Redactor) -> str:
-    return (
-        f"first comes {_shown(matches[0], home=home, redactor=redactor)}" if matches else "nothing is found"
-    )
+    return f"first comes {_show(matches[0], home=home, redactor=redactor)}" if matches else "nothing is found"
 
 
-def _shown(match: Match, *, home: str, redactor: Redactor) -> str:
+def _show(match: Match, *, home: str, redactor: Redactor) -> str:
     memory = match.memory
     place = memory.uri
     if home and place.startswith(home.rstrip("/") + "/"):

@@ -54,13 +54,13 @@ class Seen:
             report.problems.append(Problem(self._source, str(path), told_given_up(str(path))))
 
     def read(self, reading: Reading, counts: Mapping[str, int]) -> SeenFile:
-        """Return what is to be remembered of a file that was read."""
+        """Return the record of a file that was read."""
         return SeenFile(
             self._source, str(reading.path), reading.size, reading.modified_ns, self._rules, counts
         )
 
     def given_up(self, reading: Reading) -> SeenFile:
-        """Return what is to be remembered of a document that took too much."""
+        """Return the record of a document that exceeded a limit."""
         return SeenFile(
             self._source, str(reading.path), reading.size, reading.modified_ns, self._given_up, {}
         )

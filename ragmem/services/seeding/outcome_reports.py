@@ -87,7 +87,7 @@ def _property(text: str) -> str:
 def summary(verdict: Verdict, *, shown: str) -> str:
     """Return the Markdown that a job's page shows: how many hold, and a table of those that do not."""
     failed = verdict.of("failed")
-    lines = [f"### ragmem seed: {told(verdict)}", ""]
+    lines = [f"### ragmem seed: {describe_outcome(verdict)}", ""]
     if failed:
         lines += ["| line | expected | what is the case |", "|---|---|---|"]
         lines += [
@@ -104,7 +104,7 @@ def _cell(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()#+!|~@:-])", lambda found: f"&#{ord(found[0])};", plain)
 
 
-def told(verdict: Verdict) -> str:
+def describe_outcome(verdict: Verdict) -> str:
     """Return how many expectations hold, in words."""
     failed, skipped = len(verdict.of("failed")), len(verdict.of("skipped"))
     total = len(verdict.outcomes) - skipped

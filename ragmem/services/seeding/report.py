@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from ragmem.domain.model import Memory, Tier
-from ragmem.readers.discover import Skipped
+from ragmem.readers.discover import SkippedPath
 from ragmem.readers.files import show
-from ragmem.services.entities.extraction import Extracted
-from ragmem.services.ingestion.classify import Judged
+from ragmem.services.entities.extraction import ExtractionReport
+from ragmem.services.ingestion.classify import Classified
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.processes.refusals import Refusal
 
@@ -55,7 +55,7 @@ class Decision:
     kind: str
 
     @classmethod
-    def on(cls, item: Judged, change: Change) -> Self:
+    def on(cls, item: Classified, change: Change) -> Self:
         """Return what was decided about a draft that was judged so, and what that changes."""
         memory = item.memory
         return cls(
@@ -71,7 +71,7 @@ class Decision:
 
 
 @dataclass(slots=True)
-class Streamed:
+class StreamReport:
     """What was read of transcripts: full text finds it at once, its vectors follow."""
 
     files: int = 0
@@ -101,18 +101,18 @@ class SeedReport:
     dry_run: bool = False
     run: str = ""
     """The name of this run, where it stored anything; see `storage.activity.storing_runs`."""
-    extraction: Extracted | None = None
+    extraction: ExtractionReport | None = None
     """What the language model was asked; None where only rules are wanted."""
     pending: int = 0
     """Memories that are stored and found by full text, but have no vector yet; `note` says why."""
     note: str = ""
-    streamed: Streamed | None = None
+    streamed: StreamReport | None = None
     """What was read of transcripts; None where they were not asked for."""
     rejected: int = 0
     """Memories of earlier runs that the model or the store rejects; each is a problem too."""
     _rejected: set[str] = field(default_factory=set)
 
-    def skip(self, tally: Tally, left_out: Iterable[Skipped]) -> None:
+    def skip(self, tally: Tally, left_out: Iterable[SkippedPath]) -> None:
         """Tell what a source's globs name and seed leaves out; a link that leads out is no failure."""
         for one in left_out:
             tally.failed += not one.leads_out
@@ -120,7 +120,7 @@ class SeedReport:
             self.problems.append(Problem(tally.source, show(one.path), one.reason, level))
 
     def refuse(self, memory: Memory, change: Change, refusal: Refusal) -> None:
-        """Tell that a memory of this run was rejected, as a whole or by what makes vectors alone."""
+        """Report that a memory of this run was rejected, either completely or by the embedder only."""
         tally = next(one for one in self.tallies if one.source == refusal.source)
         if not refusal.is_stored:
             for name in ("found", change, memory.tier.value):

@@ -16,16 +16,16 @@ from ragmem.readers.documents.reading import Documents
 from ragmem.readers.failures import failure
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.classify import Classified, classify_draft
 from ragmem.services.ingestion.documents import documents_for, gave_up
 from ragmem.services.ingestion.entity_names import learn_all
 from ragmem.services.ingestion.index import LATER, index_pending
 from ragmem.services.ingestion.ingest import Change, compare
-from ragmem.services.ingestion.scope import finder, identified, remember_projects
+from ragmem.services.ingestion.scope import assign_ids, finder, remember_projects
 from ragmem.services.ingestion.source import find_files, read_file
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal
-from ragmem.services.projects.named import named_projects, placed
+from ragmem.services.projects.named import find_place, named_projects
 from ragmem.services.seeding.files import Seen
 from ragmem.services.seeding.removed_pages import LostParts
 from ragmem.services.seeding.report import Decision, Problem, SeedReport, Tally
@@ -253,9 +253,9 @@ def _seed_source(
             seen.count(path, tally, report)
             continue
         mover = None if report.dry_run else writer.settled_store
-        moving = placed(catalog, reading.drafts, spec, named, open_store=mover, now=now)
+        moving = find_place(catalog, reading.drafts, spec, named, open_store=mover, now=now)
         writer.down = writer.down or moving.note
-        reading = replace(reading, drafts=tuple(identified(catalog, moving.drafts)))
+        reading = replace(reading, drafts=tuple(assign_ids(catalog, moving.drafts)))
         try:
             judged = _note(
                 reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
@@ -290,7 +290,7 @@ def _note(
     sizes: ChunkingSettings,
     now: datetime,
     redactor: Redactor,
-) -> list[Judged]:
+) -> list[Classified]:
     if reading.error is not None:
         tally.failed += 1
         report.problems.append(Problem(spec.name, str(reading.path), str(reading.error)))
@@ -298,12 +298,13 @@ def _note(
     for warning in reading.warnings:
         report.problems.append(Problem(spec.name, str(reading.path), warning, "warning"))
     return [
-        judge(draft, now=now, sizes=sizes, rule=spec.signal, redactor=redactor) for draft in reading.drafts
+        classify_draft(draft, now=now, sizes=sizes, rule=spec.signal, redactor=redactor)
+        for draft in reading.drafts
     ]
 
 
 def _count(
-    judged: Sequence[Judged], changes: Sequence[Change], tally: Tally, report: SeedReport
+    judged: Sequence[Classified], changes: Sequence[Change], tally: Tally, report: SeedReport
 ) -> dict[str, int]:
     counts: dict[str, int] = {}
     for item, compared in zip(judged, changes, strict=True):

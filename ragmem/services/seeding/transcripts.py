@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,14 +11,14 @@ from ragmem.config import Settings, SourceSpec
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Judged
+from ragmem.services.ingestion.classify import Classified
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.ingestion.source import NANOSECONDS, find_files
 from ragmem.services.processes.progress import Progress
-from ragmem.services.processes.worker_pool import SideBySide, cores
-from ragmem.services.seeding.report import Decision, Problem, SeedReport, Streamed, Tally
+from ragmem.services.processes.worker_pool import WorkerPool, cores
+from ragmem.services.seeding.report import Decision, Problem, SeedReport, StreamReport, Tally
 from ragmem.services.transcripts.transcripts import capture, is_current, rules_of
-from ragmem.services.transcripts.writing import Captured, Watch
+from ragmem.services.transcripts.writing import CaptureResult, Watch
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 
@@ -46,25 +46,17 @@ class _File:
     ended: bool
 
 
+@dataclass(slots=True)
 class Streams:
     """The sources that are read as streams, and not file by file."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        settings: Settings,
-        *,
-        home: Path,
-        projects: ProjectFinder,
-        now: datetime,
-        progress: Progress,
-    ) -> None:
-        self._catalog = catalog
-        self._settings = settings
-        self._home = home
-        self._projects = projects
-        self._now = now
-        self._progress = progress
+    catalog: Catalog
+    settings: Settings
+    _: KW_ONLY
+    home: Path
+    projects: ProjectFinder
+    now: datetime
+    progress: Progress
 
     def seed(
         self, specs: Sequence[SourceSpec], report: SeedReport, *, explain: bool, anew: bool
@@ -78,23 +70,23 @@ class Streams:
         others = []
         for spec in specs:
             if spec.reader == TRANSCRIPTS:
-                report.streamed = report.streamed or Streamed()
+                report.streamed = report.streamed or StreamReport()
                 self._seed(spec, report, report.streamed, explain=explain, anew=anew)
             else:
                 others.append(spec)
         return others
 
     def _seed(
-        self, spec: SourceSpec, report: SeedReport, streamed: Streamed, *, explain: bool, anew: bool
+        self, spec: SourceSpec, report: SeedReport, streamed: StreamReport, *, explain: bool, anew: bool
     ) -> None:
         tally = Tally(spec.name)
         report.tallies.append(tally)
-        discovery = find_files(spec, home=self._home, settings=self._settings)
+        discovery = find_files(spec, home=self.home, settings=self.settings)
         report.skip(tally, discovery.skipped)
         tally.files = len(discovery.files)
         files = self._newest_first(discovery.files, anew=anew)
-        if anew and not report.dry_run and self._catalog.exists():
-            self._catalog.transcripts.forget(show(file.path) for file in files)
+        if anew and not report.dry_run and self.catalog.exists():
+            self.catalog.transcripts.forget(show(file.path) for file in files)
         for file in files:
             if not file.left:
                 tally.found += file.known
@@ -106,8 +98,8 @@ class Streams:
             streamed.bytes += total
             return
         began = time.perf_counter()
-        self._progress.begin("newest first", total, unit="bytes")
-        with SideBySide(min(cores(), WORKERS) if total > WORTH else 1) as side:
+        self.progress.begin("newest first", total, unit="bytes")
+        with WorkerPool(min(cores(), WORKERS) if total > WORTH else 1) as side:
             for file in wanted:
                 try:
                     self._capture(file, side, tally, report, streamed, explain=explain)
@@ -120,36 +112,38 @@ class Streams:
     def _capture(
         self,
         file: _File,
-        side: SideBySide,
+        side: WorkerPool,
         tally: Tally,
         report: SeedReport,
-        streamed: Streamed,
+        streamed: StreamReport,
         *,
         explain: bool,
     ) -> None:
-        watch = _Noting(tally, report, self._progress, told=streamed.exchanges, explain=explain)
+        watch = _Watch(tally, report, self.progress, before=streamed.exchanges, explain=explain)
         done = capture(
-            self._catalog,
-            self._settings,
+            self.catalog,
+            self.settings,
             file.path,
-            home=self._home,
-            now=self._now,
+            home=self.home,
+            now=self.now,
             ended=file.ended,
-            projects=self._projects,
+            projects=self.projects,
             side=side,
             watch=watch,
             dry_run=report.dry_run,
         )
-        self._progress.advance(max(0, file.left - watch.advanced), told=f"{watch.exchanges:,} exchanges")
+        self.progress.advance(
+            max(0, file.left - watch.advanced), told=f"{watch.before + watch.exchanges:,} exchanges"
+        )
         _note(done, tally, report, streamed)
 
     def _newest_first(self, paths: Sequence[Path], *, anew: bool) -> list[_File]:
         known = {}
-        if self._catalog.exists() and not anew:
-            self._catalog.prepare()
-            known = {one.path: one for one in self._catalog.transcripts.seen()}
-        rules = rules_of(self._settings)
-        quiet_ns = int((self._now - QUIET).timestamp()) * NANOSECONDS
+        if self.catalog.exists() and not anew:
+            self.catalog.prepare()
+            known = {one.path: one for one in self.catalog.transcripts.seen()}
+        rules = rules_of(self.settings)
+        quiet_ns = int((self.now - QUIET).timestamp()) * NANOSECONDS
         files = [_file(path, known.get(show(path)), rules=rules, quiet_ns=quiet_ns) for path in paths]
         return sorted(files, key=lambda file: (-file.modified_ns, str(file.path)))
 
@@ -167,40 +161,40 @@ def _file(path: Path, before: Transcript | None, *, rules: str, quiet_ns: int) -
     return _File(path, modified, left, before.exchanges if before else 0, ended)
 
 
-class _Noting(Watch):
-    """Notes what one transcript brings while it is read."""
+@dataclass(slots=True)
+class _Watch(Watch):
+    """Counts what one transcript brings while it is read, and shows the progress."""
 
-    def __init__(
-        self, tally: Tally, report: SeedReport, progress: Progress, *, told: int, explain: bool
-    ) -> None:
-        self._tally = tally
-        self._report = report
-        self._progress = progress
-        self._explain = explain
-        self._before = told
-        self.exchanges = told
-        self.advanced = 0
+    tally: Tally
+    report: SeedReport
+    progress: Progress
+    _: KW_ONLY
+    before: int
+    """Exchanges of the transcripts before it."""
+    explain: bool
+    exchanges: int = field(default=0, init=False)
+    advanced: int = field(default=0, init=False)
 
-    def judged(self, item: Judged, change: Change) -> None:
+    def judged(self, item: Classified, change: Change) -> None:
         """Count an exchange, and keep the decision where it is asked for."""
         memory = item.memory
-        self._tally.found += 1
-        setattr(self._tally, change, getattr(self._tally, change) + 1)
-        setattr(self._tally, memory.tier.value, getattr(self._tally, memory.tier.value) + 1)
+        self.tally.found += 1
+        setattr(self.tally, change, getattr(self.tally, change) + 1)
+        setattr(self.tally, memory.tier.value, getattr(self.tally, memory.tier.value) + 1)
         if change in {"new", "changed"}:
-            self._report.characters += len(memory.text)
-            self._report.chunks += len(item.chunks)
-        if self._explain and self._report.dry_run:
-            self._report.decisions.append(Decision.on(item, change))
+            self.report.characters += len(memory.text)
+            self.report.chunks += len(item.chunks)
+        if self.explain and self.report.dry_run:
+            self.report.decisions.append(Decision.on(item, change))
 
-    def moved(self, done: Captured) -> None:
+    def moved(self, done: CaptureResult) -> None:
         """Tell how far it is."""
-        self.exchanges = self._before + done.exchanges
-        self._progress.advance(done.bytes - self.advanced, told=f"{self.exchanges:,} exchanges")
+        self.exchanges = done.exchanges
+        self.progress.advance(done.bytes - self.advanced, told=f"{self.before + self.exchanges:,} exchanges")
         self.advanced = done.bytes
 
 
-def _note(done: Captured, tally: Tally, report: SeedReport, streamed: Streamed) -> None:
+def _note(done: CaptureResult, tally: Tally, report: SeedReport, streamed: StreamReport) -> None:
     streamed.files += not done.current
     streamed.exchanges += done.exchanges
     streamed.bytes += done.bytes

@@ -10,9 +10,9 @@ from ragmem.domain.model import Memory, Record, Tier
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.readers.failures import check
-from ragmem.services.ingestion.classify import Judged
+from ragmem.services.ingestion.classify import Classified
 from ragmem.services.ingestion.entities import Item
-from ragmem.services.ingestion.entity_names import told_of
+from ragmem.services.ingestion.entity_names import collect_names
 from ragmem.services.ingestion.index import forget, index, records_of
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.processes.progress import Progress
@@ -28,7 +28,7 @@ BATCH_CHARACTERS = 80_000
 class Batch:
     """What goes into one transaction."""
 
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[Classified] = field(default_factory=list)
     files: list[SeenFile] = field(default_factory=list)
     redated: dict[str, datetime] = field(default_factory=dict)
     faded: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Writer:
         self.down = down
         self.refuse = refuse
         self.unfinished: set[tuple[str, str]] = set()
-        """Source and path of files of which something was rejected: the next run reads them once more."""
+        """Source and path of files with a rejected part: the next run reads them again."""
         self.catalog = catalog
         self.open_store = open_store
         self.size = size
@@ -81,8 +81,8 @@ class Writer:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def add(self, item: Judged, change: Change, path: str) -> None:
-        """Take a judged draft of a file into the batch, if anything is to be done for it."""
+    def add(self, item: Classified, change: Change, path: str) -> None:
+        """Add a classified draft of a file to the batch, if it is new or changed."""
         if change in {"unchanged", "archived"}:
             return
         if item.memory.tier is Tier.DISCARD:
@@ -104,7 +104,7 @@ class Writer:
         self._finish_waiting()
 
     def settled_store(self) -> Store:
-        """Return the store once all that was added is written, for whoever takes something out of it."""
+        """Write all batches, then return the store, so that the caller can remove entries from it."""
         self.flush()
         return self.open_store()
 
@@ -131,9 +131,9 @@ class Writer:
         accepted: list[Item] = []
         records: list[Record] = []
 
-        def accept(some: Sequence[Judged]) -> None:
+        def accept(some: Sequence[Classified]) -> None:
             items = [(item.memory, item.chunks) for item in some]
-            told = told_of(self.catalog, items)
+            told = collect_names(self.catalog, items)
             with self.catalog.database.write():
                 self.catalog.memories.accept(items)
                 self.catalog.names.learn(told)
@@ -153,7 +153,7 @@ class Writer:
         self.refuse(memory, change, Refusal(memory.source, path, reason, is_stored))
 
     def finished(self, files: Sequence[SeenFile]) -> list[SeenFile]:
-        """Return the files of which all is stored."""
+        """Return the files that are stored completely."""
         return [file for file in files if (file.source, file.path) not in self.unfinished]
 
     def _finish_waiting(self) -> None:

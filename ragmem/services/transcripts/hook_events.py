@@ -15,6 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ragmem.assistants import NAMES, load_assistant
+from ragmem.assistants.assistant import SESSION_END, SUBAGENT_STOP
 from ragmem.config import Settings
 from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
 from ragmem.hooks import spool
@@ -36,11 +38,11 @@ PATIENCE_S = 3600.0
 """Age until which an event waits for a transcript that is not there."""
 
 _SUFFIXES = (".jsonl", ".json")
-_CURSOR_ID = re.compile(r"[A-Za-z0-9_-]+")
+_SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(slots=True)
-class TakenUp:
+class EventResult:
     """What became of events: how many are done, what they brought, and what is left or was set aside."""
 
     events: int = 0
@@ -71,11 +73,9 @@ class _Event:
 
     @property
     def is_end(self) -> bool:
-        """Tell whether nobody writes the transcript any more, as far as is known."""
+        """Tell whether the transcript is complete, to all appearances."""
         own = self.text("agent") and Path(self.text("transcript")).stem != self.text("session")
-        return self.said["event"] == spool.SESSION_END or bool(
-            own and self.said["event"] == spool.SUBAGENT_STOP
-        )
+        return self.said["event"] == SESSION_END or bool(own and self.said["event"] == SUBAGENT_STOP)
 
     @property
     def assistant(self) -> str:
@@ -88,16 +88,16 @@ class _Event:
         return value if isinstance(value, str) else ""
 
 
-def take_events(
+def process_events(
     catalog: Catalog, settings: Settings, *, home: Path, now: datetime, seconds: float | None = None
-) -> TakenUp:
+) -> EventResult:
     """Take up what waits, oldest first, until the seconds are over (None: all of it).
 
     What is no event is set aside and blocks nothing; an event whose transcript is not there yet waits for it,
     an hour at most. Costs one look into a folder where nothing waits. Raises StoreBusyError and StorageError
     where the catalog cannot be written; what was not done waits.
     """
-    taken = TakenUp()
+    taken = EventResult()
     data = settings.places.data
     if spool.is_empty(data):
         return taken
@@ -109,7 +109,7 @@ def take_events(
             hint="it must be a folder that is yours: move away what is there",
         ) from error
     catalog.prepare()
-    taking = _Taking(
+    taking = _EventRun(
         catalog, settings, home, now, taken, finder(catalog, home=home), Log(str(settings.places.state))
     )
     ends = None if seconds is None else time.monotonic() + seconds
@@ -122,14 +122,14 @@ def take_events(
 
 
 @dataclass(frozen=True, slots=True)
-class _Taking:
+class _EventRun:
     """One run over what waits."""
 
     catalog: Catalog
     settings: Settings
     home: Path
     now: datetime
-    taken: TakenUp
+    taken: EventResult
     projects: ProjectFinder
     log: Log
 
@@ -137,7 +137,7 @@ class _Taking:
         """Take up some events, those of one transcript together."""
         together: dict[str, list[_Event]] = {}
         for path in paths:
-            if event := self._claimed(path):
+            if event := self._claim(path):
                 together.setdefault(event.text("file") or event.transcript, []).append(event)
         for events in together.values():
             if ends is not None and time.monotonic() > ends:
@@ -158,7 +158,7 @@ class _Taking:
             else:
                 self.taken.left += [event.path for event in events]
 
-    def _claimed(self, path: str) -> _Event | None:
+    def _claim(self, path: str) -> _Event | None:
         try:
             path = spool.claim(path)
             return _Event(path, spool.read(path))
@@ -190,12 +190,16 @@ class _Taking:
         """Do what events of one file or transcript ask for; False: it must be done another time."""
         last = events[-1]
         if path := last.text("file"):
-            self._take_in(hook_files.written(Path(path), settings=self.settings, home=self.home))
+            self._take_in(
+                hook_files.source_of_written_file(Path(path), settings=self.settings, home=self.home)
+            )
             return True
         ended = any(event.is_end for event in events)
         done = self._capture(events, ended=ended, ends=ends)
         if done:
-            self._take_in(hook_files.lately(last.at, ended=ended, settings=self.settings, home=self.home))
+            self._take_in(
+                hook_files.recent_files(last.at, ended=ended, settings=self.settings, home=self.home)
+            )
         return done
 
     def _capture(self, events: Sequence[_Event], *, ended: bool, ends: float | None) -> bool:
@@ -280,15 +284,15 @@ def transcript_of(event: Mapping[str, Any], *, home: Path) -> Path | None:
     named = event.get("transcript")
     if isinstance(named, str) and named:
         path = Path(named)
-    elif event.get("assistant") == "cursor":
-        # Cursor names none: it lies where the session's id says, below one of the projects.
+    elif event.get("assistant") in NAMES:
+        # Some assistants name none: the id of the session leads to it.
+        assistant = load_assistant(str(event["assistant"]))
         session = str(event.get("session", ""))
-        if not _CURSOR_ID.fullmatch(session):
+        if not _SESSION_ID.fullmatch(session):
             return None
-        below = home / ".cursor" / "projects"
-        nested = sorted(below.glob(f"*/agent-transcripts/{session}/{session}.jsonl"))
-        flat = sorted(below.glob(f"*/agent-transcripts/{session}.jsonl"))
-        path = next(iter((*nested, *flat)), Path())
+        globs = [one.format(session=session) for one in assistant.session_globs]
+        found = [path for glob in globs for path in sorted((home / assistant.folder).glob(glob))]
+        path = found[0] if found else Path()
     else:
         return None
     try:

@@ -12,10 +12,10 @@ from ragmem.hooks.capture import FRESH_S
 from ragmem.readers.commit_dates import SECONDS_IN_PASSING, CommitDates
 from ragmem.readers.reading import Reading
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Judged, judge
-from ragmem.services.ingestion.drafts import HandIn, scope_of, source_of_file
+from ragmem.services.ingestion.classify import Classified, classify_draft
+from ragmem.services.ingestion.drafts import DraftOptions, scope_of, source_of_file
 from ragmem.services.ingestion.ingest import compare
-from ragmem.services.ingestion.scope import identified, remember_projects
+from ragmem.services.ingestion.scope import assign_ids, remember_projects
 from ragmem.services.ingestion.source import find_files, read_file
 from ragmem.services.projects.named import left_in_place, named_projects
 from ragmem.storage.home.catalog import Catalog
@@ -29,7 +29,7 @@ SUMMARY_FRESH_S = 900
 _DOCUMENTS, _SUMMARIES = "prds", "sessions"
 
 
-def written(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
+def source_of_written_file(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
     """Return a written file with the source that it belongs to; nothing where it is none that is wanted."""
     wanted = [
         spec
@@ -45,7 +45,7 @@ def written(path: Path, *, settings: Settings, home: Path) -> list[tuple[Path, S
     return []
 
 
-def lately(at: float, *, ended: bool, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
+def recent_files(at: float, *, ended: bool, settings: Settings, home: Path) -> list[tuple[Path, SourceSpec]]:
     """Return what was written around a moment (seconds since 1970): reflections; at an end, its summary."""
     found: list[tuple[Path, SourceSpec]] = []
     for spec in settings.enabled_sources():
@@ -73,13 +73,13 @@ def take_in(
     Raises StoreBusyError and StorageError.
     """
     problems: list[str] = []
-    judged: list[Judged] = []
+    judged: list[Classified] = []
     commits = CommitDates(SECONDS_IN_PASSING)
     for path, spec in files:
         reading = read_file(path, spec, settings=settings, projects=projects, commits=commits)
         if reading.error is not None:
             problems.append(str(reading.error))
-        judged += _judged(catalog, reading, spec, settings=settings, projects=projects, now=now)
+        judged += _classify(catalog, reading, spec, settings=settings, projects=projects, now=now)
     changes, redated = compare(catalog, judged, leave_archived=True)
     fresh = [
         item
@@ -104,7 +104,7 @@ def take_in(
     return [memory.id for memory, _ in items], problems
 
 
-def _judged(
+def _classify(
     catalog: Catalog,
     reading: Reading,
     spec: SourceSpec,
@@ -112,16 +112,16 @@ def _judged(
     settings: Settings,
     projects: ProjectFinder,
     now: datetime,
-) -> Iterator[Judged]:
+) -> Iterator[Classified]:
     own = spec.name in settings.sources
     drafts = list(reading.drafts)
     if not own:
-        scope = scope_of(reading.path, HandIn(), catalog=catalog, projects=projects)
+        scope = scope_of(reading.path, DraftOptions(), catalog=catalog, projects=projects)
         drafts = [replace(draft, scope=scope) for draft in drafts]
     if spec.scope == "named":
         drafts = left_in_place(catalog, drafts, spec, named_projects(catalog, projects))
-    for draft in identified(catalog, drafts):
-        yield judge(
+    for draft in assign_ids(catalog, drafts):
+        yield classify_draft(
             draft,
             now=now,
             sizes=settings.chunking,

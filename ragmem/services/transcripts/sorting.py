@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ragmem.domain.model import State, Tier
-from ragmem.services.ingestion.classify import Judged
+from ragmem.services.ingestion.classify import Classified
 from ragmem.services.ingestion.ingest import Change, in_archive
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.memories import fingerprint
 
 
 @dataclass(slots=True)
-class Sorted:
-    """What is to be written, the last of each id, and how many there were of each sort."""
+class SortedExchanges:
+    """The exchanges to write, the last of each id, and the number of each kind."""
 
-    fresh: list[Judged] = field(default_factory=list)
+    fresh: list[Classified] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     """What became of each that was given, in order."""
     new: int = 0
@@ -23,7 +23,7 @@ class Sorted:
     doubled: int = 0
     archived: int = 0
 
-    def add(self, other: "Sorted") -> None:
+    def add(self, other: "SortedExchanges") -> None:
         """Add what was written in another transaction."""
         self.fresh += other.fresh
         self.changes += other.changes
@@ -34,13 +34,13 @@ class Sorted:
         self.archived += other.archived
 
 
-def sort(catalog: Catalog, judged: Sequence[Judged]) -> Sorted:
+def sort(catalog: Catalog, judged: Sequence[Classified]) -> SortedExchanges:
     """Sort judged exchanges by what the catalog has of them, within the caller's transaction.
 
     One whose text another memory of its scope has is told twice: a resumed or forked session repeats what
     was before. One that lies in the archive as it is stays there.
     """
-    found = Sorted()
+    found = SortedExchanges()
     if not judged:
         return found
     if not catalog.exists():
@@ -52,7 +52,7 @@ def sort(catalog: Catalog, judged: Sequence[Judged]) -> Sorted:
         (one.content_hash, one.scope) for one in catalog.memories.alike(one.content_hash for one in unknown)
     }
     archived = in_archive(catalog, unknown)
-    fresh: dict[str, Judged] = {}
+    fresh: dict[str, Classified] = {}
     for item in judged:
         memory = item.memory
         before = known.get(memory.id)

@@ -10,7 +10,7 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -25,13 +25,13 @@ from ragmem.readers import transcripts as readers
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Judged, judge, rules_version
-from ragmem.services.ingestion.scope import finder, identified
+from ragmem.services.ingestion.classify import Classified, classify_draft, rules_version
+from ragmem.services.ingestion.scope import assign_ids, finder
 from ragmem.services.ingestion.source import moment_of
 from ragmem.services.processes.refusals import Refusal, each
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.services.transcripts.scopes import Scopes
-from ragmem.services.transcripts.writing import REJECTED, Batch, Captured, OvertakenError, Watch, Writer
+from ragmem.services.transcripts.writing import REJECTED, Batch, CaptureResult, OvertakenError, Watch, Writer
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 
@@ -76,10 +76,10 @@ def capture(
     ended: bool = False,
     projects: ProjectFinder | None = None,
     limits: Limits = ALL,
-    side: SideBySide | None = None,
+    side: WorkerPool | None = None,
     watch: Watch | None = None,
     dry_run: bool = False,
-) -> Captured:
+) -> CaptureResult:
     """Take in what a transcript has more than when it was read last.
 
     `ended` says that nobody writes it now, so that the last exchange counts as it stands; should it grow all
@@ -89,7 +89,7 @@ def capture(
     before is. With `side` exchanges are judged in other processes; `watch` is told of each batch; with
     `dry_run` nothing is written. Several may capture one file at once.
     """
-    done = Captured(show(path), assistant)
+    done = CaptureResult(show(path), assistant)
     try:
         # A pipe without a writer would never open.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -97,7 +97,7 @@ def capture(
         done.failed = (getattr(error, "strerror", "") or str(error)).lower()
         return done
     try:
-        capturing = _Capturing(
+        capturing = _Capture(
             catalog,
             settings,
             path,
@@ -106,7 +106,7 @@ def capture(
             now=now,
             projects=projects,
             done=done,
-            side=side or SideBySide(1),
+            side=side or WorkerPool(1),
             watch=watch or Watch(),
             dry_run=dry_run,
         )
@@ -153,50 +153,41 @@ def rules_of(settings: Settings) -> str:
     return digest("transcripts", *parts, length=12)
 
 
-def _judge(
+def _classify_batch(
     batch: Batch, *, now: datetime, sizes: ChunkingSettings, rule: SignalRule, redactor: Redactor
-) -> list[Judged] | None:
+) -> list[Classified] | None:
     """Judge the exchanges of a batch, also in another process; None where a rule fails on one of them."""
     try:
         return [
-            judge(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True, redactor=redactor)
+            classify_draft(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True, redactor=redactor)
             for draft in batch.drafts
         ]
     except Exception:  # noqa: BLE001 - whoever reads the file judges each by itself, and tells of it
         return None
 
 
-class _Capturing:
+@dataclass(slots=True)
+class _Capture:
     """One capture of one file that is open."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        settings: Settings,
-        path: Path,
-        descriptor: int,
-        *,
-        home: Path,
-        now: datetime,
-        projects: ProjectFinder | None,
-        done: Captured,
-        side: SideBySide,
-        watch: Watch,
-        dry_run: bool,
-    ) -> None:
-        self.catalog = catalog
-        self.settings = settings
-        self.path = path
-        self.descriptor = descriptor
-        self.home = home
-        self.now = now
-        self.projects = projects
-        self.done = done
-        self.side = side
-        self.watch = watch
-        self.dry_run = dry_run
-        self.rules = rules_of(settings)
-        self.rule = settings.sources[SOURCE].signal if SOURCE in settings.sources else "graded"
+    catalog: Catalog
+    settings: Settings
+    path: Path
+    descriptor: int
+    _: KW_ONLY
+    home: Path
+    now: datetime
+    projects: ProjectFinder | None
+    done: CaptureResult
+    side: WorkerPool
+    watch: Watch
+    dry_run: bool
+    rules: str = field(init=False)
+    rule: SignalRule = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rules = rules_of(self.settings)
+        self.rule = self.settings.sources[SOURCE].signal if SOURCE in self.settings.sources else "graded"
 
     def run(self, *, ended: bool, limits: Limits) -> None:
         """Read what is new, again from the new position where another process was faster."""
@@ -214,7 +205,7 @@ class _Capturing:
                 known, size=status.st_size, modified_ns=status.st_mtime_ns, rules=self.rules, ended=ended
             ):
                 self.done.current = self.done.complete = True
-                self._tell(known)
+                self._copy_known(known)
                 return
             try:
                 self._read(known, status, ended=ended, limits=limits)
@@ -223,7 +214,7 @@ class _Capturing:
             return
         self.done.problems["read by other processes at the same time"] += 1
 
-    def _tell(self, known: Transcript) -> None:
+    def _copy_known(self, known: Transcript) -> None:
         done = self.done
         done.assistant, done.session, done.project = known.assistant, known.session, known.project
         done.position = known.position
@@ -238,7 +229,7 @@ class _Capturing:
             return
         done.assistant = assistant
         if start:
-            self._tell(start)
+            self._copy_known(start)
         if not self.dry_run:
             self.catalog.prepare()
         projects = self.projects or finder(self.catalog, home=self.home)
@@ -259,7 +250,7 @@ class _Capturing:
             dry_run=self.dry_run,
         )
         work = partial(
-            _judge,
+            _classify_batch,
             now=self.now,
             sizes=self.settings.chunking,
             rule=self.rule,
@@ -267,7 +258,7 @@ class _Capturing:
         )
         read = self._packets(batch, projects, moment_of(status.st_mtime_ns), ended=ended)
         for packet, judged in self.side.each(work, read):
-            batch.take(packet, self._each_judged(packet) if judged is None else judged)
+            batch.take(packet, self._classify_each(packet) if judged is None else judged)
             if batch.is_full(BATCH, BATCH_CHARACTERS):
                 writer.write(batch)
                 batch = Batch(batch.position, batch.carried)
@@ -276,13 +267,13 @@ class _Capturing:
                     return
         writer.write(batch, last=_ENDED if ended else "")
 
-    def _each_judged(self, packet: Batch) -> list[Judged]:
+    def _classify_each(self, packet: Batch) -> list[Classified]:
         """Judge exchanges one by one; those on which a rule fails are told of and left out."""
-        judged: list[Judged] = []
+        judged: list[Classified] = []
 
         def add(drafts: Sequence[Draft]) -> None:
             judged.extend(
-                judge(
+                classify_draft(
                     draft,
                     now=self.now,
                     sizes=self.settings.chunking,
@@ -326,7 +317,7 @@ class _Capturing:
             drafts = readers.drafts_of(
                 step.exchange, path=self.path, scope=scope, modified=modified, redactor=self.catalog.redactor
             )
-            packet.drafts += identified(self.catalog, drafts)
+            packet.drafts += assign_ids(self.catalog, drafts)
             packet.characters += sum(len(draft.text) for draft in drafts)
             if packet.is_full(PACKET, PACKET_CHARACTERS):
                 yield packet

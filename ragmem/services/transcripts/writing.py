@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 
 from ragmem import __version__
@@ -11,20 +11,20 @@ from ragmem.domain.model import Draft, State, Tier
 from ragmem.errors import StoreBusyError
 from ragmem.readers.failures import check
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Judged
+from ragmem.services.ingestion.classify import Classified
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.ingestion.scope import remember_projects
 from ragmem.services.processes.refusals import Refusal, each
-from ragmem.services.transcripts.sorting import Sorted, sort
+from ragmem.services.transcripts.sorting import SortedExchanges, sort
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 
 REJECTED = f"!{__version__}"
-"""Stands behind the rules of a transcript of which this release rejected something: another one may not."""
+"""Marks the rules of a transcript with a rejected exchange: another release may accept it."""
 
 
 @dataclass(slots=True)
-class Captured:
+class CaptureResult:
     """What became of a transcript: what was read of it this time, and the memories that came of it."""
 
     path: str
@@ -72,17 +72,17 @@ class Batch:
     position: int
     carried: str
     drafts: list[Draft] = field(default_factory=list)
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[Classified] = field(default_factory=list)
     exchanges: int = 0
     number: int = 0
     """The last question's number in its session."""
     characters: int = 0
 
     def is_full(self, exchanges: int, characters: int) -> bool:
-        """Tell whether it has so many exchanges or characters."""
+        """Tell whether it has reached one of these numbers."""
         return self.exchanges >= exchanges or self.characters >= characters
 
-    def take(self, other: "Batch", judged: list[Judged]) -> None:
+    def take(self, other: "Batch", judged: list[Classified]) -> None:
         """Add exchanges that were read next."""
         self.judged += judged
         self.exchanges += other.exchanges
@@ -94,10 +94,10 @@ class Batch:
 class Watch:
     """Is told of what is read while it is read; this one takes no note of it."""
 
-    def judged(self, item: Judged, change: Change) -> None:
+    def judged(self, item: Classified, change: Change) -> None:
         """Take note of what becomes of an exchange."""
 
-    def moved(self, done: Captured) -> None:
+    def moved(self, done: CaptureResult) -> None:
         """Take note that a batch is durable."""
 
 
@@ -108,36 +108,26 @@ class OvertakenError(StoreBusyError):
         super().__init__("another process reads the same transcript")
 
 
+@dataclass(slots=True)
 class Writer:
     """Makes batches durable, each together with the position behind it."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        done: Captured,
-        *,
-        known: Transcript | None,
-        exchanges: int,
-        status: os.stat_result,
-        projects: ProjectFinder,
-        rules: str,
-        now: datetime,
-        mark: Callable[[int], str],
-        watch: Watch,
-        dry_run: bool,
-    ) -> None:
-        self._catalog = catalog
-        self._done = done
-        self._known = known
-        self._exchanges = exchanges
-        self._reached = done.position
-        self._status = status
-        self._projects = projects
-        self._rules = rules
-        self._now = now
-        self._mark = mark
-        self._watch = watch
-        self._dry_run = dry_run
+    catalog: Catalog
+    done: CaptureResult
+    _: KW_ONLY
+    known: Transcript | None
+    exchanges: int
+    status: os.stat_result
+    projects: ProjectFinder
+    rules: str
+    now: datetime
+    mark: Callable[[int], str]
+    watch: Watch
+    dry_run: bool
+    _reached: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reached = self.done.position
 
     def write(self, batch: Batch, *, last: str | None = None) -> None:
         """Accept a batch and move the position; raises OvertakenError where another process moved it.
@@ -145,8 +135,8 @@ class Writer:
         `last` is what stands behind the rules of a file that was read to its end; None: it was not yet, and
         does not count as unchanged however it is found.
         """
-        catalog, done = self._catalog, self._done
-        if self._dry_run:
+        catalog, done = self.catalog, self.done
+        if self.dry_run:
             self._count(batch, sort(catalog, batch.judged), last)
             return
         transcript = Transcript(
@@ -154,14 +144,14 @@ class Writer:
             assistant=done.assistant,
             session=done.session,
             project=done.project,
-            head=self._mark(batch.position),
-            size=self._status.st_size,
-            modified_ns=0 if last is None else self._status.st_mtime_ns,
+            head=self.mark(batch.position),
+            size=self.status.st_size,
+            modified_ns=0 if last is None else self.status.st_mtime_ns,
             position=batch.position,
-            exchanges=max(self._exchanges, batch.number),
+            exchanges=max(self.exchanges, batch.number),
             carried=batch.carried,
-            rules=self._rules + (REJECTED if done.rejected else "") + (last or ""),
-            read_at=self._now,
+            rules=self.rules + (REJECTED if done.rejected else "") + (last or ""),
+            read_at=self.now,
         )
         try:
             found = self._keep(batch.judged, transcript)
@@ -170,46 +160,46 @@ class Writer:
             found = None
         if found is None:
             batch, found = self._keep_each(batch)
-            transcript = replace(transcript, rules=self._rules + REJECTED + (last or ""))
+            transcript = replace(transcript, rules=self.rules + REJECTED + (last or ""))
             self._keep((), transcript)
-        self._known, self._exchanges = transcript, transcript.exchanges
+        self.known, self.exchanges = transcript, transcript.exchanges
         self._count(batch, found, last)
 
-    def _keep(self, judged: Sequence[Judged], transcript: Transcript | None = None) -> Sorted:
+    def _keep(self, judged: Sequence[Classified], transcript: Transcript | None = None) -> SortedExchanges:
         """Accept exchanges and, where one is given, a position, in one transaction."""
-        catalog = self._catalog
+        catalog = self.catalog
         with catalog.database.write():
-            if catalog.transcripts.get(self._done.path) != self._known:
+            if catalog.transcripts.get(self.done.path) != self.known:
                 raise OvertakenError
             found = sort(catalog, judged)
             if found.fresh:
-                remember_projects(catalog, self._projects)
+                remember_projects(catalog, self.projects)
                 catalog.memories.accept([(item.memory, item.chunks) for item in found.fresh])
             if transcript is not None:
                 catalog.transcripts.keep(transcript)
         return found
 
-    def _keep_each(self, batch: Batch) -> tuple[Batch, Sorted]:
+    def _keep_each(self, batch: Batch) -> tuple[Batch, SortedExchanges]:
         """Accept what can be of a batch; return that. Whoever is killed here reads the batch once more."""
-        judged: list[Judged] = []
-        found = Sorted()
+        judged: list[Classified] = []
+        found = SortedExchanges()
 
-        def keep(some: Sequence[Judged]) -> None:
+        def keep(some: Sequence[Classified]) -> None:
             found.add(self._keep(some))
             judged.extend(some)
 
         for item, reason in each(batch.judged, keep):
-            self._done.rejected.append(Refusal.of(item.memory, reason))
+            self.done.rejected.append(Refusal.of(item.memory, reason))
         return replace(batch, judged=judged), found
 
-    def _count(self, batch: Batch, found: Sorted, last: str | None) -> None:
-        done = self._done
+    def _count(self, batch: Batch, found: SortedExchanges, last: str | None) -> None:
+        done = self.done
         for item, change in zip(batch.judged, found.changes, strict=True):
             done.tiers[item.memory.tier] += 1
-            self._watch.judged(item, change)
+            self.watch.judged(item, change)
         done.exchanges += batch.exchanges
         # To the end of the file, though what is still open is read again.
-        reached = batch.position if last is None else self._status.st_size
+        reached = batch.position if last is None else self.status.st_size
         done.bytes += max(0, reached - self._reached)
         self._reached = max(self._reached, reached)
         done.position = batch.position
@@ -222,4 +212,4 @@ class Writer:
         done.buffered += sum(item.memory.state is State.BUFFERED for item in found.fresh)
         done.chunks += sum(len(item.chunks) for item in found.fresh)
         done.ids += [item.memory.id for item in found.fresh]
-        self._watch.moved(done)
+        self.watch.moved(done)

@@ -1,8 +1,6 @@
 """Back the home up into one archive, verified by reading it back; list the backups that there are."""
 
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +23,7 @@ from ragmem.services.transfer.backup_file import (
 )
 from ragmem.services.transfer.exporting import export_file
 from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.maintenance.summary import read_summary
 from ragmem.storage.sql.backups import FOLDER, copy_database
 from ragmem.storage.sql.sqlite import DATABASE_NAME
 
@@ -123,10 +122,10 @@ def _collect(
     What agents tell one another stays out: put back, it would be handed out again, orders to stop included.
     """
     files: dict[str, Path] = {}
-    if catalog.database.dialect == "sqlite":
+    if catalog.database.path:
         files[DATABASE] = desk / DATABASE_NAME
-        copy_database(places.data / DATABASE_NAME, files[DATABASE])
-        schemas, counts = figures(files[DATABASE])
+        copy_database(catalog.database.path, files[DATABASE])
+        schemas, counts = read_summary(files[DATABASE])
     else:
         files[EXPORT] = desk / "memory.jsonl"
         counts = dict(export_file(catalog, files[EXPORT], now=now, progress=Silent()).counts)
@@ -143,37 +142,6 @@ def _collect(
     return Manifest(__version__, now.astimezone(UTC), profile, schemas, counts, parts), files
 
 
-def figures(database: Path, *, called: Path | None = None) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the schema versions and the counts of a SQLite file, which may be of any release.
-
-    Raises StoreDamagedError, which names it as `called`, for a file that cannot be read or is no memory of
-    ragmem.
-    """
-    # A backup has no log beside it; what a restore has put aside may have one.
-    mode = "mode=ro" if database.with_name(f"{database.name}-wal").exists() else "mode=ro&immutable=1"
-    try:
-        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?{mode}", uri=True)) as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            schemas = {"catalog": int(version)}
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-            if "migrations" in tables:
-                schemas |= dict(
-                    connection.execute("SELECT component, max(version) FROM migrations GROUP BY component")
-                )
-            # Before schema 8 the archive was called the trash.
-            named = {"archive": "archive" if "archive" in tables else "trash"}
-            counts = {
-                part: int(connection.execute(f"SELECT count(*) FROM {named.get(part, part)}").fetchone()[0])
-                for part in ("projects", "memories", "archive", "files")
-            }
-    except sqlite3.Error as error:
-        raise StoreDamagedError(
-            f'"{called or database}" is no sound memory of ragmem: {error}',
-            hint="`ragmem backup --list` names the backups",
-        ) from error
-    return schemas, counts
-
-
 def describe(path: Path) -> Backup:
     """Return what is known of an archive, a database or a folder with one, whatever state it is in."""
     file = path / DATABASE_NAME if path.is_dir() else path
@@ -183,7 +151,7 @@ def describe(path: Path) -> Backup:
         if file.name.endswith(SUFFIX):
             manifest = read_manifest(file)
             return replace(found, at=manifest.created_at, schemas=manifest.schemas, counts=manifest.counts)
-        schemas, counts = figures(file)
+        schemas, counts = read_summary(file)
     except StoreDamagedError as error:
         return replace(found, problem=str(error))
     return replace(found, schemas=schemas, counts=counts)

@@ -120,11 +120,13 @@ def read_archive(path: Path, folder: Path | None = None) -> Manifest:
         for entry, content in members:
             part = missing.pop(entry.name, None)
             if part is None or not entry.isreg() or entry.size != part.bytes:
-                raise _damaged(path, f'it holds "{entry.name[:80]}", which its manifest does not have so')
+                raise _damage_error(
+                    path, f'it holds "{entry.name[:80]}", which its manifest does not have so'
+                )
             if _take_out(content, folder / part.name if folder else None) != part.sha256:
-                raise _damaged(path, f'the file "{part.name}" in it is not what was written')
+                raise _damage_error(path, f'the file "{part.name}" in it is not what was written')
         if missing:
-            raise _damaged(path, f'the file "{next(iter(missing))}" is missing')
+            raise _damage_error(path, f'the file "{next(iter(missing))}" is missing')
     return manifest
 
 
@@ -152,13 +154,13 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
             while packed.read(_PIECE):
                 pass
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(path, str(error).lower() or "it breaks off") from error
+        raise _damage_error(path, str(error).lower() or "it breaks off") from error
 
 
 def _manifest(path: Path, members: "Iterator[tuple[tarfile.TarInfo, IO[bytes]]]") -> Manifest:
     entry, content = next(members, (None, None))
     if entry is None or content is None or entry.name != MANIFEST or entry.size > MAX_MANIFEST:
-        raise _damaged(path, "it does not begin with a manifest")
+        raise _damage_error(path, "it does not begin with a manifest")
     try:
         value = orjson.loads(content.read())
         if value["format"] != FORMAT or not isinstance(value["schema"], int):
@@ -178,7 +180,7 @@ def _manifest(path: Path, members: "Iterator[tuple[tarfile.TarInfo, IO[bytes]]]"
             files=tuple(_part(one) for one in value["files"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _damaged(path, f"its manifest cannot be read ({error})") from error
+        raise _damage_error(path, f"its manifest cannot be read ({error})") from error
 
 
 def _part(value: Any) -> Part:
@@ -194,7 +196,7 @@ def _numbers(value: Any) -> dict[str, int]:
     return {str(name): int(number) for name, number in value.items()}
 
 
-def _damaged(path: Path, what: str) -> StoreDamagedError:
+def _damage_error(path: Path, what: str) -> StoreDamagedError:
     return StoreDamagedError(
         f'"{path}" is no sound backup: {what}',
         hint="`ragmem backup --list` names the others; nothing was changed",

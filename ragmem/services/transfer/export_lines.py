@@ -19,8 +19,8 @@ import orjson
 from ragmem.domain.model import Category, Chunk, Kind, Memory, Scope, State, Tier, content_hash
 from ragmem.domain.text.chunking import chunk_id
 from ragmem.services.transfer.line_fields import LARGEST, Fields, Line, LineError
-from ragmem.storage.lifecycle.archive import Archived
-from ragmem.storage.maintenance.catalog_export import Alias, Forgotten, Move, Project, Tie
+from ragmem.storage.lifecycle.archive import ArchiveEntry
+from ragmem.storage.maintenance.catalog_export import Alias, ForgottenText, Move, Project, Tie
 from ragmem.storage.memories.files import SeenFile
 
 FORMAT = "ragmem export"
@@ -74,18 +74,7 @@ def header_line(*, version: str, now: datetime, counts: Mapping[str, int]) -> Li
 
 def project_line(project: Project) -> Line:
     """Return the line of a project."""
-    return {
-        "type": "project",
-        "id": project.id,
-        "name": project.name,
-        "root": project.root,
-        "root_commit": project.root_commit,
-        "remote": project.remote,
-        "paths": list(project.paths),
-        "named": project.named,
-        "remotes": dict(project.remotes or {}),
-        "commits": list(project.commits),
-    }
+    return {"type": "project", **asdict(project), "remotes": dict(project.remotes or {})}
 
 
 def tie_line(tie: Tie) -> Line:
@@ -95,7 +84,7 @@ def tie_line(tie: Tie) -> Line:
             return {"type": "alias", **asdict(tie)}
         case Move():
             return {"type": "move", **asdict(tie)}
-        case Forgotten():
+        case ForgottenText():
             return {"type": "forgotten", **asdict(tie)}
 
 
@@ -132,7 +121,7 @@ def memory_line(memory: Memory, chunks: tuple[Chunk, ...]) -> Line:
     return {"type": "memory", **_memory_fields(memory), "chunks": spans}
 
 
-def archive_line(item: Archived) -> Line:
+def archive_line(item: ArchiveEntry) -> Line:
     """Return the line of a memory in the archive."""
     return {
         "type": "archive",
@@ -147,15 +136,7 @@ def archive_line(item: Archived) -> Line:
 
 def file_line(file: SeenFile) -> Line:
     """Return the line of a file that was seeded."""
-    return {
-        "type": "file",
-        "source": file.source,
-        "path": file.path,
-        "size": file.size,
-        "modified_ns": file.modified_ns,
-        "rules": file.rules,
-        "tally": dict(file.tally),
-    }
+    return {"type": "file", **asdict(file)}
 
 
 def end_line(*, lines: int, sha256: str) -> Line:
@@ -186,64 +167,57 @@ def read_header(line: Line) -> dict[str, int]:
         raise LineError(f"a newer ragmem wrote it: its schema is {schema}, this one knows {SCHEMA}")
     if schema not in READABLE:
         raise LineError(f'the schema "{schema}" is unknown')
-    fields = Fields(line, {"type", "format", "schema"})
-    fields.text("ragmem")
-    fields.moment("exported_at")
-    counts = fields.numbers("counts")
-    fields.end()
-    return counts
+    with Fields(line, "type", "format", "schema") as fields:
+        fields.text("ragmem")
+        fields.moment("exported_at")
+        return fields.numbers("counts")
 
 
 def read_project(line: Line) -> Project:
     """Return the project of a line; raises LineError."""
-    fields = Fields(line, {"type"})
-    project = Project(
-        fields.name("id"),
-        fields.text("name"),
-        fields.text("root"),
-        fields.text("root_commit"),
-        fields.text("remote"),
-        fields.texts("paths"),
-    )
-    if "named" in line:
-        project = replace(
+    with Fields(line, "type") as fields:
+        project = Project(
+            fields.name("id"),
+            fields.text("name"),
+            fields.text("root"),
+            fields.text("root_commit"),
+            fields.text("remote"),
+            fields.texts("paths"),
+        )
+        if "named" not in line:
+            return project
+        return replace(
             project,
             named=fields.take("named", bool, "true or false"),
             remotes=fields.mapping("remotes", bool, "true or false"),
             commits=fields.texts("commits"),
         )
-    fields.end()
-    return project
 
 
 def read_tie(line: Line) -> Tie:
     """Return the former project, move or forgotten text of a line; raises LineError."""
-    fields = Fields(line, {"type"})
-    tie: Tie
-    if line["type"] == "alias":
-        tie = Alias(fields.name("id"), fields.name("project"), fields.text("name"), fields.text("detail"))
-    elif line["type"] == "move":
-        tie = Move(fields.name("place"), fields.name("memory"), fields.text("former"))
-    else:
-        tie = Forgotten(fields.name("id"), fields.text("run"))
-    fields.end()
-    return tie
+    with Fields(line, "type") as fields:
+        if line["type"] == "alias":
+            return Alias(
+                fields.name("id"), fields.name("project"), fields.text("name"), fields.text("detail")
+            )
+        if line["type"] == "move":
+            return Move(fields.name("place"), fields.name("memory"), fields.text("former"))
+        return ForgottenText(fields.name("id"), fields.text("run"))
 
 
 def read_memory(line: Line) -> tuple[Memory, tuple[Chunk, ...]]:
     """Return the memory of a line with its chunks; raises LineError."""
-    fields = Fields(line, {"type"})
-    memory = _memory(fields)
-    spans = fields.take("chunks", list, "a list")
-    fields.end()
+    with Fields(line, "type") as fields:
+        memory = _memory(fields)
+        spans = fields.take("chunks", list, "a list")
     text = memory.indexed_text
     chunks = []
     for order, span in enumerate(spans):
         if not isinstance(span, dict):
             raise LineError(f"chunk {order} is not an object")
-        part = Fields(span, set())
-        heading, start, end = part.text("heading"), part.number("start"), part.number("end")
-        part.end()
+        with Fields(span) as part:
+            heading, start, end = part.text("heading"), part.number("start"), part.number("end")
         if not start <= end <= len(text):
             raise LineError(f"chunk {order} lies outside of the text")
         content = text[start:end]
@@ -253,42 +227,37 @@ def read_memory(line: Line) -> tuple[Memory, tuple[Chunk, ...]]:
     return memory, tuple(chunks)
 
 
-def read_archive(line: Line) -> Archived:
+def read_archive(line: Line) -> ArchiveEntry:
     """Return the archived memory of a line; raises LineError."""
-    fields = Fields(line, {"type"})
-    run, rule = fields.name("run"), fields.text("rule")
-    if line["type"] == TRASH:
-        at, reason, successor = fields.moment("trashed_at"), "", ""
-    else:
-        at, reason, successor = fields.moment("archived_at"), fields.text("reason"), fields.text("successor")
-    inner = Fields(fields.take("memory", dict, "an object"), set())
-    memory = _memory(inner)
-    inner.end()
-    fields.end()
-    return Archived(run, rule, at, memory, reason, successor)
+    with Fields(line, "type") as fields:
+        run, rule = fields.name("run"), fields.text("rule")
+        reason = successor = ""
+        if line["type"] == TRASH:
+            at = fields.moment("trashed_at")
+        else:
+            at, reason = fields.moment("archived_at"), fields.text("reason")
+            successor = fields.text("successor")
+        with Fields(fields.take("memory", dict, "an object")) as inner:
+            return ArchiveEntry(run, rule, at, _memory(inner), reason, successor)
 
 
 def read_file(line: Line) -> SeenFile:
     """Return the seen file of a line; raises LineError."""
-    fields = Fields(line, {"type"})
-    file = SeenFile(
-        fields.name("source"),
-        fields.name("path"),
-        fields.number("size"),
-        fields.number("modified_ns", lowest=-LARGEST),
-        fields.text("rules"),
-        fields.numbers("tally"),
-    )
-    fields.end()
-    return file
+    with Fields(line, "type") as fields:
+        return SeenFile(
+            fields.name("source"),
+            fields.name("path"),
+            fields.number("size"),
+            fields.number("modified_ns", lowest=-LARGEST),
+            fields.text("rules"),
+            fields.numbers("tally"),
+        )
 
 
 def read_end(line: Line) -> tuple[int, str]:
     """Return (number of lines, sha256) of what stands before the end; raises LineError."""
-    fields = Fields(line, {"type"})
-    found = fields.number("lines"), fields.text("sha256")
-    fields.end()
-    return found
+    with Fields(line, "type") as fields:
+        return fields.number("lines"), fields.text("sha256")
 
 
 def _memory(fields: Fields) -> Memory:

@@ -16,7 +16,7 @@ from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.services.transfer import export_lines as form
 from ragmem.services.transfer import life_lines
 from ragmem.services.transfer.line_fields import Line, LineError
-from ragmem.storage.lifecycle.archive import Archived
+from ragmem.storage.lifecycle.archive import ArchiveEntry
 from ragmem.storage.maintenance.catalog_export import Move, Project, Tie
 from ragmem.storage.maintenance.lifecycle_export import LifeContent
 from ragmem.storage.memories.files import SeenFile
@@ -28,10 +28,10 @@ MAX_HEADER = 64 * 1024
 
 _GZIP = b"\x1f\x8b"
 
-Entry = Project | Tie | tuple[Memory, tuple[Chunk, ...]] | Archived | LifeContent | SeenFile
+Entry = Project | Tie | tuple[Memory, tuple[Chunk, ...]] | ArchiveEntry | LifeContent | SeenFile
 
 
-class _Copying(io.RawIOBase):
+class _CopyingReader(io.RawIOBase):
     """A stream that can be read once, kept while it is read."""
 
     def __init__(self, source: IO[bytes], copy: IO[bytes]) -> None:
@@ -79,7 +79,7 @@ class ExportReader:
         # Without a name and therefore gone with the process, however it ends.
         copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the reader
         self._file = self._stack.enter_context(copy)
-        self._first = io.BufferedReader(_Copying(stream, self._file), 1024 * 1024)
+        self._first = io.BufferedReader(_CopyingReader(stream, self._file), 1024 * 1024)
 
     def __enter__(self) -> Self:
         return self

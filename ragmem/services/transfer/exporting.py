@@ -22,7 +22,7 @@ GZIP_LEVEL = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """What was written: counts by sort, lines, bytes before compression; sha256 as in the last line."""
 
     counts: Mapping[str, int]
@@ -38,7 +38,7 @@ def export(
     selection: Selection = EVERYTHING,
     now: datetime,
     progress: Progress,
-) -> Exported:
+) -> ExportResult:
     """Hand the lines of an export to `write` one by one, all of one moment; other processes may write on.
 
     The same memory gives the same bytes, but for `exported_at` in the first line.
@@ -61,7 +61,7 @@ def export(
                 progress.advance()
     end = form.dump(form.end_line(lines=lines, sha256=digest.hexdigest()))
     write(end)
-    return Exported(counts, lines + 1, length + len(end), digest.hexdigest())
+    return ExportResult(counts, lines + 1, length + len(end), digest.hexdigest())
 
 
 def export_file(
@@ -72,7 +72,7 @@ def export_file(
     force: bool = False,
     now: datetime,
     progress: Progress,
-) -> Exported:
+) -> ExportResult:
     """Write an export to a file that only its owner can read, compressed where its name ends in `.gz`.
 
     The file appears when it is whole. Raises UsageError when there is one of this name and not `force`.

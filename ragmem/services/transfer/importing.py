@@ -12,14 +12,14 @@ from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.index import BATCH, index_pending
-from ragmem.services.ingestion.sanitize import purified_memory, purified_text
+from ragmem.services.ingestion.sanitize import purified_memory, sanitize_text
 from ragmem.services.processes.progress import Progress
 from ragmem.services.transfer.export_reading import Entry, ExportReader
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.archive import Archived
+from ragmem.storage.lifecycle.archive import ArchiveEntry
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
 from ragmem.storage.lifecycle.supersessions import Supersession
-from ragmem.storage.maintenance.catalog_export import Alias, Contents, Forgotten, Move, Project, Tie
+from ragmem.storage.maintenance.catalog_export import Alias, Contents, ForgottenText, Move, Project, Tie
 from ragmem.storage.maintenance.lifecycle_export import LifeContent, LifeContents, MergedFrom
 from ragmem.storage.memories.files import SeenFile
 
@@ -34,7 +34,7 @@ Item = tuple[Memory, tuple[Chunk, ...]]
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportResult:
     """What became of the memories of an export, and what else came.
 
     `kept` counts those that differ and stayed as they were here; `waiting` those that are stored and not
@@ -58,7 +58,7 @@ class _Batch:
     memories: list[Item] = field(default_factory=list)
     projects: list[Project] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
-    archive: list[Archived] = field(default_factory=list)
+    archive: list[ArchiveEntry] = field(default_factory=list)
     lives: list[LifeContent] = field(default_factory=list)
     files: list[SeenFile] = field(default_factory=list)
     characters: int = 0
@@ -67,9 +67,9 @@ class _Batch:
         match entry:
             case Project():
                 self.projects.append(entry)
-            case Alias() | Move() | Forgotten():
+            case Alias() | Move() | ForgottenText():
                 self.ties.append(entry)
-            case Archived():
+            case ArchiveEntry():
                 self.archive.append(entry)
                 self.characters += len(entry.memory.text)
             case SeenFile():
@@ -96,7 +96,7 @@ def import_export(
     now: datetime,
     progress: Progress,
     sizes: ChunkingSettings = _SIZES,
-) -> Imported:
+) -> ImportResult:
     """Bring in what an export holds; importing twice is importing once.
 
     Nothing is written before every line was checked. Then each batch is durable once written, so that an
@@ -112,7 +112,7 @@ def import_export(
     counts = source.check()
     if not dry_run or catalog.exists():
         catalog.prepare()
-    done = Imported()
+    done = ImportResult()
     writer = _Writer(catalog, open_store, keep=keep, dry_run=dry_run, now=now, sizes=sizes)
     progress.begin("import", counts.get("memory", 0))
     for batch in _batches(source.entries()):
@@ -128,7 +128,7 @@ def import_export(
     return done
 
 
-def _index(catalog: Catalog, open_store: Callable[[], Store], done: Imported, progress: Progress) -> None:
+def _index(catalog: Catalog, open_store: Callable[[], Store], done: ImportResult, progress: Progress) -> None:
     waiting = len(catalog.memories.ids(states=[State.PENDING]))
     if not waiting:
         return
@@ -177,7 +177,7 @@ class _Writer:
         # What stayed another than the export's: what was said of that one's text is not said of this.
         self._stayed: set[str] = set()
 
-    def write(self, batch: _Batch, done: Imported) -> None:
+    def write(self, batch: _Batch, done: ImportResult) -> None:
         """Write a batch, all or nothing, and count it."""
         if self._dry_run:
             known = self._catalog.memories.get(_ids(batch)) if self._catalog.exists() else {}
@@ -201,7 +201,7 @@ class _Writer:
             ]
             done.archive += self._catalog.archive.write(archived)
             lives = (
-                _told(one, redactor=self._catalog.redactor)
+                _describe(one, redactor=self._catalog.redactor)
                 for one in batch.lives
                 if not self._of_another_text(one)
             )
@@ -213,7 +213,7 @@ class _Writer:
                 self._open_store().delete(faded)
                 self._catalog.names.forget(faded)
 
-    def _choose(self, batch: _Batch, known: Mapping[str, Memory], done: Imported) -> list[Item]:
+    def _choose(self, batch: _Batch, known: Mapping[str, Memory], done: ImportResult) -> list[Item]:
         chosen: list[Item] = []
         for exported, exported_chunks in batch.memories:
             memory, chunks = self._purified(exported, exported_chunks)
@@ -248,10 +248,10 @@ class _Writer:
         return isinstance(one, Supersession) and not self._stayed.isdisjoint((one.older, one.newer))
 
 
-def _told(one: LifeContent, redactor: Redactor) -> LifeContent:
+def _describe(one: LifeContent, redactor: Redactor) -> LifeContent:
     """Return what is told of a life without a secret that its reason quotes."""
     return (
-        replace(one, reason=purified_text(one.reason, redactor=redactor))
+        replace(one, reason=sanitize_text(one.reason, redactor=redactor))
         if isinstance(one, LifeRow | Supersession)
         else one
     )

@@ -1,9 +1,10 @@
 """The lines of an export for what the lifecycle knows; they name memories by their ids alone."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.services.transfer.export_lines import moment_text
 from ragmem.services.transfer.line_fields import LARGEST, Fields, Line
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
@@ -33,18 +34,10 @@ def life_line(item: LifeContent) -> Line:
                 "recalled_at": moment_text(item.at),
             }
         case Supersession():
-            return {
-                "type": "supersession",
-                "older": item.older,
-                "newer": item.newer,
-                "older_at": moment_text(item.older_at),
-                "newer_at": moment_text(item.newer_at),
-                "rule": item.rule,
-                "reason": item.reason,
-                "made_at": moment_text(item.made_at),
-            }
+            moments = {name: moment_text(getattr(item, name)) for name in ("older_at", "newer_at", "made_at")}
+            return {"type": "supersession", **asdict(item), **moments}
         case MergedFrom():
-            return {"type": "merge", "merged": item.merged, "original": item.original, "run": item.run}
+            return {"type": "merge", **asdict(item)}
 
 
 def key_of(item: Any) -> tuple[str, str]:
@@ -61,47 +54,39 @@ def key_of(item: Any) -> tuple[str, str]:
 
 
 def _life(line: Line) -> LifeRow:
-    fields = Fields(line, {"type"})
-    row = LifeRow(
-        fields.name("id"),
-        fields.choice("life", Life) if fields.text("life") else None,
-        fields.take("pinned", bool, "true or false"),
-        fields.number("reprieves"),
-        fields.number("checked_age"),
-        fields.number("feedback", lowest=-LARGEST),
-        fields.text("reason"),
-    )
-    fields.end()
-    return row
+    with Fields(line, "type") as fields:
+        return LifeRow(
+            fields.name("id"),
+            fields.choice("life", LifecycleState) if fields.text("life") else None,
+            fields.take("pinned", bool, "true or false"),
+            fields.number("reprieves"),
+            fields.number("checked_age"),
+            fields.number("feedback", lowest=-LARGEST),
+            fields.text("reason"),
+        )
 
 
 def _recall(line: Line) -> Recall:
-    fields = Fields(line, {"type"})
-    recall = Recall(fields.name("id"), fields.name("session"), fields.moment("recalled_at"))
-    fields.end()
-    return recall
+    with Fields(line, "type") as fields:
+        return Recall(fields.name("id"), fields.name("session"), fields.moment("recalled_at"))
 
 
 def _supersession(line: Line) -> Supersession:
-    fields = Fields(line, {"type"})
-    found = Supersession(
-        fields.name("older"),
-        fields.name("newer"),
-        fields.moment("older_at"),
-        fields.moment("newer_at"),
-        fields.text("rule"),
-        fields.text("reason"),
-        fields.moment("made_at"),
-    )
-    fields.end()
-    return found
+    with Fields(line, "type") as fields:
+        return Supersession(
+            fields.name("older"),
+            fields.name("newer"),
+            fields.moment("older_at"),
+            fields.moment("newer_at"),
+            fields.text("rule"),
+            fields.text("reason"),
+            fields.moment("made_at"),
+        )
 
 
 def _merge(line: Line) -> MergedFrom:
-    fields = Fields(line, {"type"})
-    found = MergedFrom(fields.name("merged"), fields.name("original"), fields.text("run"))
-    fields.end()
-    return found
+    with Fields(line, "type") as fields:
+        return MergedFrom(fields.name("merged"), fields.name("original"), fields.text("run"))
 
 
 READERS: Mapping[str, Callable[[Line], LifeContent]] = {

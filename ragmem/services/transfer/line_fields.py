@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 LARGEST = 2**63 - 1
 
@@ -16,11 +16,24 @@ class LineError(Exception):
 
 
 class Fields:
-    """The fields of an object; each method takes one and raises LineError where it is not as it must be."""
+    """The fields of an object; each method takes one and raises LineError where it is not as it must be.
 
-    def __init__(self, values: Line, taken: set[str]) -> None:
+    At the end of a `with` block every field must have been taken; `taken` names those that are known already.
+    """
+
+    def __init__(self, values: Line, *taken: str) -> None:
         self._values = values
-        self._taken = taken
+        self._taken = set(taken)
+
+    def __enter__(self) -> Self:
+        """Return the fields."""
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        """Raise LineError for a field that was not taken, unless another error was raised."""
+        unknown = sorted(set(self._values) - self._taken)
+        if unknown and error is None:
+            raise LineError(f'the field "{unknown[0][:40]}" is unknown')
 
     def take(self, key: str, kind: type, words: str) -> Any:
         """Return the value under a key; `words` say what it must be."""
@@ -45,7 +58,7 @@ class Fields:
 
     def number(self, key: str, *, lowest: int = 0) -> int:
         """Return a whole number that a database can hold."""
-        return _bounded(key, self.take(key, int, "a whole number"), lowest)
+        return _bounded_int(key, self.take(key, int, "a whole number"), lowest)
 
     def moment(self, key: str) -> datetime:
         """Return a moment in UTC."""
@@ -84,16 +97,10 @@ class Fields:
     def numbers(self, key: str) -> dict[str, int]:
         """Return an object of whole numbers."""
         values = self.mapping(key, int, "a whole number")
-        return {name: _bounded(key, value, 0) for name, value in values.items()}
-
-    def end(self) -> None:
-        """Say that all was taken; raises LineError for a field that was not."""
-        unknown = sorted(set(self._values) - self._taken)
-        if unknown:
-            raise LineError(f'the field "{unknown[0][:40]}" is unknown')
+        return {name: _bounded_int(key, value, 0) for name, value in values.items()}
 
 
-def _bounded(key: str, value: int, lowest: int) -> int:
+def _bounded_int(key: str, value: int, lowest: int) -> int:
     if not lowest <= value <= LARGEST:
         raise LineError(f'"{key}" is out of range')
     return value

@@ -8,10 +8,9 @@ file, each of them whole.
 
 import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -32,7 +31,7 @@ from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import Contents
 from ragmem.storage.sql.fair_lock import turn
 from ragmem.storage.sql.sqlite import DATABASE_NAME, LOCK_NAME
-from ragmem.storage.sql.sqlite_errors import translate
+from ragmem.storage.sql.sqlite_files import empty_log, fold_log, log_of, remove_log
 
 KEPT = 3
 """Replaced homes that are kept, the latest of them."""
@@ -45,7 +44,7 @@ _ADDRESSED = frozenset({"url", "key_variable", "options"})
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What is in place now; `replaced` keeps what was there before, None where there was nothing."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -65,7 +64,7 @@ def restore(
     busy_timeout: float,
     now: datetime,
     progress: Progress,
-) -> Restored:
+) -> RestoreResult:
     """Verify a backup and put it in the home's place, keeping what was there.
 
     `agree` sees what was verified, and raises to keep everything as it is. A dry run ends there. The catalog
@@ -80,7 +79,7 @@ def restore(
         parent = places.data
     with workspace(parent or Path(tempfile.gettempdir())) as desk:
         source = verify(path, desk, usable=usable)
-        if source.export is None and catalog.database.dialect != "sqlite":
+        if source.export is None and catalog.database.path is None:
             raise UsageError(
                 f'"{path}" holds a database, and this memory lies in "{catalog.database.place}"',
                 hint="restore it into a home of its own, then `ragmem store migrate --to postgres` there",
@@ -94,24 +93,24 @@ def restore(
                 )
         agree(source)
         if dry_run:
-            return Restored(source.counts, source.schemas)
+            return RestoreResult(source.counts, source.schemas)
         if source.export is not None:
             with ExportReader(source.export) as reader:
                 import_export(catalog, open_store, reader, keep="incoming", now=now, progress=progress)
-            return Restored(source.counts, source.schemas)
+            return RestoreResult(source.counts, source.schemas)
         return put_in_place(source, places, busy_timeout=busy_timeout, label=path.name, now=now)
 
 
 def put_in_place(
     source: Source, places: Places, *, busy_timeout: float, label: str, now: datetime
-) -> Restored:
+) -> RestoreResult:
     """Switch the home to a verified backup that holds a database.
 
     Raises StoreBusyError where another process reads or writes for longer than `busy_timeout` seconds, and
     StorageError where the home cannot be written; nothing has changed then.
     """
     fresh = source.database
-    _note(fresh.parent, label, now, trusted=source.config is not None)
+    _prepare_database(fresh.parent, label, now, trusted=source.config is not None)
     try:
         with turn(places.data / LOCK_NAME, timeout=busy_timeout):
             replaced = _keep_aside(
@@ -120,8 +119,7 @@ def put_in_place(
             _drop_derived(places.data)
             present = places.data / DATABASE_NAME
             # Its content is in the file or kept aside; beside the new file it would be taken for its log.
-            for suffix in ("-wal", "-shm"):
-                present.with_name(f"{DATABASE_NAME}{suffix}").unlink(missing_ok=True)
+            remove_log(present)
             fresh.replace(present)
             sync(places.data)
             _drop_derived(places.data)
@@ -133,10 +131,10 @@ def put_in_place(
             f'cannot restore into "{places.data}": {(error.strerror or str(error)).lower()}',
             hint="check free space and permissions; the memory is the former one or the restored one",
         ) from error
-    return Restored(source.counts, source.schemas, replaced)
+    return RestoreResult(source.counts, source.schemas, replaced)
 
 
-def _note(folder: Path, label: str, now: datetime, *, trusted: bool) -> None:
+def _prepare_database(folder: Path, label: str, now: datetime, *, trusted: bool) -> None:
     """Write the restore into the log of what will be restored, and leave the file whole and durable."""
     catalog = Catalog.at(folder)
     catalog.prepare()
@@ -146,9 +144,7 @@ def _note(folder: Path, label: str, now: datetime, *, trusted: bool) -> None:
         catalog.models.write(ACTIVE, replace(active, recipe=recipe))
     catalog.log.write("restore", {"from": label}, now=now)
     catalog.close()
-    with closing(sqlite3.connect(folder / DATABASE_NAME)) as connection:
-        # One file without a log, which is what can be renamed.
-        connection.execute("PRAGMA journal_mode=DELETE")
+    fold_log(folder / DATABASE_NAME)
     sync(folder / DATABASE_NAME)
 
 
@@ -157,7 +153,7 @@ def _keep_aside(places: Places, *, with_config: bool, now: datetime, patience: f
     present = places.data / DATABASE_NAME
     if not present.is_file():
         return None
-    _empty_log(present, patience)
+    _fold_present(present, patience)
     backups = folder_of(places)
     backups.mkdir(mode=0o700, exist_ok=True)
     for left in backups.glob(f".{REPLACED}*"):
@@ -175,7 +171,7 @@ def _keep_aside(places: Places, *, with_config: bool, now: datetime, patience: f
         os.link(present, draft / DATABASE_NAME)
     except OSError:
         shutil.copy2(present, draft / DATABASE_NAME)
-    log = present.with_name(f"{DATABASE_NAME}-wal")
+    log = log_of(present)
     if log.is_file() and log.stat().st_size:
         shutil.copy2(log, draft / log.name)
     if with_config:
@@ -196,18 +192,14 @@ def _prune(backups: Path) -> None:
         shutil.rmtree(path)
 
 
-def _empty_log(present: Path, patience: float) -> None:
+def _fold_present(present: Path, patience: float) -> None:
     """Bring the database's log into its file, which then is all there is; a damaged one stays as it is."""
     try:
-        with closing(sqlite3.connect(present, timeout=patience)) as connection:
-            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except sqlite3.Error as error:
-        problem = translate(error, present)
+        emptied = empty_log(present, patience=patience)
+    except StoreDamagedError:
         # Damage may be why a backup is wanted: its log is kept beside it.
-        if isinstance(problem, StoreDamagedError):
-            return
-        raise problem from error
-    if busy:
+        return
+    if not emptied:
         raise StoreBusyError(
             f"another process has been reading for {patience:g} s", hint="end it, then restore again"
         )

@@ -5,15 +5,15 @@ on when it is run again.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
-from ragmem.domain.model import Chunk, Memory, Record, State
+from ragmem.domain.model import Chunk, Memory, State
 from ragmem.errors import BackendError, StorageError, UsageError
 from ragmem.ports import Embedder, LanguageModel, Models, Role, Store
-from ragmem.services.ingestion.entity_names import learn
+from ragmem.services.ingestion.entity_names import learn_names
 from ragmem.services.ingestion.index import BATCH, index, index_pending, records_of
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.services.transfer import export_lines as form
@@ -43,15 +43,6 @@ MISSES = 0.1
 Item = tuple[Memory, tuple[Chunk, ...]]
 
 
-@runtime_checkable
-class KeepsVectors(Protocol):
-    """A store that can tell the vectors it has."""
-
-    def vectors(self, records: Sequence[Record]) -> "Mapping[str, NDArray[np.float32]]":
-        """Return text -> vector, as far as they are stored and of the configured model."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class End:
     """One end of a copy; `open_store` is called when vectors and graph are wanted."""
@@ -61,7 +52,7 @@ class End:
 
 
 @dataclass(slots=True)
-class Transferred:
+class TransferResult:
     """What was done: memories written, left as they were, indexed; texts whose vectors were taken over.
 
     `asked` questions were put to both ends and `agreed` had the same memory on top; none is asked where an
@@ -141,7 +132,7 @@ def transfer(
     merge: bool = False,
     now: datetime,
     progress: Progress,
-) -> Transferred:
+) -> TransferResult:
     """Copy projects, memories, archive, seen files, log and sessions, index the target, verify it.
 
     `models` are those that the target's store embeds with. Both ends may have one catalog, where only vectors
@@ -149,7 +140,7 @@ def transfer(
     where it is not the same in the end.
     """
     same = source.catalog.database.place == target.catalog.database.place
-    done = Transferred()
+    done = TransferResult()
     if not same:
         target.catalog.prepare()
         _refuse_others(source, target, merge=merge)
@@ -190,7 +181,7 @@ def _refuse_others(source: End, target: End, *, merge: bool) -> None:
 
 
 def _copy(
-    source: End, target: End, done: Transferred, progress: Progress, *, merge: bool, now: datetime
+    source: End, target: End, done: TransferResult, progress: Progress, *, merge: bool, now: datetime
 ) -> None:
     here, there = Contents(source.catalog.database), Contents(target.catalog.database)
     with source.catalog.database.read():
@@ -227,7 +218,7 @@ def _copy_extractions(source: End, target: End, *, merge: bool) -> None:
         there.choose(choice, again=target.catalog.memories.ids(states=[State.INDEXED]))
 
 
-def _copy_batch(target: End, there: Contents, batch: Sequence[Item], done: Transferred) -> None:
+def _copy_batch(target: End, there: Contents, batch: Sequence[Item], done: TransferResult) -> None:
     with target.catalog.database.write():
         known = target.catalog.memories.get(memory.id for memory, _ in batch)
         changed = [
@@ -246,7 +237,7 @@ def _pending(memory: Memory) -> Memory:
 
 
 def _index(
-    source: End, target: End, models: ReusingModels, done: Transferred, progress: Progress, *, same: bool
+    source: End, target: End, models: ReusingModels, done: TransferResult, progress: Progress, *, same: bool
 ) -> None:
     store, memories = target.open_store(), target.catalog.memories
     present = store.memory_ids()
@@ -264,7 +255,7 @@ def _index(
     for batch in batches(sorted(ids), BATCH):
         items = list(contents.of(batch))
         if not same:
-            learn(target.catalog, items)
+            learn_names(target.catalog, items)
         records = records_of(target.catalog, items)
         models.vectors = dict(origin.vectors(records)) if origin is not None else {}
         if same:
@@ -278,13 +269,12 @@ def _index(
     models.vectors = {}
 
 
-def _origin(source: End, done: Transferred) -> KeepsVectors | None:
+def _origin(source: End, done: TransferResult) -> Store | None:
     try:
-        store = source.open_store()
+        return source.open_store()
     except BackendError as error:
         done.note = f"the vectors were made anew: {error}"
         return None
-    return store if isinstance(store, KeepsVectors) else None
 
 
 def _verify_contents(source: End, target: End, *, merge: bool, now: datetime) -> str:
@@ -326,7 +316,7 @@ def _differs(target: End, what: str) -> StorageError:
     )
 
 
-def _compare_searches(source: End, target: End, done: Transferred) -> None:
+def _compare_searches(source: End, target: End, done: TransferResult) -> None:
     ids = sorted(source.catalog.memories.ids(states=[State.INDEXED]))
     step = max(1, len(ids) // SAMPLE)
     for memory in source.catalog.memories.get(ids[::step][:SAMPLE]).values():

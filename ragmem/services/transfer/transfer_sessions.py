@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from ragmem.storage.activity.injections import Kept
+from ragmem.storage.activity.injections import Retention
 from ragmem.storage.home.catalog import Catalog
 
 _EVER = timedelta(days=36_500)
@@ -19,4 +19,4 @@ def copy_sessions(source: Catalog, target: Catalog, *, now: datetime) -> None:
                 target.transcripts.keep(transcript)
         if not target.injections.count():
             injected = source.injections.list()[::-1]
-            target.injections.record(injected, now=now, kept=Kept(_EVER, len(injected)))
+            target.injections.record(injected, now=now, kept=Retention(_EVER, len(injected)))

@@ -1,16 +1,15 @@
 """Take a backup out and check all of it: hashes, pages, counts, and whether this ragmem can use it."""
 
-import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragmem.errors import NotFoundError, SourceError, StoreDamagedError, UsageError
-from ragmem.services.transfer.backup import figures
 from ragmem.services.transfer.backup_file import CONFIG_FILES, DATABASE, EXPORT, read_archive
+from ragmem.storage.maintenance.summary import read_summary
 from ragmem.storage.sql.backups import copy_database
 from ragmem.storage.sql.sqlite import DATABASE_NAME
+from ragmem.storage.sql.sqlite_files import integrity_check_of
 
 _SQLITE = b"SQLite format 3\0"
 _GZIP = b"\x1f\x8b"
@@ -68,8 +67,12 @@ def verify(path: Path, desk: Path, *, usable: Callable[[Path], None]) -> Source:
             )
     if manifest is not None and not manifest.has_database:
         return Source(desk, manifest.counts, manifest.schemas, config)
-    schemas, counts = figures(desk / DATABASE, called=path)
-    _check_pages(path, desk / DATABASE)
+    schemas, counts = read_summary(desk / DATABASE, name=path)
+    if problems := integrity_check_of(desk / DATABASE):
+        raise StoreDamagedError(
+            f'the database in "{path}" is damaged: {problems[0]}',
+            hint="`ragmem backup --list` names the others; nothing was changed",
+        )
     if manifest is not None and dict(manifest.counts) != counts:
         raise StoreDamagedError(
             f'"{path}" holds other counts than its manifest says', hint="ragmem backup --list"
@@ -92,16 +95,3 @@ def _head(path: Path) -> bytes:
 
 def _config_in(folder: Path) -> Config:
     return {name: (folder / name).read_bytes() for name in CONFIG_FILES if (folder / name).is_file()}
-
-
-def _check_pages(path: Path, database: Path) -> None:
-    try:
-        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            problems = [row[0] for row in connection.execute("PRAGMA integrity_check(1)")]
-    except sqlite3.Error as error:
-        problems = [str(error)]
-    if problems != ["ok"]:
-        raise StoreDamagedError(
-            f'the database in "{path}" is damaged: {" ".join(problems[0].split())}',
-            hint="`ragmem backup --list` names the others; nothing was changed",
-        )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ragmem.ports import ShowsVectors
+from ragmem.ports import VectorIndex
 from ragmem.storage.home.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ PAIRS = 10
 
 
 def means(
-    store: ShowsVectors, project: str, ids: Sequence[str]
+    store: VectorIndex, project: str, ids: Sequence[str]
 ) -> "tuple[list[str], NDArray[np.float32]] | None":
     """Return those of the memories that have vectors, in this order, and a unit vector for each.
 
@@ -38,7 +38,7 @@ def means(
 
 
 def sampled_cosines(
-    catalog: Catalog, store: ShowsVectors, projects: Sequence[str] | None
+    catalog: Catalog, store: VectorIndex, projects: Sequence[str] | None
 ) -> tuple[list[float], list[float]]:
     """Return cosines of random pairs of one project, and of memories with the nearest of their sample.
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ragmem.ports import ShowsVectors
+from ragmem.ports import VectorIndex
 from ragmem.services.vectors.near_vectors import Rows, Space, Vectors
 
 
 def read_space(
-    store: ShowsVectors, project: str, specs: Mapping[str, str], *, all_of_project: bool
+    store: VectorIndex, project: str, specs: Mapping[str, str], *, all_of_project: bool
 ) -> tuple[list[str], Space]:
     """Return those memories of `specs` (id -> spec) that have vectors, and their vectors in the same order.
 

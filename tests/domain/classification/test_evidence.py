@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.classification.evidence import weigh
-from ragmem.domain.classification.evidence_cues import WORDS, Sort
+from ragmem.domain.classification.evidence_cues import WORDS, EvidenceType
 from ragmem.domain.classification.protection import is_protected
 from ragmem.domain.classification.signal import FADES_BY, KEPT_ABOVE, WHOLE_FROM, classify
 from ragmem.domain.model import Tier
@@ -30,7 +30,7 @@ TEXTS = st.text(max_size=300) | st.lists(
 ).map(" ".join)
 
 
-def sorts(text: str) -> dict[Sort, tuple[str, ...]]:
+def sorts(text: str) -> dict[EvidenceType, tuple[str, ...]]:
     return {item.sort: item.words for item in weigh(text)}
 
 
@@ -62,19 +62,19 @@ def test_a_text_has_the_tier_that_its_evidence_gives(text, tier):
 
 
 def test_words_are_looked_for_and_not_parts_of_words():
-    assert Sort.FIX not in sorts("The prefixes are suffixed.")
-    assert sorts("The rope was fixed.")[Sort.FIX] == ("fixed",)
-    assert sorts("It was THE ROOT CAUSE.")[Sort.CAUSE] == ("root cause",)
+    assert EvidenceType.FIX not in sorts("The prefixes are suffixed.")
+    assert sorts("The rope was fixed.")[EvidenceType.FIX] == ("fixed",)
+    assert sorts("It was THE ROOT CAUSE.")[EvidenceType.CAUSE] == ("root cause",)
 
 
 def test_a_phrase_does_not_reach_over_the_end_of_a_sentence():
-    assert Sort.CAUSE not in sorts("It is at the root. Cause unknown.")
+    assert EvidenceType.CAUSE not in sorts("It is at the root. Cause unknown.")
 
 
 def test_what_is_only_announced_states_nothing():
     said = sorts("Let me see whether it failed because of the root cause in `winch.py`.")
-    assert said[Sort.PROGRESS] == ("let me",)
-    assert not said.keys() & {Sort.CAUSE, Sort.DENIAL, Sort.NAMES}
+    assert said[EvidenceType.PROGRESS] == ("let me",)
+    assert not said.keys() & {EvidenceType.CAUSE, EvidenceType.DENIAL, EvidenceType.NAMES}
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,16 @@ def test_what_is_only_announced_states_nothing():
     ],
 )
 def test_prose_that_begins_like_output_or_code_is_prose(text):
-    assert not sorts(text).keys() & {Sort.OUTPUT, Sort.CODE, Sort.BLANKS}
+    assert not sorts(text).keys() & {EvidenceType.OUTPUT, EvidenceType.CODE, EvidenceType.BLANKS}
 
 
 @pytest.mark.parametrize(
     ("text", "sort"),
     [
-        ('{\n  "name": "quay"\n}', Sort.OUTPUT),
-        ("0629d16 add a winch\n9dd68ea mend the winch", Sort.OUTPUT),
-        ("import winch;\nlet rope = winch.pull();", Sort.CODE),
-        ("Moor at [name of quay].", Sort.BLANKS),
+        ('{\n  "name": "quay"\n}', EvidenceType.OUTPUT),
+        ("0629d16 add a winch\n9dd68ea mend the winch", EvidenceType.OUTPUT),
+        ("import winch;\nlet rope = winch.pull();", EvidenceType.CODE),
+        ("Moor at [name of quay].", EvidenceType.BLANKS),
     ],
 )
 def test_output_code_and_blanks_are_told_from_prose(text, sort):
@@ -115,8 +115,10 @@ def test_plans_are_worth_less_in_the_long_run():
 def test_a_text_in_another_language_is_not_discarded_for_want_of_english_words():
     german = "Wir schließen den Kai über Nacht, die Fähre fährt früh. Der Schlüssel liegt im Büro."
     assert classify(german).tier is Tier.SUMMARIZE
-    assert Sort.FOREIGN in sorts("码头夜间关闭。早班渡轮从北侧出发。钥匙在港务办公室。")
-    assert Sort.FOREIGN not in sorts("The café of Inês is open at night and the quay is closed to all.")
+    assert EvidenceType.FOREIGN in sorts("码头夜间关闭。早班渡轮从北侧出发。钥匙在港务办公室。")
+    assert EvidenceType.FOREIGN not in sorts(
+        "The café of Inês is open at night and the quay is closed to all."
+    )
 
 
 def test_the_line_lists_every_piece_of_evidence_with_its_weight():
@@ -142,7 +144,7 @@ def test_what_protects_itself_is_kept_and_the_tier_follows_from_the_weights(text
     signal = classify(text)
     assert signal == classify(text)
     worth = round(sum(item.weight for item in signal.evidence), 1)
-    protected = Sort.PROTECTED in {item.sort for item in signal.evidence}
+    protected = EvidenceType.PROTECTED in {item.sort for item in signal.evidence}
     if protected:
         assert signal.tier is not Tier.DISCARD
     elif signal.evidence:
@@ -159,7 +161,7 @@ def test_what_protects_itself_is_kept_and_the_tier_follows_from_the_weights(text
 def test_every_word_that_counts_stands_in_the_text(text):
     plain = " ".join(re.findall(r"\w+", text.replace("’", "'").lower()))  # noqa: RUF001
     for item in weigh(text):
-        if item.sort in WORDS and item.sort is not Sort.PASSING:
+        if item.sort in WORDS and item.sort is not EvidenceType.PASSING:
             assert all(" ".join(re.findall(r"\w+", word)) in plain for word in item.words)
 
 
@@ -210,7 +212,7 @@ def test_no_text_takes_long_to_weigh(unit):
     ],
 )
 def test_what_no_table_has_words_for_is_kept(text):
-    assert [item.weight for item in weigh(text) if item.sort is Sort.FOREIGN] == [2]
+    assert [item.weight for item in weigh(text) if item.sort is EvidenceType.FOREIGN] == [2]
     assert classify(text).tier is not Tier.DISCARD
 
 
@@ -223,4 +225,6 @@ def test_what_no_table_has_words_for_is_kept(text):
     ],
 )
 def test_thanks_in_any_language_and_english_with_foreign_words_get_nothing_for_them(text):
-    assert classify(text).tier is Tier.DISCARD or Sort.FOREIGN not in {item.sort for item in weigh(text)}
+    assert classify(text).tier is Tier.DISCARD or EvidenceType.FOREIGN not in {
+        item.sort for item in weigh(text)
+    }

@@ -1,7 +1,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.classification.signal import MARKERS, MAX_SENTENCE_CHARS, classic, is_greeting, summarize
+from ragmem.domain.classification.signal import (
+    MARKERS,
+    MAX_SENTENCE_CHARS,
+    classify_by_markers,
+    is_greeting,
+    summarize,
+)
 from ragmem.domain.model import Tier
 
 PADDING = "the quick brown dog walks along the quiet river in the morning "
@@ -11,28 +17,28 @@ TEXTS = st.text(max_size=400) | st.lists(
 
 
 def test_three_distinct_markers_are_ingested():
-    signal = classic(PADDING + "We chose WAL because the migration was slow.")
+    signal = classify_by_markers(PADDING + "We chose WAL because the migration was slow.")
     assert signal.tier is Tier.INGEST
     assert signal.markers == ("chose", "because", "migration")
     assert signal.reason == "three or more markers: chose, because, migration"
 
 
 def test_one_or_two_distinct_markers_are_summarized():
-    assert classic(PADDING + "An error.").tier is Tier.SUMMARIZE
-    assert classic(PADDING + "An error, and a fix.").tier is Tier.SUMMARIZE
+    assert classify_by_markers(PADDING + "An error.").tier is Tier.SUMMARIZE
+    assert classify_by_markers(PADDING + "An error, and a fix.").tier is Tier.SUMMARIZE
 
 
 def test_a_repeated_marker_counts_once():
-    assert classic(PADDING + "error error ERROR Error errors").markers == ("error",)
+    assert classify_by_markers(PADDING + "error error ERROR Error errors").markers == ("error",)
 
 
 def test_a_text_without_marker_is_discarded():
-    assert classic(PADDING * 3).tier is Tier.DISCARD
-    assert classic(PADDING * 3).reason == "no marker"
+    assert classify_by_markers(PADDING * 3).tier is Tier.DISCARD
+    assert classify_by_markers(PADDING * 3).reason == "no marker"
 
 
 def test_a_marker_counts_in_any_case_and_inside_a_word():
-    assert classic(PADDING + "ROOT CAUSE, prefixed, Configuration").markers == (
+    assert classify_by_markers(PADDING + "ROOT CAUSE, prefixed, Configuration").markers == (
         "fix",
         "config",
         "root cause",
@@ -42,8 +48,8 @@ def test_a_marker_counts_in_any_case_and_inside_a_word():
 def test_under_fifty_characters_is_discarded_whatever_it_says():
     text = "chose because error fix config pattern deploy a"
     assert len(text) < 50
-    assert classic(" " * 30 + text + "\n" * 30).tier is Tier.DISCARD
-    assert classic(text.ljust(50, "x")).tier is Tier.INGEST
+    assert classify_by_markers(" " * 30 + text + "\n" * 30).tier is Tier.DISCARD
+    assert classify_by_markers(text.ljust(50, "x")).tier is Tier.INGEST
 
 
 def test_a_greeting_is_not_a_statement_that_begins_politely():
@@ -57,13 +63,13 @@ def test_a_greeting_is_not_a_statement_that_begins_politely():
 
 def test_every_published_marker_counts():
     for marker in MARKERS:
-        assert marker in classic(PADDING + marker.upper()).markers
+        assert marker in classify_by_markers(PADDING + marker.upper()).markers
 
 
 @given(TEXTS)
 def test_classifying_twice_gives_the_same(text):
-    assert classic(text) == classic(text)
-    assert set(classic(text).markers) <= set(MARKERS)
+    assert classify_by_markers(text) == classify_by_markers(text)
+    assert set(classify_by_markers(text).markers) <= set(MARKERS)
 
 
 def test_a_summary_keeps_the_sentences_with_signal_under_their_heading():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.code.mentions import MAX_LINE, Mention, mentions
-from ragmem.domain.code.names import Known, Names, file_of, meant
+from ragmem.domain.code.names import KnownSymbol, Names, file_of, resolve_mentions
 
 
 def named(text):
@@ -55,7 +55,7 @@ def test_a_path_is_a_file_with_an_ending(text, found):
 def test_what_a_text_mentions_is_what_its_lines_mention(lines):
     text = "\n".join(lines)
     assert list(mentions(text)) == [
-        Mention(one.text, number, is_path=one.is_path)
+        Mention(one.text, number, is_path=one.is_path, is_word=one.is_word)
         for number, line in enumerate(text.splitlines(), start=1)
         for one in mentions(line)
     ]
@@ -67,19 +67,19 @@ def test_a_line_of_data_mentions_nothing():
 
 
 KNOWN = {
-    "parse_config": [Known("app.config.parse_config", "src/app/config.py")],
+    "parse_config": [KnownSymbol("app.config.parse_config", "src/app/config.py")],
     "run": [
-        Known("app.server.run", "src/app/server.py"),
-        Known("app.worker.Worker.run", "src/app/worker.py", is_method=True),
+        KnownSymbol("app.server.run", "src/app/server.py"),
+        KnownSymbol("app.worker.Worker.run", "src/app/worker.py", is_method=True),
     ],
-    "stop": [Known("app.worker.Worker.stop", "src/app/worker.py", is_method=True)],
-    "latest": [Known("app.server.latest", "src/app/server.py")],
-    "fixture": [Known("tests.test_config.fixture", "tests/test_config.py", is_test=True)],
-    "Worker": [Known("app.worker.Worker", "src/app/worker.py")],
-    "worker": [Known("app.worker", "src/app/worker.py", is_module=True)],
+    "stop": [KnownSymbol("app.worker.Worker.stop", "src/app/worker.py", is_method=True)],
+    "latest": [KnownSymbol("app.server.latest", "src/app/server.py")],
+    "fixture": [KnownSymbol("tests.test_config.fixture", "tests/test_config.py", is_test=True)],
+    "Worker": [KnownSymbol("app.worker.Worker", "src/app/worker.py")],
+    "worker": [KnownSymbol("app.worker", "src/app/worker.py", is_module=True)],
     "load": [
-        Known("app.config.load", "src/app/config.py"),
-        Known("tests.test_config.load", "tests/test_config.py", is_test=True),
+        KnownSymbol("app.config.load", "src/app/config.py"),
+        KnownSymbol("tests.test_config.load", "tests/test_config.py", is_test=True),
     ],
 }
 FILES = {
@@ -98,7 +98,7 @@ NAMES = Names(
 
 
 def symbols(text, *, own=True):
-    return set(meant(mentions(text), NAMES, own=own).symbols)
+    return set(resolve_mentions(mentions(text), NAMES, own=own).symbols)
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,11 @@ def test_a_path_means_the_one_file_that_it_can_mean(path, own, of_user):
 
 
 def test_a_module_is_its_file():
-    assert dict(meant(mentions("see\napp.worker"), NAMES, own=True).files) == {"src/app/worker.py": [2]}
+    assert dict(resolve_mentions(mentions("see\napp.worker"), NAMES, own=True).files) == {
+        "src/app/worker.py": [2]
+    }
 
 
 @given(st.text(alphabet="aw./~:\\ `_()\n", max_size=80))
 def test_any_text_can_be_read(text):
-    meant(mentions(text), NAMES, own=True)
+    resolve_mentions(mentions(text), NAMES, own=True)

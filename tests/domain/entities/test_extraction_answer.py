@@ -14,9 +14,9 @@ from ragmem.domain.entities.extraction_prompt import (
     PROMPT_VERSION,
     SCHEMA,
     SYSTEM,
+    is_worth_extraction,
     prompt,
     text_key,
-    worth_asking,
 )
 from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation, digest
@@ -82,8 +82,8 @@ def test_the_key_of_a_text_tells_of_its_headings_and_of_nothing_else():
 
 
 def test_a_line_of_three_words_is_not_asked_about():
-    assert not worth_asking(chunk(" " * 100 + "Not started yet."))
-    assert worth_asking(chunk("The harbour office moved the tide board to PostgreSQL in March."))
+    assert not is_worth_extraction(chunk(" " * 100 + "Not started yet."))
+    assert is_worth_extraction(chunk("The harbour office moved the tide board to PostgreSQL in March."))
 
 
 def test_a_name_is_spelt_as_its_text_spells_it():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragmem.domain.entities import graph_paths
 from ragmem.domain.entities.communities import communities
-from ragmem.domain.entities.graph_paths import ways
+from ragmem.domain.entities.graph_paths import shortest_paths
 from ragmem.domain.entities.network import Network
 
 NAMES = [f"n{number}" for number in range(7)]
@@ -46,14 +46,14 @@ def test_asking_for_more_ways_than_there_are_costs_little(monkeypatch):
     search = graph_paths._cheapest
     monkeypatch.setattr(graph_paths, "_cheapest", lambda *given: searches.append(1) or search(*given))
     network = Network.of([("a", "b", 1.0), ("b", "c", 1.0), ("a", "d", 1.0), ("d", "c", 1.0)])
-    assert len(ways(network, 0, 2, count=10_000)) == 2
+    assert len(shortest_paths(network, 0, 2, count=10_000)) == 2
     assert len(searches) < 20
 
 
 @given(EDGES, st.integers(1, 4))
 def test_ways_are_simple_paths_and_the_first_is_the_cheapest_of_all(edges, count):
     network = Network.of(edges, NAMES)
-    found = ways(network, 0, 6, count=count)
+    found = shortest_paths(network, 0, 6, count=count)
     possible = list(every_way(network, 0, 6))
 
     assert bool(found) is bool(possible)
@@ -75,7 +75,7 @@ def test_a_way_over_a_hub_loses_against_a_telling_one():
     network = Network.of([*edges, *telling])
     start, goal = numbers(network, "ledger", "outage")
 
-    first, second = ways(network, start, goal, count=2)
+    first, second = shortest_paths(network, start, goal, count=2)
     assert [network.names[node] for node in first.nodes] == ["ledger", "queue", "timeout", "outage"]
     assert [network.names[node] for node in second.nodes] == ["ledger", "Python", "outage"]
 
@@ -83,12 +83,12 @@ def test_a_way_over_a_hub_loses_against_a_telling_one():
 def test_a_direct_link_does_not_hide_the_ways_around_it():
     network = Network.of([("a", "b", 9.0), ("a", "c", 0.25), ("c", "b", 0.25)])
     start, goal = numbers(network, "a", "b")
-    assert [len(way.nodes) for way in ways(network, start, goal, count=3)] == [2, 3]
+    assert [len(way.nodes) for way in shortest_paths(network, start, goal, count=3)] == [2, 3]
 
 
 def test_there_is_no_way_from_a_thing_to_itself():
     network = Network.of([("a", "b", 1.0)])
-    assert ways(network, 0, 0, count=3) == []
+    assert shortest_paths(network, 0, 0, count=3) == []
 
 
 def is_connected(network, members):

@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.entities.aliases import ACRONYM, ALIAS, Alias, aliases
-from ragmem.domain.entities.canonical_names import AliasForm, Known, work_out
-from ragmem.domain.entities.resolution import Name, form_of, heads, resolved, rule_of
+from ragmem.domain.entities.canonical_names import AliasForm, CatalogName, work_out
+from ragmem.domain.entities.resolution import Name, canonical_form, heads, resolve_names, rule_of
 from ragmem.domain.model import Entity, Extraction, Relation
 
 
 def known(*names, apart=()):
     """Return names as the catalog has them, each (name, type); those in `apart` are on their own."""
     return [
-        Known(
+        CatalogName(
             name,
             frozenset({kind}),
             number,
             frozenset({"case"} if name in apart else ()),
-            form_of(name, (kind,)),
+            canonical_form(name, (kind,)),
             name,
         )
         for number, (name, kind) in enumerate(names)
@@ -31,7 +31,7 @@ def known(*names, apart=()):
 def nodes(*names, stated=(), apart=()):
     """Return name -> node of names that each have a type, of which some is stated in texts."""
     of_texts = [
-        AliasForm(form_of(one.short, ()), form_of(one.long, ()), one.rule)
+        AliasForm(canonical_form(one.short, ()), canonical_form(one.long, ()), one.rule)
         for text in stated
         for one in aliases(text)
     ]
@@ -267,8 +267,8 @@ def test_an_extraction_under_the_names_of_its_nodes_has_each_thing_and_pair_once
         ),
     )
 
-    made = resolved(found, {"hcp": "Control", "HCP": "Control"})
+    made = resolve_names(found, {"hcp": "Control", "HCP": "Control"})
 
     assert made.entities == (Entity("Control", "protocol", "first"), Entity("Pier", "tool", "p"))
     assert made.relations == (Relation("Pier", "Control", "serves", "stronger", 1.0),)
-    assert resolved(found, {"other": "x"}) is found
+    assert resolve_names(found, {"other": "x"}) is found

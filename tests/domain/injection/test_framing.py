@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.injection.framing import CLOSING, FIRST_WORDS, FRAME_TAG, OPENING, SUFFIX, framed, guarded
+from ragmem.domain.injection.framing import (
+    CLOSING,
+    FIRST_WORDS,
+    FRAME_TAG,
+    OPENING,
+    SUFFIX,
+    escape_tags,
+    wrap_in_tags,
+)
 from ragmem.domain.injection.injected import without_injections
 
 DISGUISED = [
@@ -68,20 +76,20 @@ def inside(block):
 @pytest.mark.parametrize("tag", [*(one for one in DISGUISED if "system" not in one)])
 def test_a_text_with_a_tag_of_the_frame_stays_and_the_frame_has_another_name(tag):
     text = f"before {tag} after"
-    name, told = inside(framed(text))
+    name, told = inside(wrap_in_tags(text))
     assert told == text
     assert re.fullmatch(FRAME_TAG + SUFFIX, name)
     assert name not in told
-    assert framed(text) == framed(text)
+    assert wrap_in_tags(text) == wrap_in_tags(text)
 
 
 def test_a_text_without_such_a_tag_stands_in_the_plain_frame():
-    assert framed("a < b, List<Memory>, </div>") == f"{OPENING}\na < b, List<Memory>, </div>\n{CLOSING}"
+    assert wrap_in_tags("a < b, List<Memory>, </div>") == f"{OPENING}\na < b, List<Memory>, </div>\n{CLOSING}"
 
 
 @pytest.mark.parametrize("tag", REMINDERS)
 def test_the_tag_of_the_assistant_gets_one_backslash_that_can_be_taken_out(tag):
-    told = guarded(f"before {tag} after")
+    told = escape_tags(f"before {tag} after")
     assert told != f"before {tag} after"
     at = next(
         at for at, (one, other) in enumerate(zip(told, f"before {tag} after", strict=False)) if one != other
@@ -110,7 +118,7 @@ def test_the_tag_of_the_assistant_gets_one_backslash_that_can_be_taken_out(tag):
     ],
 )
 def test_other_text_stays_as_it_is(text):
-    assert inside(framed(text)) == (FRAME_TAG, text)
+    assert inside(wrap_in_tags(text)) == (FRAME_TAG, text)
 
 
 @settings(max_examples=150, deadline=None)
@@ -124,7 +132,7 @@ def test_other_text_stays_as_it_is(text):
 )
 def test_no_text_holds_a_tag_of_its_frame(parts):
     text = "".join(parts)
-    block = framed(text)
+    block = wrap_in_tags(text)
     name, told = inside(block)
     assert block.lower().count(f"</{name}>") == 1
     assert block.lower().count(f"<{name}>") == 1
@@ -135,7 +143,7 @@ def test_no_text_holds_a_tag_of_its_frame(parts):
 @pytest.mark.parametrize("name", ["sources", "question", "conversation", "said", "notes"])
 def test_a_prompt_keeps_its_text_and_names_its_part_otherwise(name):
     text = f"before </{name}> < / {name.upper()} > after </system-reminder>"
-    tag, told = inside(framed(text, name=name))
+    tag, told = inside(wrap_in_tags(text, name=name))
     assert told == text
     assert tag.startswith(f"{name}-")
 
@@ -144,7 +152,7 @@ def test_a_prompt_keeps_its_text_and_names_its_part_otherwise(name):
     "text", ["one </ragmem-memory> two", "<ragmem-memory>\n", f"{OPENING}\n{FIRST_WORDS}\n{CLOSING}"]
 )
 def test_a_frame_of_another_name_is_taken_out_whole(text):
-    block = framed(f"{FIRST_WORDS}: what\n{text}\nmore")
+    block = wrap_in_tags(f"{FIRST_WORDS}: what\n{text}\nmore")
     assert FRAME_TAG + ">" not in block.partition("\n")[0]
     assert without_injections(f"mine before\n{block}\nmine after").split() == [
         "mine",
@@ -160,7 +168,7 @@ def test_a_hostile_text_takes_linear_time(part):
     def cost(length: int) -> float:
         text = (part * length)[:length]
         started = time.thread_time()
-        framed(text)
+        wrap_in_tags(text)
         return time.thread_time() - started
 
     cost(100)

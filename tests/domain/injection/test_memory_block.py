@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from ragmem.domain.injection.memory_block import (
     BEGIN,
     END,
-    BrokenMarksError,
+    InvalidMarksError,
+    find_block,
     outside,
-    place_of,
     with_block,
     without_block,
 )
@@ -25,7 +25,7 @@ texts = st.text(
 def test_what_stood_in_a_file_stays_before_the_block(text):
     made = with_block(text, LINES)
     assert made.startswith(text)
-    place = place_of(made)
+    place = find_block(made)
     assert place is not None
     assert made[: place.start].startswith(text)
     assert place.end == len(made)
@@ -35,7 +35,7 @@ def test_what_stood_in_a_file_stays_before_the_block(text):
 def test_what_is_around_a_block_stays_byte_for_byte(before, after):
     made = f"{before}\n{BEGIN}\nold\n{END}\n{after}"
     changed = with_block(made, LINES)
-    place = place_of(changed)
+    place = find_block(changed)
     assert changed[: place.start] == f"{before}\n"
     assert changed[place.end :] == after
     assert outside(changed) == f"{before}\n{after}"
@@ -62,7 +62,7 @@ def test_a_file_that_ends_with_the_mark_still_does():
 
 def test_marks_in_a_closed_fence_are_an_example():
     example = f"```\n{BEGIN}\n{END}\n```\n"
-    assert place_of(example) is None
+    assert find_block(example) is None
     made = with_block(example, LINES)
     assert made.startswith(example)
     assert with_block(made, LINES) == made
@@ -84,7 +84,7 @@ def test_a_fence_that_is_never_closed_hides_no_block():
     ],
 )
 def test_broken_marks_are_named_by_their_line(text, line):
-    with pytest.raises(BrokenMarksError) as error:
+    with pytest.raises(InvalidMarksError) as error:
         with_block(text, LINES)
     assert error.value.line == line
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragmem.domain.lifecycle.ageing import age, ages_of
 from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.model.document_place import place_metadata
-from ragmem.domain.model.lifecycle import Entry, Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import Entry, LifecyclePolicy, LifecycleState
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy(age_after=5)
@@ -100,9 +100,9 @@ def test_an_isolated_memory_without_substance_is_archived_and_a_connected_one_is
     ("more", "rule"),
     [
         ({"pinned": True}, "pinned"),
-        ({"curated": True, "life": Life.PROVEN}, "curated"),
-        ({"life": Life.PROVEN}, "proven"),
-        ({"life": Life.PERMANENT}, "permanent"),
+        ({"curated": True, "life": LifecycleState.PROVEN}, "curated"),
+        ({"life": LifecycleState.PROVEN}, "proven"),
+        ({"life": LifecycleState.PERMANENT}, "permanent"),
         ({"protected": True}, "protected"),
         ({"metadata": {"type": "decision"}}, "protected"),
         ({"metadata": {"type": "user"}}, "protected"),
@@ -126,7 +126,7 @@ def test_substance_earns_three_reprieves_each_after_so_many_further_memories_the
         if made.action != "keep":
             seen.append((count, made.action))
         if made.action == "promote":
-            assert (made.rule, made.life) == ("diamond", Life.PERMANENT)
+            assert (made.rule, made.life) == ("diamond", LifecycleState.PERMANENT)
             break
     assert seen == [(5, "reprieve"), (10, "reprieve"), (15, "reprieve"), (20, "promote")]
 
@@ -146,7 +146,7 @@ def test_each_bad_rating_takes_a_reprieve_and_what_is_rated_badly_never_becomes_
 
 def test_a_memory_recalled_in_enough_sessions_is_proven_at_any_age():
     made = decided(entry(0, CHATTER, sessions=3), 0)
-    assert (made.action, made.rule, made.life) == ("promote", "recalled", Life.PROVEN)
+    assert (made.action, made.rule, made.life) == ("promote", "recalled", LifecycleState.PROVEN)
     assert decided(entry(0, sessions=3, feedback=-1), 0).action == "keep"
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.lifecycle.change_cues import Ending, endings
+from ragmem.domain.lifecycle.change_cues import ChangeCue, change_cues
 
 BEING = ("is", "are", "was", "were", "has been", "have been", "got", "gets")
 GONE = (
@@ -33,7 +33,7 @@ def test_what_is_said_to_be_gone_is_over(
     being: str, gone: str, between: str, case: type, before: str
 ) -> None:
     text = f"{before}The old kiln {case(being)}{case(between)}{case(gone)}."
-    assert "gone" in {one.rule for one in endings(text)}, text
+    assert "gone" in {one.rule for one in change_cues(text)}, text
 
 
 @given(
@@ -41,7 +41,7 @@ def test_what_is_said_to_be_gone_is_over(
 )
 def test_what_something_moved_from_is_over(moved: str, word: str, case: type) -> None:
     text = f"The scale {case(moved)} {case(word)} the roof {case('to')} the yard."
-    assert any(one.over == "the roof" for one in endings(text)), text
+    assert any(one.over == "the roof" for one in change_cues(text)), text
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_what_something_moved_from_is_over(moved: str, word: str, case: type) ->
     ],
 )
 def test_a_cue_tells_what_is_over(text: str, rule: str, over: str) -> None:
-    assert Ending(rule, over) in list(endings(text))  # type: ignore[arg-type]
+    assert ChangeCue(rule, over) in list(change_cues(text))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["", "The kiln burns gas.", "It is a harbour from which all ships go out"])
 def test_a_sentence_without_a_cue_ends_nothing(text: str) -> None:
-    assert not list(endings(text))
+    assert not list(change_cues(text))

@@ -14,8 +14,8 @@ from ragmem.domain.lifecycle.connections import (
     Scale,
     is_due,
     known_scale,
+    memories_sharing_names,
     scale_from,
-    sharing,
     strongest,
 )
 
@@ -28,15 +28,15 @@ def test_related_memories_are_always_nearer_than_unrelated_ones(random, nearest,
     scale = scale_from(random, nearest, memories=memories, known=known_scale(BUNDLED) if known else None)
     assert -1 <= scale.unrelated < scale.related <= 1
     assert scale.related - scale.unrelated >= NARROWEST * 0.999
-    assert scale.scaled(scale.unrelated) == 0
-    assert scale.scaled(scale.related) == pytest.approx(1)
+    assert scale.normalize(scale.unrelated) == 0
+    assert scale.normalize(scale.related) == pytest.approx(1)
 
 
 @given(random=cosines, nearest=cosines, one=st.floats(-1, 1), other=st.floats(-1, 1))
 def test_a_nearer_pair_never_stands_lower(random, nearest, one, other):
     scale = scale_from(random, nearest, memories=500)
     low, high = sorted((one, other))
-    assert 0 <= scale.scaled(low) <= scale.scaled(high)
+    assert 0 <= scale.normalize(low) <= scale.normalize(high)
 
 
 @given(random=cosines, nearest=cosines)
@@ -108,5 +108,8 @@ def test_each_end_keeps_its_strongest_links(strengths):
 
 def test_a_rare_name_makes_neighbours_and_a_hub_none():
     hub = [(n, {"the-service"}) for n in range(RARE + 1)]
-    assert sharing(hub) == {}
-    assert sharing([*hub, (50, {"pg_wal_level"}), (60, {"pg_wal_level"})]) == {50: {60}, 60: {50}}
+    assert memories_sharing_names(hub) == {}
+    assert memories_sharing_names([*hub, (50, {"pg_wal_level"}), (60, {"pg_wal_level"})]) == {
+        50: {60},
+        60: {50},
+    }

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.lifecycle.consolidation import Merged, merge, normal, said
+from ragmem.domain.lifecycle.consolidation import MergedMemory, merge, normalize, statements_of
 from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.model.lifecycle import Entry, EntryType
 from ragmem.domain.secrets.redaction import DEFAULT
@@ -25,7 +25,7 @@ def entry(number: int, text: str, *, title: str = "", kind: str = "") -> Entry:
     return Entry(replace(memory, metadata=metadata, tags=(f"tag{number % 2}",)), number)
 
 
-def merged(*texts: str) -> Merged:
+def merged(*texts: str) -> MergedMemory:
     return merge([entry(number, text) for number, text in enumerate(texts)], redactor=DEFAULT)
 
 
@@ -152,10 +152,10 @@ texts = st.lists(sentences, min_size=1, max_size=4).flatmap(
 def test_no_statement_is_lost_in_whatever_order(found: Sequence[str], order: Sequence[int]) -> None:
     entries = [entry(number, text) for number, text in enumerate(found)]
     text = merge(entries, redactor=DEFAULT).text
-    whole = " ".join(" ".join(one) for one in sorted(said(text)))
+    whole = " ".join(" ".join(one) for one in sorted(statements_of(text)))
     # "900." alone reads as the number of an item, before a sentence as a part of it: its words stand there.
-    plain = " ".join(normal(text))
+    plain = " ".join(normalize(text))
     for one in entries:
-        for statement in said(one.text):
+        for statement in statements_of(one.text):
             assert " ".join(statement) in whole or " ".join(statement) in plain
     assert merge([entries[at] for at in order if at < len(entries)], redactor=DEFAULT).text == text

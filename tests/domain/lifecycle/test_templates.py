@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.lifecycle.templates import masked, template_families
+from ragmem.domain.lifecycle.templates import mask_values, template_families
 from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.model.document_place import place_metadata
-from ragmem.domain.model.lifecycle import Entry, Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.lifecycle.lifecycle import fate_of
+from ragmem.services.lifecycle.lifecycle import decide_all
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SAME_BUT_FOR_THE_RUN = (
@@ -67,7 +67,7 @@ def found(entries: list[Entry]) -> list[tuple[str, list[str]]]:
 
 def ended(texts: list[str]) -> list[str]:
     """Return what gc takes out of memories with these texts, where all of them are compared and alone."""
-    fate = fate_of(
+    fate = decide_all(
         [entry(number, text) for number, text in enumerate(texts)],
         [],
         policy=LifecyclePolicy(),
@@ -83,7 +83,7 @@ def test_memories_that_differ_in_marks_of_a_run_are_a_family_of_which_the_newest
 
 @pytest.mark.parametrize(("report", "another"), SAME_BUT_FOR_THE_RUN)
 def test_the_reports_of_two_runs_are_the_same_without_their_marks(report: str, another: str) -> None:
-    assert masked(report) == masked(another) != report
+    assert mask_values(report) == mask_values(another) != report
 
 
 def test_two_alike_may_be_two_facts() -> None:
@@ -92,7 +92,7 @@ def test_two_alike_may_be_two_facts() -> None:
 
 @pytest.mark.parametrize("fact", FACTS)
 def test_a_fact_has_no_marks(fact: str) -> None:
-    assert masked(fact) == fact
+    assert mask_values(fact) == fact
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_must_stay_is_of_no_family(why: str) -> None:
     kept = Entry(
         last.memory,
         3,
-        life=Life.PROVEN if why == "proven" else Life.BUFFER,
+        life=LifecycleState.PROVEN if why == "proven" else LifecycleState.BUFFER,
         pinned=why == "pinned",
         curated=why == "curated",
     )
@@ -168,7 +168,7 @@ FACT = st.one_of(WORD, st.integers(0, 99_999).map(str), WORD.map("/srv/{}".forma
 @given(st.sampled_from(REPORTS + FACTS), st.data())
 def test_texts_of_which_one_word_differs_all_outlive_gc(text: str, data: st.DataObject) -> None:
     words = text.split()
-    marks = masked(text).split()
+    marks = mask_values(text).split()
     assume(len(words) == len(marks) or text in FACTS)
     places = [at for at in range(len(words)) if text in FACTS or "\0" not in marks[at]]
     at = data.draw(st.sampled_from(places))
@@ -182,4 +182,4 @@ def test_texts_of_which_one_word_differs_all_outlive_gc(text: str, data: st.Data
 
 def _at(texts: list[str], at: int) -> list[str]:
     """Return what stands at a place of the masked texts."""
-    return [words[at] if len(words := masked(text).split()) > at else "" for text in texts]
+    return [words[at] if len(words := mask_values(text).split()) > at else "" for text in texts]

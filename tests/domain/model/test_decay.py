@@ -11,12 +11,9 @@ from ragmem.domain.model import Kind
 from ragmem.domain.model.decay import (
     DEFAULT,
     DEFAULT_HALF_LIVES,
-    DecayPolicy,
+    Decay,
     age_days,
-    bounded_score,
-    final_score,
-    published_recency,
-    recency,
+    exponential_recency,
 )
 
 DAYS = st.floats(min_value=0, max_value=1e5)
@@ -38,27 +35,27 @@ def test_the_defaults_are_those_of_the_shipped_file():
 @given(DAYS, DAYS, HALF_LIVES)
 def test_recency_never_rises_with_age(one, other, half_life):
     young, old = sorted((one, other))
-    assert recency(old, half_life) <= recency(young, half_life)
+    assert DEFAULT.recency(old, half_life) <= DEFAULT.recency(young, half_life)
 
 
 @given(HALF_LIVES)
 def test_published_recency_is_a_half_at_the_half_life(half_life):
-    assert math.isclose(published_recency(half_life, half_life), 0.5)
-    assert math.isclose(recency(half_life, half_life, DecayPolicy(fresh_share=0)), 0.5)
+    assert math.isclose(exponential_recency(half_life, half_life), 0.5)
+    assert math.isclose(Decay(fresh_share=0).recency(half_life, half_life), 0.5)
 
 
 def test_the_first_day_takes_more_of_the_recency_than_the_first_half_life():
-    assert recency(0, 60) == 1
-    assert math.isclose(recency(1, 1e9), 0.7)
-    assert recency(60, 60) == pytest.approx(0.2)
+    assert DEFAULT.recency(0, 60) == 1
+    assert math.isclose(DEFAULT.recency(1, 1e9), 0.7)
+    assert DEFAULT.recency(60, 60) == pytest.approx(0.2)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_age_takes_no_more_of_a_score_than_the_bound(relevance, recent, bound):
-    policy = DecayPolicy(bound=bound)
-    score = bounded_score(relevance, recent, policy)
+    policy = Decay(bound=bound)
+    score = policy.score(relevance, recent)
     assert relevance * (1 - bound) - 1e-12 <= score <= relevance + 1e-12
-    assert math.isclose(bounded_score(relevance, 1, policy), relevance)
+    assert math.isclose(policy.score(relevance, 1), relevance)
 
 
 RELEVANCES = st.floats(0.01, 1)
@@ -67,13 +64,13 @@ WEIGHTS = st.tuples(st.floats(0, 10), st.floats(0, 10)).filter(lambda pair: sum(
 
 
 def weighing(semantic, recent, **more):
-    return DecayPolicy(semantic_weight=semantic, recency_weight=recent, **more)
+    return Decay(semantic_weight=semantic, recency_weight=recent, **more)
 
 
 @given(RELEVANCES, RECENCIES, st.floats(0.01, 100))
 def test_weights_as_shipped_or_in_their_proportion_leave_the_measured_score(relevance, recent, scale):
     policy = weighing(0.7 * scale, 0.3 * scale)
-    assert math.isclose(bounded_score(relevance, recent, policy), relevance * (1 - 0.2 * (1 - recent)))
+    assert math.isclose(policy.score(relevance, recent), relevance * (1 - 0.2 * (1 - recent)))
 
 
 @given(st.tuples(RELEVANCES, RELEVANCES), st.tuples(RECENCIES, RECENCIES), WEIGHTS, st.floats(0, 10))
@@ -83,35 +80,35 @@ def test_more_weight_of_recency_never_lowers_the_newer_one_beside_an_older_one(
     old, recent = sorted(recencies)
     newer, older = sorted(relevances)  # what is newer and more relevant is ahead anyway
     before, after = weighing(*weights), weighing(weights[0], weights[1] + more)
-    leads = bounded_score(newer, recent, before) > bounded_score(older, old, before) * (1 + 1e-9)
-    assert not leads or bounded_score(newer, recent, after) >= bounded_score(older, old, after) * (1 - 1e-9)
+    leads = before.score(newer, recent) > before.score(older, old) * (1 + 1e-9)
+    assert not leads or after.score(newer, recent) >= after.score(older, old) * (1 - 1e-9)
 
 
 @given(RELEVANCES, RECENCIES, RECENCIES, WEIGHTS)
 def test_of_the_same_relevance_the_newer_one_never_comes_second(relevance, recent, old, weights):
     old, recent = sorted((old, recent))
     policy = weighing(*weights)
-    assert bounded_score(relevance, recent, policy) >= bounded_score(relevance, old, policy)
+    assert policy.score(relevance, recent) >= policy.score(relevance, old)
 
 
 @given(RELEVANCES, RECENCIES, st.floats(0.01, 10))
 def test_without_a_weight_for_recency_the_score_is_the_relevance(relevance, recent, weight):
-    assert math.isclose(bounded_score(relevance, recent, weighing(weight, 0)), relevance)
+    assert math.isclose(weighing(weight, 0).score(relevance, recent), relevance)
 
 
 @given(RELEVANCES, RELEVANCES, RECENCIES)
 def test_without_a_weight_for_relevance_recency_alone_decides(one, other, recent):
     policy = weighing(0, 1)
-    assert bounded_score(one, recent, policy) == bounded_score(other, recent, policy)
-    assert bounded_score(0.2, 0.9, policy) > bounded_score(1.0, 0.8, policy)
+    assert policy.score(one, recent) == policy.score(other, recent)
+    assert policy.score(0.2, 0.9) > policy.score(1.0, 0.8)
 
 
 @given(RELEVANCES, st.floats(0.02, 0.98), st.floats(0.1, 10), st.floats(0.1, 10))
 def test_each_weight_moves_the_balance_of_a_newer_and_a_better_match(relevance, recent, semantic, weight):
     def lead(policy):
         """Return by how much the new one leads, as a share of what the better one leads by relevance."""
-        better, newer = bounded_score(relevance, recent, policy), bounded_score(relevance, 1, policy)
-        worse = bounded_score(relevance / 2, 1, policy)
+        better, newer = policy.score(relevance, recent), policy.score(relevance, 1)
+        worse = policy.score(relevance / 2, 1)
         return math.log(newer / better) / math.log(newer / worse)
 
     usual = lead(weighing(semantic, weight))
@@ -120,10 +117,10 @@ def test_each_weight_moves_the_balance_of_a_newer_and_a_better_match(relevance, 
 
 @given(st.sampled_from(list(Kind)), st.floats(1, 1000), RELEVANCES)
 def test_each_half_life_moves_the_scores_of_its_kind_alone(kind, age, relevance):
-    shorter = DecayPolicy(half_lives_days={**DEFAULT_HALF_LIVES, kind: DEFAULT_HALF_LIVES[kind] / 3})
+    shorter = Decay(half_lives_days={**DEFAULT_HALF_LIVES, kind: DEFAULT_HALF_LIVES[kind] / 3})
     for other in Kind:
         usual, changed = (
-            bounded_score(relevance, recency(age, policy.half_life(other), policy), policy)
+            policy.score(relevance, policy.recency(age, policy.half_life(other)))
             for policy in (DEFAULT, shorter)
         )
         assert changed <= usual
@@ -132,7 +129,7 @@ def test_each_half_life_moves_the_scores_of_its_kind_alone(kind, age, relevance)
 
 @given(DAYS, HALF_LIVES)
 def test_recency_lies_between_nought_and_one(age, half_life):
-    assert 0 <= recency(age, half_life) <= 1
+    assert 0 <= DEFAULT.recency(age, half_life) <= 1
 
 
 def test_an_event_after_the_moment_asked_of_is_as_far_away_as_one_before():
@@ -143,8 +140,10 @@ def test_an_event_after_the_moment_asked_of_is_as_far_away_as_one_before():
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_the_score_is_the_weighted_sum(semantic, recent):
-    assert math.isclose(final_score(semantic, recent), 0.7 * semantic + 0.3 * recent, abs_tol=1e-12)
-    assert final_score(semantic, recent, DecayPolicy(1, 0)) == semantic
+    assert math.isclose(
+        DEFAULT.published_score(semantic, recent), 0.7 * semantic + 0.3 * recent, abs_tol=1e-12
+    )
+    assert Decay(1, 0).published_score(semantic, recent) == semantic
 
 
 @pytest.mark.parametrize(
@@ -166,7 +165,7 @@ def test_the_score_is_the_weighted_sum(semantic, recent):
 )
 def test_a_policy_that_makes_no_sense_names_its_key(change, key):
     with pytest.raises(ValueError, match=key):
-        DecayPolicy(**change)
+        Decay(**change)
 
 
 def test_each_kind_has_its_half_life():

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from ragmem.domain.model import Chunk, Match, Memory, Scope, Supersession
 from ragmem.domain.model.document_place import place_metadata
-from ragmem.domain.model.supersession import behind_successors, declared, direct_successors, names, successors
+from ragmem.domain.model.supersession import (
+    declared_references,
+    direct_successors,
+    names,
+    replace_superseded,
+    successors,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -36,7 +42,7 @@ def match(item: Memory, score: float) -> Match:
 
 def test_the_newer_takes_the_place_of_the_older():
     older, newer = memory("aaaa1"), memory("bbbb1", day=3, supersedes="aaaa1")
-    (left,) = behind_successors([match(older, 0.9), match(newer, 0.4)], {})
+    (left,) = replace_superseded([match(older, 0.9), match(newer, 0.4)], {})
     assert left.memory == newer
     assert (left.score, left.terms["superseded"]) == (0.9, 0.9)
     (former,) = left.replaced
@@ -49,13 +55,13 @@ def test_the_newer_takes_the_place_of_the_older():
 
 def test_the_newer_keeps_its_own_score_where_that_is_better():
     older, newer = memory("aaaa1"), memory("bbbb1", supersedes="aaaa1")
-    (left,) = behind_successors([match(older, 0.4), match(newer, 0.9)], {})
+    (left,) = replace_superseded([match(older, 0.4), match(newer, 0.9)], {})
     assert (left.score, "superseded" in left.terms, len(left.replaced)) == (0.9, False, 1)
 
 
 def test_who_asks_for_history_gets_both_and_the_older_is_marked():
     older, newer = memory("aaaa1"), memory("bbbb1", supersedes="aaaa1")
-    first, second = behind_successors([match(older, 0.9), match(newer, 0.4)], {}, history=True)
+    first, second = replace_superseded([match(older, 0.9), match(newer, 0.4)], {}, history=True)
     assert (first.memory, first.superseded.newer) == (older, "bbbb1")
     assert (second.memory, second.superseded) == (newer, None)
 
@@ -65,7 +71,7 @@ def test_what_was_found_out_hides_as_what_was_declared_does():
     known = {
         "aaaa1": Supersession("aaaa1", "bbbb1", older.event_time, newer.event_time, "value", "why", START)
     }
-    (left,) = behind_successors([match(older, 0.9), match(newer, 0.4)], known)
+    (left,) = replace_superseded([match(older, 0.9), match(newer, 0.4)], known)
     assert (left.memory, left.replaced[0].supersession) == (newer, known["aaaa1"])
 
 
@@ -96,7 +102,7 @@ def test_of_two_successors_the_later_one_counts():
 
 def test_a_superseded_memory_without_its_successor_stays():
     alone = match(memory("aaaa1", superseded_by="zzzz9"), 0.5)
-    assert behind_successors([alone], {}) == [alone]
+    assert replace_superseded([alone], {}) == [alone]
 
 
 def test_a_reference_finds_its_memory_among_very_many():
@@ -158,7 +164,7 @@ def test_a_page_is_named_by_its_document_whatever_the_page_is_called():
 
 
 def test_lists_are_read_as_frontmatter_and_json_write_them():
-    assert declared({"supersedes": '["aaaa1", "bbbb1"]', "replaces": "cccc1, aaaa1"}) == (
+    assert declared_references({"supersedes": '["aaaa1", "bbbb1"]', "replaces": "cccc1, aaaa1"}) == (
         "aaaa1",
         "bbbb1",
         "cccc1",
@@ -173,7 +179,7 @@ def test_each_match_is_shown_once_or_stands_behind_one_that_is(links, history):
         for n, (target, score) in enumerate(links)
     ]
     last = successors([one.memory for one in matches])
-    left = behind_successors(matches, {}, history=history)
+    left = replace_superseded(matches, {}, history=history)
     shown = [one.memory.id for one in left]
     hidden = [former.supersession.older for one in left for former in one.replaced]
     assert sorted(shown + hidden) == sorted(one.memory.id for one in matches)

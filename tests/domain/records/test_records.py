@@ -63,8 +63,8 @@ def test_checking_a_checked_record_changes_nothing(item):
 
 @given(records())
 def test_a_title_is_one_short_line(item):
-    assert 0 < len(item.titled(DEFAULT)) <= 80
-    assert "\n" not in item.titled(DEFAULT)
+    assert 0 < len(item.title(DEFAULT)) <= 80
+    assert "\n" not in item.title(DEFAULT)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_title_shows_no_part_of_a_secret(lead):
     secret = "aB3dE6gH9jK2mN5pQ8sT" * 5
     for said in (f'password="{secret}"', f"https://ann:{secret}@example.org/", f"{lead}AIza{secret[:35]}"):
         item = record("gotcha", {"gotcha": f"{lead}{said} is in the log."})
-        shown, _ = DEFAULT.redact(item.titled(DEFAULT))
+        shown, _ = DEFAULT.redact(item.title(DEFAULT))
         assert secret[:6] not in shown
         assert shown.startswith(lead.strip())
 

@@ -8,23 +8,23 @@ from hypothesis import strategies as st
 
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.sessions.phases import Phase, phases_of, text_of, title_of
-from ragmem.domain.sessions.transcript import Act, Deed, Exchange
+from ragmem.domain.sessions.transcript import Act, ActType, Exchange
 from ragmem.domain.text.chunking import chunk
 from ragmem.domain.text.turns import turns
 
 WORDS = (
-    Act(Deed.SAID, "Let me look at the table."),
-    Act(Deed.READ, "/srv/tide/table.py"),
-    Act(Deed.SEARCHED, "moon"),
-    Act(Deed.SAID, "The moon is asked twice; I ask it once."),
-    Act(Deed.READ, "/srv/tide/moon.py"),
-    Act(Deed.CHANGED, "/srv/tide/table.py"),
-    Act(Deed.READ, "/srv/tide/table.py"),
-    Act(Deed.CHANGED, "/srv/tide/table.py"),
-    Act(Deed.TESTED, "pytest -q"),
-    Act(Deed.REPORTED, "3 passed in 2s"),
-    Act(Deed.COMMITTED, "1a2b3c4 Ask the moon once"),
-    Act(Deed.SAID, "The table is in time now."),
+    Act(ActType.SAID, "Let me look at the table."),
+    Act(ActType.READ, "/srv/tide/table.py"),
+    Act(ActType.SEARCHED, "moon"),
+    Act(ActType.SAID, "The moon is asked twice; I ask it once."),
+    Act(ActType.READ, "/srv/tide/moon.py"),
+    Act(ActType.CHANGED, "/srv/tide/table.py"),
+    Act(ActType.READ, "/srv/tide/table.py"),
+    Act(ActType.CHANGED, "/srv/tide/table.py"),
+    Act(ActType.TESTED, "pytest -q"),
+    Act(ActType.REPORTED, "3 passed in 2s"),
+    Act(ActType.COMMITTED, "1a2b3c4 Ask the moon once"),
+    Act(ActType.SAID, "The table is in time now."),
 )
 
 
@@ -40,7 +40,7 @@ def test_phases_follow_what_was_done() -> None:
         Phase.TEST,
         Phase.RESULT,
     ]
-    assert phases_of(exchange(Act(Deed.SAID, "The moon is late."))) == [Phase.TASK, Phase.RESULT]
+    assert phases_of(exchange(Act(ActType.SAID, "The moon is late."))) == [Phase.TASK, Phase.RESULT]
 
 
 def test_words_stand_under_the_heading_of_what_they_announce() -> None:
@@ -58,26 +58,26 @@ def test_a_look_at_a_file_between_two_edits_opens_no_phase() -> None:
 
 
 def test_an_answer_in_words_alone_has_no_headings() -> None:
-    text = text_of(exchange(Act(Deed.SAID, "The moon is late.")))
+    text = text_of(exchange(Act(ActType.SAID, "The moon is late.")))
     assert text == "User: why is the tide table late?\n\nAssistant:\n\nThe moon is late."
 
 
 def test_a_short_question_stands_with_the_one_before_it() -> None:
-    leaning = exchange(Act(Deed.SAID, "Done."), asked="yes", before="shall the moon be asked once?")
+    leaning = exchange(Act(ActType.SAID, "Done."), asked="yes", before="shall the moon be asked once?")
     assert "shall the moon be asked once?" in text_of(leaning)
     assert title_of(leaning, 80, redactor=DEFAULT) == "yes (earlier: shall the moon be asked once?)"
 
 
 def test_many_files_in_a_row_are_one_line() -> None:
-    acts = [Act(Deed.READ, f"/srv/tide/{number}.py") for number in range(40)]
-    text = text_of(exchange(*acts, Act(Deed.SAID, "Read.")))
+    acts = [Act(ActType.READ, f"/srv/tide/{number}.py") for number in range(40)]
+    text = text_of(exchange(*acts, Act(ActType.SAID, "Read.")))
     assert "`11.py` and 28 more" in text
     assert "`12.py`" not in text
 
 
 def test_each_piece_of_an_answer_stands_under_the_question() -> None:
     pieces = chunk(
-        text_of(exchange(*WORDS[:8], Act(Deed.SAID, "It is in time. " * 120))),
+        text_of(exchange(*WORDS[:8], Act(ActType.SAID, "It is in time. " * 120))),
         memory_id="m",
         redactor=DEFAULT,
     )
@@ -104,9 +104,9 @@ LINES = st.sampled_from(
 TEXT = st.lists(LINES, min_size=1, max_size=6).map("\n".join)
 
 
-@pytest.mark.parametrize("deed", [Deed.SAID, Deed.ADDED])
+@pytest.mark.parametrize("deed", [ActType.SAID, ActType.ADDED])
 @settings(max_examples=60, deadline=None)
 @given(asked=TEXT, answers=st.lists(TEXT, min_size=1, max_size=3))
-def test_no_text_can_take_a_turn_of_its_own(deed: Deed, asked: str, answers: list[str]) -> None:
+def test_no_text_can_take_a_turn_of_its_own(deed: ActType, asked: str, answers: list[str]) -> None:
     text = text_of(exchange(*(Act(deed, answer) for answer in answers), asked=asked))
     assert [turn.speaker for turn in turns(text)] == ["user", "assistant"]

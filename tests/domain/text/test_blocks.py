@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.domain.text.blocks import Form, blocks, sentences, units
+from ragmem.domain.text.blocks import BlockType, blocks, sentences, units
 
 LINES = st.lists(
     st.sampled_from(
@@ -21,31 +21,31 @@ def split(text):
 def test_the_blocks_of_a_note():
     text = "# Head\nFirst\nline.\n\n- one\n  more\n  - two\n\n| a |\n| b |\n---\n```\n# code\n```\nend"
     assert forms(text) == [
-        (Form.HEADING, "# Head"),
-        (Form.PARAGRAPH, "First\nline."),
-        (Form.ITEM, "- one\n  more"),
-        (Form.ITEM, "  - two"),
-        (Form.TABLE, "| a |\n| b |"),
-        (Form.RULE, "---"),
-        (Form.FENCE, "```\n# code\n```"),
-        (Form.PARAGRAPH, "end"),
+        (BlockType.HEADING, "# Head"),
+        (BlockType.PARAGRAPH, "First\nline."),
+        (BlockType.ITEM, "- one\n  more"),
+        (BlockType.ITEM, "  - two"),
+        (BlockType.TABLE, "| a |\n| b |"),
+        (BlockType.RULE, "---"),
+        (BlockType.FENCE, "```\n# code\n```"),
+        (BlockType.PARAGRAPH, "end"),
     ]
 
 
 def test_a_fence_closes_at_its_own_marks_only():
-    assert forms("````\n```\n# x\n````\nafter")[1] == (Form.PARAGRAPH, "after")
-    assert forms("~~~\n```\n~~~\nafter")[1] == (Form.PARAGRAPH, "after")
+    assert forms("````\n```\n# x\n````\nafter")[1] == (BlockType.PARAGRAPH, "after")
+    assert forms("~~~\n```\n~~~\nafter")[1] == (BlockType.PARAGRAPH, "after")
 
 
 def test_an_open_fence_runs_to_the_end():
-    assert forms("```\ncode\n\n# still code\n\n") == [(Form.FENCE, "```\ncode\n\n# still code")]
+    assert forms("```\ncode\n\n# still code\n\n") == [(BlockType.FENCE, "```\ncode\n\n# still code")]
 
 
 def test_carriage_returns_end_lines_too():
     assert forms("# A\r\ntext\r\n\r\nmore") == [
-        (Form.HEADING, "# A"),
-        (Form.PARAGRAPH, "text"),
-        (Form.PARAGRAPH, "more"),
+        (BlockType.HEADING, "# A"),
+        (BlockType.PARAGRAPH, "text"),
+        (BlockType.PARAGRAPH, "more"),
     ]
 
 

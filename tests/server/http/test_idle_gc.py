@@ -9,16 +9,17 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from ragmem.api.memory import Ragmem, now
+from ragmem.api.gc import Gc
+from ragmem.api.memory import now
 from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Draft, Scope
 from ragmem.server.http import idle_gc
 from ragmem.server.http.activity import Activity
 from ragmem.server.http.idle_gc import EVERY, UNDONE, NotIdleError, WhileIdle, tend, tend_when_idle
 from ragmem.server.http.workers import Workers
-from ragmem.services.connections.connecting import Connected
+from ragmem.services.connections.connecting import ConnectionReport
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.lifecycle.items import Merging
+from ragmem.services.lifecycle.items import MergePlan
 from ragmem.storage.lifecycle.idle_mark import mark_of
 
 FACTS = (
@@ -132,7 +133,7 @@ def test_no_memory_is_changed_unless_idle_gc_was_switched_on(open_memory, quiet,
 
     said = run("gc", "--enable-idle", **off)
     assert (said.returncode, said.stdout.splitlines()[0][:14]) == (0, "idle gc is on:")
-    assert memory.lifecycle_report().automatic
+    assert memory.reports.lifecycle().automatic
     monkeypatch.setattr(idle_gc, "now", lambda: at + 4 * EVERY)
     tend(memory, quiet, pytest.fail)
     assert [one.caller for one in runs(memory)][:1] == ["idle"]
@@ -175,10 +176,10 @@ def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memor
     tend(memory, quiet, said.append)
     assert (memory.catalog.memories.ids(), runs(memory)) == (before, [])
     assert re.fullmatch(r"gc does not run by itself: \d+ of 57 memories would go, more than half; .*", *said)
-    assert memory.lifecycle_report().tended.refused in said[0]
+    assert memory.reports.lifecycle().tended.refused in said[0]
     later = now() + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)
-    monkeypatch.setattr(Ragmem, "plan_gc", lambda *_, **__: pytest.fail("planned"))
+    monkeypatch.setattr(Gc, "plan", lambda *_, **__: pytest.fail("planned"))
     tend(memory, quiet, said.append)
     assert len(said) == 1
 
@@ -188,7 +189,7 @@ def test_what_was_undone_is_told_and_left(open_memory, quiet, monkeypatch):
     fill(memory, "one")
     said = []
     tend(memory, quiet, said.append)
-    memory.undo_gc()
+    memory.gc.undo()
     before = memory.catalog.memories.ids()
     later = now() + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)
@@ -200,7 +201,9 @@ def test_what_was_undone_is_told_and_left(open_memory, quiet, monkeypatch):
 def test_where_time_was_up_while_memories_were_compared_the_next_run_goes_on(open_memory, quiet, monkeypatch):
     memory = open_memory()
     fill(memory, "one")
-    done = iter([Connected(new=9, waiting=6), Connected(new=0, waiting=6), Connected(new=6)])
+    done = iter(
+        [ConnectionReport(new=9, waiting=6), ConnectionReport(new=0, waiting=6), ConnectionReport(new=6)]
+    )
     monkeypatch.setattr("ragmem.services.connections.connecting.connect", lambda *_, **__: next(done))
     tend(memory, quiet, pytest.fail)
     assert (mark_of(memory.catalog.database), runs(memory)) == (None, [])
@@ -221,13 +224,13 @@ def test_where_memories_cannot_be_compared_it_tries_again_though_nothing_changed
 ):
     memory = open_memory()
     fill(memory, "one")
-    planned, asked = Ragmem.plan_gc, []
+    planned, asked = Gc.plan, []
 
     def lacking(self, **more):
         asked.append(1)
         return replace(planned(self, **more), items=(), uncompared=3)
 
-    monkeypatch.setattr(Ragmem, "plan_gc", lacking)
+    monkeypatch.setattr(Gc, "plan", lacking)
     for _ in range(2):
         tend(memory, quiet, pytest.fail)
     assert asked == [1]
@@ -239,15 +242,17 @@ def test_where_memories_cannot_be_compared_it_tries_again_though_nothing_changed
 
 def test_what_a_language_model_is_to_merge_is_left_to_a_person(open_memory, monkeypatch):
     asked = []
-    monkeypatch.setattr("ragmem.services.lifecycle.consolidation.drafted", lambda *_, **__: asked.append(1))
+    monkeypatch.setattr(
+        "ragmem.services.lifecycle.consolidation.write_draft", lambda *_, **__: asked.append(1)
+    )
     memory = open_memory(RAGMEM_LIFECYCLE_MERGE_BY="llm", RAGMEM_LANGUAGE_MODEL_BACKEND="fake")
     fill(memory, "one")
-    merging = Merging(memory.catalog.memories.get(memory.catalog.memories.ids()).popitem()[1], (), ("a", "b"))
-    planned = Ragmem.plan_gc
-    monkeypatch.setattr(
-        Ragmem, "plan_gc", lambda self, **more: replace(planned(self, **more), merges=(merging,))
+    merging = MergePlan(
+        memory.catalog.memories.get(memory.catalog.memories.ids()).popitem()[1], (), ("a", "b")
     )
-    done = memory.tend(budget_s=30)
+    planned = Gc.plan
+    monkeypatch.setattr(Gc, "plan", lambda self, **more: replace(planned(self, **more), merges=(merging,)))
+    done = memory.gc.run_idle(budget_s=30)
     assert (done.refused, asked) == ("", [])
     assert [run.caller for run in runs(memory)] == ["idle"]
 
@@ -259,9 +264,7 @@ def test_after_some_hours_what_changed_is_tended_and_what_did_not_is_left(open_m
     later = mark_of(memory.catalog.database).at + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)
     planned = []
-    monkeypatch.setattr(
-        Ragmem, "plan_gc", lambda self, **more: planned.append(more) or pytest.fail("planned")
-    )
+    monkeypatch.setattr(Gc, "plan", lambda self, **more: planned.append(more) or pytest.fail("planned"))
     tend(memory, quiet, lambda _: None)
     assert planned == []
     monkeypatch.undo()
@@ -368,7 +371,7 @@ def test_a_server_that_is_told_to_end_while_it_tends_ends_soon(open_memory, conn
             told.append("ended")
             raise
 
-    monkeypatch.setattr(Ragmem, "tend", endless)
+    monkeypatch.setattr(Gc, "run_idle", endless)
     with connect(memory) as client:
         client.runner.run(asyncio.to_thread(begun.wait, 60))
         assert begun.is_set()
@@ -386,7 +389,7 @@ def test_a_bug_that_ends_the_tending_is_told_at_once(open_memory, connect, monke
         raise ZeroDivisionError
 
     def serve():
-        monkeypatch.setattr(Ragmem, "tend", broken)
+        monkeypatch.setattr(Gc, "run_idle", broken)
         with connect(memory, warn=lambda line: told.set() if "ZeroDivisionError" in line else None) as client:
             client.runner.run(asyncio.to_thread(told.wait, 60))
             assert client.get("/health").status_code == 200

@@ -17,10 +17,10 @@ from ragmem.backends.fake import FakeEmbedder, FakeModels
 from ragmem.config import load
 from ragmem.errors import BackendError, LimitReachedError
 from ragmem.server import app
-from ragmem.server.http.llm_workers import Speaking
-from ragmem.server.http.shutdown import Ending
+from ragmem.server.http.llm_workers import LlmWorkers
+from ragmem.server.http.shutdown import Shutdown
 from ragmem.server.inference.chatting import Stops, schema_problem
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 SCHEMA = {
     "type": "object",
@@ -132,7 +132,7 @@ def test_every_name_that_models_list_shows_is_taken_by_the_server_and_by_the_con
     with Ragmem.open() as memory:
         if stored:
             note = b"We decided to pin psycopg 3.2, because 3.1 resets connections."
-            memory.ingest(memory.hand_in([], HandIn(), text=note).drafts)
+            memory.ingest(memory.ingestion.draft([], DraftOptions(), text=note).drafts)
         names = shown_names(capsys)
         assert {"minilm", "all-MiniLM-L6-v2"} <= names
         assert ("all-MiniLM-L6-v2-int8-1" in names) == stored
@@ -237,10 +237,10 @@ def test_another_home_embeds_and_answers_through_this_one(answering_server, open
         RAGMEM_LANGUAGE_MODEL_KEY_VARIABLE="OTHER_TOKEN",
     )
     note = b"We decided to pin psycopg 3.2, because 3.1 resets connections."
-    memory.ingest(memory.hand_in([], HandIn(), text=note).drafts)
+    memory.ingest(memory.ingestion.draft([], DraftOptions(), text=note).drafts)
     assert set(memory.store.vector_models()) == {(f"compatible/{FakeEmbedder().model_id}", 384)}
     assert memory.query("why do we pin psycopg").rung == "text and vectors"
-    model = memory.answering_model
+    model = memory.answers.model
     assert "".join(model.stream(ASKED[0]["content"])) == SAID
     assert json.loads(model.complete("A colour?", json_schema=SCHEMA)) == {"colour": "red"}
 
@@ -365,7 +365,7 @@ def test_an_answer_that_nobody_reads_on_ends_the_model():
     model = Speaker(*["word "] * 50, gate=gate)
 
     async def leave():
-        parts = Speaking(Ending()).parts(lambda: model.stream(""))
+        parts = LlmWorkers(Shutdown()).parts(lambda: model.stream(""))
         assert await anext(parts) == "word "
         await parts.aclose()
 
@@ -383,7 +383,7 @@ def test_answers_that_nobody_waits_for_any_more_keep_their_place_until_they_end(
         yield "word"
 
     async def leave_again_and_again():
-        speaking = Speaking(Ending(), count=2, waiting=1)
+        speaking = LlmWorkers(Shutdown(), count=2, waiting=1)
         for _ in range(6):
             with suppress(TimeoutError, LimitReachedError):
                 await asyncio.wait_for(speaking.run(lambda: "".join(speaks())), 0.1)
@@ -400,10 +400,10 @@ def test_answers_that_nobody_waits_for_any_more_keep_their_place_until_they_end(
 
 def test_a_stream_is_told_when_the_server_ends():
     gate = threading.Event()
-    ending = Ending()
+    ending = Shutdown()
 
     async def end():
-        parts = Speaking(ending).parts(lambda: Speaker("word", "word", gate=gate).stream(""))
+        parts = LlmWorkers(ending).parts(lambda: Speaker("word", "word", gate=gate).stream(""))
         assert await anext(parts) == "word"
         asyncio.get_running_loop().call_later(0.05, ending.begin)
         with pytest.raises(BackendError, match="is ending"):
@@ -414,7 +414,7 @@ def test_a_stream_is_told_when_the_server_ends():
 
 
 def test_more_answers_than_may_wait_are_told_to_come_again(spoken, monkeypatch):
-    monkeypatch.setattr(app, "Speaking", lambda ending, *, count: Speaking(ending, count=1, waiting=1))
+    monkeypatch.setattr(app, "LlmWorkers", lambda ending, *, count: LlmWorkers(ending, count=1, waiting=1))
     gate = threading.Event()
     client = spoken(Speaker("Well.", gate=gate))
 

@@ -293,7 +293,7 @@ def test_what_answers_a_session_counts_as_recalled_by_it(client, filled):
     for mode in ("ragmem", "mix"):
         client.post("/query", query="why do we pin psycopg 3.2", mode=mode, session=f"of {mode}")
     client.post("/query", query="why do we pin psycopg 3.2", mode="ragmem")
-    filled.absorb_recalls()
+    filled.recalls.absorb()
     assert {recall.session for recall in filled.catalog.lives.recalls()} == {"of ragmem"}
 
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from ragmem.server.http import handlers
+from ragmem.api.retrieval import Retrieval
 from ragmem.server.http.failures import status_of
 from ragmem.server.http.workers import ASKING, OverloadedError, Workers
 
@@ -81,16 +81,16 @@ def test_no_lane_waits_for_another():
 
 def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, monkeypatch):
     go, full, asked = threading.Event(), threading.Semaphore(0), []
-    answer = handlers.ask_by_route
+    answer = Retrieval.ask_by_route
 
-    def held(memory, question, *more, **options):
+    def held(retrieval, question, *more, **options):
         asked.append(question.text)
         if len(asked) == ASKING:
             full.release()
         go.wait(60)
-        return answer(memory, question, *more, **options)
+        return answer(retrieval, question, *more, **options)
 
-    monkeypatch.setattr(handlers, "ask_by_route", held)
+    monkeypatch.setattr(Retrieval, "ask_by_route", held)
 
     async def crowd():
         questions = [
@@ -117,14 +117,14 @@ def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, 
 
 def test_tools_of_mcp_that_look_up_are_answered_while_questions_fill_their_lane(client, monkeypatch):
     go, full = threading.Event(), threading.Semaphore(0)
-    answer = handlers.ask_by_route
+    answer = Retrieval.ask_by_route
 
     def held(*given, **options):
         full.release()
         go.wait(20)
         return answer(*given, **options)
 
-    monkeypatch.setattr(handlers, "ask_by_route", held)
+    monkeypatch.setattr(Retrieval, "ask_by_route", held)
     about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     headers, numbers = {"Accept": "application/json, text/event-stream"}, itertools.count()
     calls = [

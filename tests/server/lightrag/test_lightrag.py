@@ -13,7 +13,7 @@ from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag.pipeline import Job, Pipeline
 from ragmem.server.lightrag.upload_tracking import plain_name
 from ragmem.server.security.guest_auth import GUEST
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 from tests.server.conftest import TOKEN, client_of, environment, fill
 
 QUESTION = "why did we deploy PostgreSQL with Kubernetes"
@@ -225,7 +225,7 @@ def test_a_web_page_and_a_table_are_read_as_ingest_reads_them(client, tmp_path, 
     assert said in stored.text
     assert "alert" not in stored.text
     (tmp_path / name).write_bytes(raw)
-    (draft,) = client.memory.hand_in([tmp_path / name], HandIn(project="user")).drafts
+    (draft,) = client.memory.ingestion.draft([tmp_path / name], DraftOptions(project="user")).drafts
     assert (stored.uri, stored.title, stored.text) == (name, draft.title, draft.text)
 
 
@@ -325,7 +325,7 @@ def test_deleting_a_document_archives_it_and_leaves_files_alone(client):
     assert gone["doc_id"] == key
     assert "no file was deleted" in gone["message"]
     assert ok(client.get(f"/documents/track_status/insert_{key}"))["documents"] == []
-    client.memory.undo_gc(gone["run"])
+    client.memory.gc.undo(gone["run"])
     assert client.memory.memory(key).text == text
 
 
@@ -346,7 +346,7 @@ def test_clearing_takes_a_word_more_and_can_be_undone(open_memory, tmp_path):
         cleared = ok(own.send("DELETE", "/documents?confirm=archive"))
         assert "ragmem forget --undo" in cleared["message"]
         assert ok(own.get("/documents/status_counts"))["status_counts"]["all"] == 0
-        memory.undo_gc()
+        memory.gc.undo()
         assert ok(own.get("/documents/status_counts"))["status_counts"]["all"] == 3
 
 

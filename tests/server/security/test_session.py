@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ragmem.server.security.guard import MAX_NESTING, Guard
 from ragmem.server.security.origin import Names
-from ragmem.server.security.rate_limit import MOST_NAMES, Pace
+from ragmem.server.security.rate_limit import MOST_NAMES, RateLimit
 from ragmem.server.security.sessions import ABSOLUTE_S, IDLE_S, MOST, Sessions, cookie_name
 
 TOKEN = "t" * 43
@@ -136,8 +136,8 @@ def hurried():
         token=TOKEN,
         names=Names("127.0.0.1"),
         sessions=Sessions(TOKEN),
-        unauthorised=Pace(2),
-        writes=Pace(2),
+        unauthorised=RateLimit(2),
+        writes=RateLimit(2),
     )
     with asyncio.Runner() as runner:
         http = httpx.AsyncClient(transport=httpx.ASGITransport(guarded), base_url="http://127.0.0.1:9622")
@@ -281,18 +281,18 @@ def test_cookies_of_chance_open_nothing(value):
 
 def test_a_pace_lets_a_burst_through_and_then_so_many_a_minute():
     clock = Clock()
-    pace = Pace(60, clock=clock)
+    pace = RateLimit(60, clock=clock)
     assert [pace.wait("a") for _ in range(61)] == [0] * 60 + [1]
     assert pace.wait("b") == 0
     clock.now += 2
     assert [pace.wait("a") for _ in range(3)] == [0, 0, 1]
-    slow = Pace(1, clock=clock)
+    slow = RateLimit(1, clock=clock)
     assert [slow.wait("a"), slow.wait("a")] == [0, 60]
-    assert {Pace(0).wait("a") for _ in range(100)} == {0}
+    assert {RateLimit(0).wait("a") for _ in range(100)} == {0}
 
 
 def test_a_pace_remembers_no_more_names_than_it_must():
-    pace = Pace(1)
+    pace = RateLimit(1)
     for number in range(3 * MOST_NAMES):
         pace.wait(str(number))
     assert len(pace._left) == MOST_NAMES

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 NOTES = {
     "deploy": "We decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.",
@@ -66,7 +66,7 @@ def api(tmp_path_factory: pytest.TempPathFactory, start: Any) -> Iterator[Api]:
             (home / folder / ".ragmem.toml").touch()  # marks the folder as a project
             for name, text in notes.items():
                 (home / folder / f"{name}.md").write_text(f"# {name.title()}\n\n{text}\n")
-            handed = memory.hand_in([home / folder], HandIn())
+            handed = memory.ingestion.draft([home / folder], DraftOptions())
             memory.ingest(handed.drafts, projects=handed.projects)
     with (
         start(home, **variables) as server,

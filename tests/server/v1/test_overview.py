@@ -127,7 +127,7 @@ def test_injections_tell_who_was_given_what_and_why(api):
 def test_records_are_listed_by_type(api):
     word = uuid.uuid4().hex
     with Ragmem.open(environ=api.environ, home=api.home, cwd=api.home / "notes") as beside:
-        beside.add_gotcha(f"psycopg resets {word}", trigger="a load balancer", solution="pin 3.2")
+        beside.records.add_gotcha(f"psycopg resets {word}", trigger="a load balancer", solution="pin 3.2")
     found = api.read("records", type="gotcha", project="notes")["records"]
     assert any(word in str(one["fields"]) for one in found)
     assert api.read("records", type="pattern", project="garden")["records"] == []

@@ -24,10 +24,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem
 from ragmem.config.settings import AgentsSettings
-from ragmem.domain.sessions.agents import SUPERSEDES, Sort
+from ragmem.domain.sessions.agents import SUPERSEDES, MessageType
 from ragmem.errors import ConflictError, LimitReachedError, NotFoundError, StoreDamagedError, UsageError
 from ragmem.services.agents.agents import Agents
-from ragmem.storage.operational.file import OPERATIONAL_NAME, OperationalFile
+from ragmem.storage.operational import OPERATIONAL_NAME
+from ragmem.storage.operational.file import OperationalFile
 from ragmem.storage.sql.backups import FOLDER
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "agent.sh"
@@ -603,10 +604,10 @@ class Conversations(RuleBasedStateMachine):
             with pytest.raises(NotFoundError):
                 self.agents.send(name, "to one")
             return
-        self.accept(Sort.MESSAGE, sent)
+        self.accept(MessageType.MESSAGE, sent)
 
     @precondition(lambda self: self.known)
-    @rule(sort=st.sampled_from([Sort.STOP, Sort.PAUSE, Sort.RESUME]))
+    @rule(sort=st.sampled_from([MessageType.STOP, MessageType.PAUSE, MessageType.RESUME]))
     def signal(self, sort):
         self.accept(sort, self.agents.signal(sort.value))
 

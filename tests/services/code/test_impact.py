@@ -113,7 +113,7 @@ def memory(tmp_path: Path, repository: Path):
     with Ragmem.open(
         environ={"RAGMEM_HOME": str(tmp_path / "ragmem"), **fake}, home=tmp_path / "home", cwd=repository
     ) as opened:
-        opened.ingest_code(repository)
+        opened.code.ingest(repository)
         yield opened
 
 
@@ -155,7 +155,7 @@ def titles(memories):
 
 
 def test_what_calls_a_function_is_reached_by_depth_and_score(memory):
-    found = memory.impact("parse_config")
+    found = memory.code.impact("parse_config")
     by_name = reached(found.reached)
     assert {name: by_name[name] for name in ("app.config.load", "app.server.main")} == {
         "app.config.load": (1, 1.0),
@@ -168,20 +168,20 @@ def test_what_calls_a_function_is_reached_by_depth_and_score(memory):
 
 
 def test_depth_bounds_what_is_shown_and_not_what_is_counted(memory):
-    found = memory.impact("parse_config", depth=1)
+    found = memory.code.impact("parse_config", depth=1)
     assert {one.depth for one in found.reached} == {1}
-    assert found.beyond == sum(memory.impact("parse_config").depths.values()) - len(found.reached) > 0
+    assert found.beyond == sum(memory.code.impact("parse_config").depths.values()) - len(found.reached) > 0
 
 
 def test_the_tests_of_a_symbol_come_nearest_first_and_stand_apart(memory):
-    found = memory.impact("parse_config")
+    found = memory.code.impact("parse_config")
     assert [one.located.symbol.name for one in found.tests] == ["test_it_parses", "test_it_loads"]
     assert [one.depth for one in found.tests] == [1, 2]
     assert not any(one.located.symbol.is_test for one in found.reached)
 
 
 def test_a_class_means_its_methods_and_is_reached_by_what_inherits_it(memory):
-    found = memory.impact("Settings")
+    found = memory.code.impact("Settings")
     assert [one.symbol.name for one in found.target.symbols] == ["Settings", "run"]
     inheriting = next(one for one in found.reached if one.located.symbol.name == "Server")
     assert {edge.kind.value for edge in inheriting.references} == {"inherits"}
@@ -189,27 +189,27 @@ def test_a_class_means_its_methods_and_is_reached_by_what_inherits_it(memory):
 
 
 def test_a_file_means_all_that_it_defines(memory):
-    found = memory.impact("app/config.py")
+    found = memory.code.impact("app/config.py")
     assert {"parse_config", "load", "Settings"} < {one.symbol.name for one in found.target.symbols}
     assert all(one.located.path != "app/config.py" for one in found.reached)
-    assert found.target.name == memory.impact("config.py").target.name == "app/config.py"
+    assert found.target.name == memory.code.impact("config.py").target.name == "app/config.py"
 
 
 def test_memories_that_name_a_symbol_come_with_the_line(filled):
-    memory, of_its_file, *_ = filled.impact("parse_config").memories.shown
+    memory, of_its_file, *_ = filled.code.impact("parse_config").memories.shown
     assert (memory.title, of_its_file.title) == ("gotcha", "file")
     assert [(place.line, place.means) for place in memory.places] == [(1, "app.config.parse_config")]
     assert "fails on an empty line" in memory.places[0].quote
 
 
 def test_a_word_is_no_mention_and_a_call_of_one_of_several_only_where_the_text_tells_which(filled):
-    assert titles(filled.impact("Settings.run").memories) == ["file", "method"]
-    assert titles(filled.impact("app.server.run").memories) == []
-    assert titles(filled.impact("load").memories) == ["file", "module"]
+    assert titles(filled.code.impact("Settings.run").memories) == ["file", "method"]
+    assert titles(filled.code.impact("app.server.run").memories) == []
+    assert titles(filled.code.impact("load").memories) == ["file", "module"]
 
 
 def test_decisions_and_errors_come_before_what_else_mentions_a_file(filled):
-    found = titles(filled.impact("app/config.py").memories)
+    found = titles(filled.code.impact("app/config.py").memories)
     assert set(found) == {"file", "gotcha", "method", "module"}
     assert set(found[:2]) == {"file", "gotcha"}
 
@@ -232,10 +232,10 @@ def test_a_renamed_file_keeps_its_memories(filled, repository):
     server = repository / "app" / "server.py"
     server.write_text(server.read_text().replace("app.config", "app.settings"))
     git(repository, "commit", "-qam", "rename")
-    filled.ingest_code(repository)
-    found = filled.impact("app/settings.py")
+    filled.code.ingest(repository)
+    found = filled.code.impact("app/settings.py")
     assert {"file", "gotcha"} <= set(titles(found.memories))
-    assert filled.impact("app/config.py").target.former == "app/config.py"
+    assert filled.code.impact("app/config.py").target.former == "app/config.py"
     (note,) = (memory for memory in filled.catalog.memories.each() if memory.title == "file")
     assert [link.path for link in code_of(filled.catalog, note)] == ["app/settings.py"]
 
@@ -244,7 +244,7 @@ def test_a_path_on_disk_means_the_file_in_a_memory_and_on_the_command_line(memor
     place = repository / "app" / "server.py"
     texts = (f"The error is in {place}, fixed.", "The error is in ~/kiln/app/server.py, fixed.")
     memory.ingest([Draft("notes", text, text, str(n)) for n, text in enumerate(texts)])
-    assert set(titles(memory.impact("app/server.py").memories)) == {"0", "1"}
+    assert set(titles(memory.code.impact("app/server.py").memories)) == {"0", "1"}
     for name in (str(place), "./app/server.py"):
         done = command("inspect", "impact", name, "--json")
         assert json.loads(done.stdout)["target"]["name"] == "app/server.py"
@@ -261,14 +261,18 @@ def test_names_of_other_languages_are_taken_apart_as_their_own(memory, repositor
         place = repository / "src" / name
         place.parent.mkdir(exist_ok=True)
         place.write_text(text)
-    memory.ingest_code(repository)
+    memory.code.ingest(repository)
     texts = ("The error is in Oven::burn, fixed.", "The error is in Shelf#lift, fixed.")
     project = project_of(memory)
     memory.ingest([Draft("notes", text, text, str(n), scope=Scope(project)) for n, text in enumerate(texts)])
-    found = memory.impact("Oven")
+    found = memory.code.impact("Oven")
     assert [one.symbol.name for one in found.target.symbols] == ["Oven", "burn"]
-    assert titles(found.memories) == titles(memory.impact("heat::Oven::burn").memories) == ["0"]
-    assert titles(memory.impact("Shelf").memories) == titles(memory.impact("src/oven.rb").memories) == ["1"]
+    assert titles(found.memories) == titles(memory.code.impact("heat::Oven::burn").memories) == ["0"]
+    assert (
+        titles(memory.code.impact("Shelf").memories)
+        == titles(memory.code.impact("src/oven.rb").memories)
+        == ["1"]
+    )
 
 
 def test_in_postgresql_the_answers_are_the_same(filled, repository, tmp_path, postgres):
@@ -279,19 +283,19 @@ def test_in_postgresql_the_answers_are_the_same(filled, repository, tmp_path, po
         "RAGMEM_STORE_URL": postgres,
     }
     with Ragmem.open(environ=environ, home=tmp_path / "home", cwd=repository) as other:
-        other.ingest_code(repository)
+        other.code.ingest(repository)
         note = next(memory for memory in filled.catalog.memories.each() if memory.title == "gotcha")
         other.ingest([Draft("notes", "gotcha", note.text, "gotcha", scope=Scope(project_of(other)))])
         for name in ("parse_config", "app/config.py", "Settings"):
-            found, same = filled.impact(name), other.impact(name)
+            found, same = filled.code.impact(name), other.code.impact(name)
             assert (same.reached, same.tests, same.depths) == (found.reached, found.tests, found.depths)
-        assert titles(other.impact("parse_config").memories) == ["gotcha"]
+        assert titles(other.code.impact("parse_config").memories) == ["gotcha"]
         for name in ("", "app", "app/config.py", "Server"):
-            assert other.code_map(name) == filled.code_map(name)
+            assert other.code.map(name) == filled.code.map(name)
         (stored,) = other.catalog.memories.each()
         assert [link.qualified for link in code_of(other.catalog, stored)] == ["app.config.parse_config"]
         with pytest.raises(NotFoundError, match="parse_confg"):
-            other.impact("parse_confg")
+            other.code.impact("parse_confg")
 
 
 def test_a_memory_of_a_recorded_edit_is_one_of_the_files(memory):
@@ -308,7 +312,7 @@ def test_a_memory_of_a_recorded_edit_is_one_of_the_files(memory):
             )
         ]
     )
-    (found,) = memory.impact("app/server.py").memories.shown
+    (found,) = memory.code.impact("app/server.py").memories.shown
     assert [(place.how, place.means) for place in found.places] == [("edit", "app/server.py")]
     (stored,) = memory.catalog.memories.each()
     assert [(link.path, link.edited) for link in code_of(memory.catalog, stored)] == [("app/server.py", True)]
@@ -322,16 +326,16 @@ def test_memories_of_other_projects_do_not_count_and_those_of_the_user_only_by_w
             Draft("notes", "mine", text, "mine"),
         ]
     )
-    assert titles(memory.impact("parse_config").memories) == ["mine"]
-    assert titles(memory.impact("Settings").memories) == []
-    assert titles(memory.impact("app/server.py").memories) == []
+    assert titles(memory.code.impact("parse_config").memories) == ["mine"]
+    assert titles(memory.code.impact("Settings").memories) == []
+    assert titles(memory.code.impact("app/server.py").memories) == []
 
 
 def test_a_quoted_line_shows_no_secret(memory):
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     text = f"The error in parse_config came with token {secret} in the deploy."
     memory.ingest([Draft("notes", "n", text, "n", scope=Scope(project_of(memory)))])
-    (found,) = memory.impact("parse_config").memories.shown
+    (found,) = memory.code.impact("parse_config").memories.shown
     assert found.places
     assert secret not in str(found)
 
@@ -347,10 +351,10 @@ def test_the_command_shows_depths_tests_and_memories(filled, command):
 
 
 def test_code_that_was_not_read_to_its_end_is_told(memory, command):
-    assert memory.impact("load").complete
+    assert memory.code.impact("load").complete
     with memory.catalog.database.write() as connection:
         connection.execute("UPDATE code_roots SET complete = 0")
-    assert not memory.impact("load").complete
+    assert not memory.code.impact("load").complete
     assert "not read to its end: ragmem ingest --code ." in command("inspect", "impact", "load").stderr
 
 
@@ -363,7 +367,7 @@ def test_json_has_all_of_it(filled, command):
 
 
 def test_pictures_hold_each_dependent_once(memory, command):
-    drawn = picture(memory.impact("parse_config"))
+    drawn = picture(memory.code.impact("parse_config"))
     assert len({box.key for box in drawn.boxes}) == len(drawn.boxes) > 5
     root = ET.fromstring(command("inspect", "impact", "parse_config", "--svg", "-").stdout)
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
@@ -406,15 +410,15 @@ def test_who_takes_one_name_of_a_module_does_not_depend_on_all_that_it_imports(m
         ("whole", "import app.api\n"),
     ):
         (repository / "app" / f"{name}.py").write_text(text)
-    memory.ingest_code(repository)
-    found = reached(memory.impact("load", depth=9).reached)
+    memory.code.ingest(repository)
+    found = reached(memory.code.impact("load", depth=9).reached)
     assert {name: found[name][0] for name in ("app.api", "app.passing", "app.whole")} == {
         "app.api": 1,
         "app.passing": 1,
         "app.whole": 2,
     }
     assert "app.user" not in found
-    assert "app.user" in reached(memory.impact("app/api.py").reached)
+    assert "app.user" in reached(memory.code.impact("app/api.py").reached)
 
 
 def test_without_code_the_next_step_is_named(open_memory, inside):

@@ -93,7 +93,7 @@ def rows(memory, table: str) -> dict[int, tuple]:
 
 
 def test_a_repository_becomes_a_graph(memory, shop):
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert len(report.new) == report.files == 4
     assert report.languages == {"python": 4}
     assert paths(memory, report) == ["shop/__init__.py", "shop/cart.py", "shop/pay.py", "tests/test_cart.py"]
@@ -113,14 +113,14 @@ def test_a_test_covers_what_it_calls_and_imports_and_no_other_test(memory, shop)
         "tests/test_more.py",
         "from tests.test_cart import test_add\n\n\ndef test_more():\n    test_add()\n",
     )
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert "tests.test_cart.test_add" in calls(memory, report, "shop.cart.add", EdgeKind.TESTS)
     assert calls(memory, report, "shop.pay.charge", EdgeKind.TESTS) == []
     assert calls(memory, report, "tests.test_cart.test_add", EdgeKind.TESTS) == []
 
 
 def test_ingesting_an_unchanged_repository_writes_nothing(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     database = memory.catalog.database
     # Readers note in -shm where they are.
     files = [
@@ -128,26 +128,26 @@ def test_ingesting_an_unchanged_repository_writes_nothing(memory, shop):
     ]
     before = {path: path.read_bytes() for path in files}
     for _ in range(2):
-        report = memory.ingest_code(shop)
+        report = memory.code.ingest(shop)
         assert (report.unchanged, report.written) == (4, False)
         assert report.symbols > 4
     assert {path: path.read_bytes() for path in files} == before
 
 
 def test_a_touched_file_is_not_parsed_and_writes_nothing(memory, shop, monkeypatch):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     (shop / "shop/pay.py").touch()
     monkeypatch.setattr("ragmem.services.code.on_disk.parse", lambda *_: pytest.fail("it was parsed"))
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert (report.unchanged, report.written) == (4, False)
 
 
 @both
 def test_a_changed_file_touches_its_own_rows_alone(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     before = {table: rows(memory, table) for table in ("files", "symbols", "edges")}
     put(shop, "shop/pay.py", PAY.replace("return amount", "return round(amount)"))
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert report.changed == ["shop/pay.py"]
     assert report.relinked == []
     [own] = [row[0] for row in before["files"].values() if row[2] == "shop/pay.py"]
@@ -160,16 +160,16 @@ def test_a_changed_file_touches_its_own_rows_alone(memory, shop):
 
 @both
 def test_what_a_changed_file_defines_no_more_is_linked_anew_where_it_is_used(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     put(shop, "shop/pay.py", PAY.replace("charge", "give_back"))
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert report.relinked == ["shop/cart.py"]
     assert not any(
         edge.internal for edge in memory.catalog.code.edges_to(report.project, ["shop.pay.charge"])
     )
     assert violations(memory.catalog) == []
     put(shop, "shop/pay.py", PAY)
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert calls(memory, report, "shop.pay.charge") == ["shop.cart.add"]
     assert all(edge.internal for edge in memory.catalog.code.edges_to(report.project, ["shop.pay.charge"]))
 
@@ -178,9 +178,9 @@ def test_what_a_changed_file_defines_no_more_is_linked_anew_where_it_is_used(mem
 def test_a_name_that_was_missing_is_linked_where_it_was_looked_for(memory, shop):
     put(shop, "shop/back.py", "from shop import pay\n\n\ndef refund():\n    return pay.give_back(1)\n")
     put(shop, "shop/other.py", "from shop import pay\n\n\ndef other():\n    return pay.charge(1)\n")
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     put(shop, "shop/pay.py", PAY + "\n\ndef give_back(amount):\n    return -amount\n")
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert report.relinked == ["shop/back.py"]
     assert calls(memory, report, "shop.pay.give_back") == ["shop.back.refund"]
 
@@ -191,7 +191,7 @@ def test_only_files_that_name_it_are_linked_with_a_new_name(memory, shop):
         "shop/back.py",
         "import shop.pay\n\n\ndef refund():\n    return getattr(shop.pay, 'give_back')(1)\n",
     )
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     writing = CodeWriting(memory.catalog.database, report.project)
     near = writing.neighbours(writing.standing())
     every = {"shop/back.py", "shop/cart.py", "shop/__init__.py", "shop/nowhere.py"}
@@ -202,9 +202,9 @@ def test_only_files_that_name_it_are_linked_with_a_new_name(memory, shop):
 
 @both
 def test_a_file_that_has_gone_takes_its_nodes_with_it(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     (shop / "shop/cart.py").unlink()
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert report.gone == ["shop/cart.py"]
     assert memory.catalog.code.find(report.project, "add") is None
     assert calls(memory, report, "shop.pay.charge") == []
@@ -226,7 +226,7 @@ def test_only_what_git_knows_or_does_not_ignore_is_read(memory, shop):
     (shop / "link.py").symlink_to(shop.parent / "elsewhere.py")
     put(shop.parent, "elsewhere.py", "x = 1\n")
     (shop / "pipe.py").symlink_to("shop")
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert "new.py" in paths(memory, report)
     assert report.files == 5
     assert dict(report.skipped) == {
@@ -251,7 +251,7 @@ def test_a_folder_that_is_no_repository_is_read_by_its_gitignore_files(memory, n
     put(root, "env/e.py", "x = 1\n")
     put(root, "env/pyvenv.cfg", "")
     put(root, "node_modules/f.js", "x")
-    report = memory.ingest_code(root)
+    report = memory.code.ingest(root)
     assert paths(memory, report) == ["a.py", "in/b.py"]
     assert report.skipped == [("node_modules", "what others wrote")]
     found = memory.catalog.code.find(report.project, "one")
@@ -261,32 +261,32 @@ def test_a_folder_that_is_no_repository_is_read_by_its_gitignore_files(memory, n
 
 @both
 def test_a_part_of_a_repository_leaves_the_rest_as_it_is(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     (shop / "tests/test_cart.py").unlink()
     put(shop, "shop/new.py", "def fresh():\n    pass\n")
-    report = memory.ingest_code(shop / "shop")
+    report = memory.code.ingest(shop / "shop")
     assert (report.new, report.gone, report.files) == (["shop/new.py"], [], 5)
     assert "tests/test_cart.py" in paths(memory, report)
-    assert memory.ingest_code(shop).gone == ["tests/test_cart.py"]
+    assert memory.code.ingest(shop).gone == ["tests/test_cart.py"]
 
 
 def test_two_projects_do_not_mix(memory, shop, notes):
     other = notes.parent / "other"
     put(other, "shop/pay.py", PAY)
-    first, second = memory.ingest_code(shop), memory.ingest_code(other)
+    first, second = memory.code.ingest(shop), memory.code.ingest(other)
     assert first.project != second.project
     assert calls(memory, second, "shop.pay.charge") == []
     assert calls(memory, first, "shop.pay.charge") == ["shop.cart.add"]
 
 
 def test_a_rename_in_the_history_leads_from_the_former_path_to_the_file(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     git(shop, "mv", "shop/pay.py", "shop/money.py")
     commit(shop)
     git(shop, "mv", "shop/money.py", "shop/till.py")
     put(shop, "shop/till.py", PAY + "\n\nMORE = 1\n")
     commit(shop)
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert report.renamed == [("shop/pay.py", "shop/till.py")]
     assert (report.new, report.gone) == ([], [])
     code = memory.catalog.code
@@ -299,58 +299,58 @@ def test_a_rename_in_the_history_leads_from_the_former_path_to_the_file(memory, 
 def test_a_history_is_known_from_the_first_ingestion_on(memory, shop):
     git(shop, "mv", "shop/pay.py", "shop/money.py")
     commit(shop)
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert memory.catalog.code.current(report.project, "shop/pay.py") == "shop/money.py"
     assert report.renamed == []
 
 
 @both
 def test_a_rename_that_git_does_not_know_is_seen_by_its_content(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     (shop / "lib").mkdir()
     (shop / "shop/pay.py").rename(shop / "lib/pay.py")
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert report.renamed == [("shop/pay.py", "lib/pay.py")]
     [rename] = memory.catalog.code.renames(report.project)
     assert rename.revision == ""
     commit(shop)
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     [rename] = memory.catalog.code.renames(report.project)
     assert rename.revision == git(shop, "rev-parse", "HEAD").strip()
-    assert not memory.ingest_code(shop).written
+    assert not memory.code.ingest(shop).written
 
 
 def test_a_rewritten_history_is_read_from_its_beginning(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     git(shop, "mv", "shop/pay.py", "shop/money.py")
     git(shop, "commit", "-qm", "moved", "--amend")
     git(shop, "mv", "shop/cart.py", "shop/basket.py")
     commit(shop)
     git(shop, "reflog", "expire", "--expire=now", "--all")
     git(shop, "gc", "-q", "--prune=now")
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert memory.catalog.code.current(report.project, "shop/cart.py") == "shop/basket.py"
 
 
 def test_what_another_release_has_read_is_read_again_as_a_whole(memory, shop, monkeypatch):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     monkeypatch.setattr("ragmem.services.code.ingest_code.RULES", "next")
-    report = memory.ingest_code(shop / "tests")
+    report = memory.code.ingest(shop / "tests")
     assert len(report.changed) == 4
-    assert not memory.ingest_code(shop).written
+    assert not memory.code.ingest(shop).written
 
 
 def test_a_rebuild_reads_and_links_the_whole_project_again(memory, shop):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     with memory.catalog.database.write() as connection:
         connection.execute("DELETE FROM code_edges")
-    report = memory.ingest_code(shop / "tests", rebuild=True)
+    report = memory.code.ingest(shop / "tests", rebuild=True)
     assert len(report.changed) == 4
     assert calls(memory, report, "shop.pay.charge") == ["shop.cart.add"]
 
 
 def test_a_dry_run_tells_what_would_be_done_and_writes_nothing(memory, shop):
-    report = memory.ingest_code(shop, dry_run=True)
+    report = memory.code.ingest(shop, dry_run=True)
     assert len(report.new) == 4
     assert report.symbols > 4
     assert not memory.catalog.exists()
@@ -359,7 +359,7 @@ def test_a_dry_run_tells_what_would_be_done_and_writes_nothing(memory, shop):
 def test_a_file_that_cannot_be_read_is_told_and_the_others_are_stored(memory, shop):
     (shop / "latin.py").write_bytes(b"# caf\xe9\n")
     put(shop, "broken.py", "def (:\n")
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert report.skipped == [("latin.py", "encoding")]
     assert list(report.problems) == ["broken.py"]
     assert "broken.py" in paths(memory, report)
@@ -371,7 +371,7 @@ def test_no_secret_of_a_docstring_is_stored(memory, shop):
         "key.py",
         '"""Uses AKIAIOSFODNN7EXAMPLQ."""\n\n\ndef f():\n    """password = "hunter2Xy!9"."""\n',
     )
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     told = [file.purpose for file in memory.catalog.code.files(report.project)]
     told += [one.symbol.doc for one in memory.catalog.code.symbols(report.project, ["key.py"])]
     assert not any("AKIAIOSFODNN7EXAMPLQ" in text or "hunter2" in text for text in told)
@@ -387,7 +387,7 @@ def test_no_secret_of_the_code_itself_is_stored(memory, shop):
         '    return getattr(where, "port")\n',
     )
     put(shop, "key.js", 'import x from "https://anna:Zx9!kd82LLpt@example.org/x.js";\n')
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     with memory.catalog.database.read() as connection:
         facts = [
             zlib.decompress(data).decode() for (data,) in connection.execute("SELECT data FROM code_facts")
@@ -402,9 +402,9 @@ def test_no_secret_of_the_code_itself_is_stored(memory, shop):
 
 def test_what_is_no_project_is_refused(memory, shop):
     with pytest.raises(NotFoundError, match="nowhere"):
-        memory.ingest_code(shop / "nowhere")
+        memory.code.ingest(shop / "nowhere")
     with pytest.raises(UsageError, match="is no project"):
-        memory.ingest_code(shop.parent)
+        memory.code.ingest(shop.parent)
 
 
 KILLED = """
@@ -423,7 +423,7 @@ def write(*arguments):
     if written == deadly:
         os.kill(os.getpid(), 9)
 code_writing._write_edges = write
-Ragmem.open(environ={"RAGMEM_HOME": str(home)}, home=shop.parent, cwd=shop).ingest_code(shop)
+Ragmem.open(environ={"RAGMEM_HOME": str(home)}, home=shop.parent, cwd=shop).code.ingest(shop)
 """
 
 
@@ -432,7 +432,7 @@ def test_a_run_that_is_killed_leaves_whole_files_and_the_next_one_completes_it(
     open_memory, shop, tmp_path, deadly
 ):
     fresh = open_memory()
-    expected = fresh.ingest_code(shop)
+    expected = fresh.code.ingest(shop)
     edges = {row[2:] for row in rows(fresh, "edges").values()}
     other = tmp_path / "killed"
     done = subprocess.run([sys.executable, "-c", KILLED, str(other), str(shop), str(deadly)], check=False)
@@ -440,12 +440,12 @@ def test_a_run_that_is_killed_leaves_whole_files_and_the_next_one_completes_it(
     memory = open_memory(RAGMEM_HOME=str(other))
     assert violations(memory.catalog, deep=True) == []
     assert not any(root.complete for root in memory.catalog.code.roots())
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert report.unchanged == deadly - 1
     assert (report.symbols, report.edges) == (expected.symbols, expected.edges)
     assert {row[2:] for row in rows(memory, "edges").values()} == edges
     assert violations(memory.catalog, deep=True) == []
-    assert not memory.ingest_code(shop).written
+    assert not memory.code.ingest(shop).written
 
 
 def test_two_at_once_make_one_graph(open_memory, shop, monkeypatch):
@@ -454,7 +454,7 @@ def test_two_at_once_make_one_graph(open_memory, shop, monkeypatch):
 
     def ingest() -> None:
         try:
-            reports.append(open_memory().ingest_code(shop))
+            reports.append(open_memory().code.ingest(shop))
         except Exception as error:  # noqa: BLE001 - told by the assertion below
             failures.append(error)
 
@@ -471,7 +471,7 @@ def test_two_at_once_make_one_graph(open_memory, shop, monkeypatch):
 
 
 def test_a_run_that_another_machine_overtakes_begins_anew(memory, shop, monkeypatch):
-    memory.ingest_code(shop)
+    memory.code.ingest(shop)
     real = code_writing.CodeWriting.write
     overtaken = []
 
@@ -484,7 +484,7 @@ def test_a_run_that_another_machine_overtakes_begins_anew(memory, shop, monkeypa
 
     monkeypatch.setattr(code_writing.CodeWriting, "write", write)
     put(shop, "shop/new.py", "def fresh():\n    pass\n")
-    report = memory.ingest_code(shop)
+    report = memory.code.ingest(shop)
     assert overtaken
     assert report.written
     assert "shop/new.py" in paths(memory, report)
@@ -493,7 +493,7 @@ def test_a_run_that_another_machine_overtakes_begins_anew(memory, shop, monkeypa
 def test_a_shared_database_has_the_same_graph_and_is_not_written_for_another_machine(
     memory, shop, tmp_path, postgres
 ):
-    here = memory.ingest_code(shop)
+    here = memory.code.ingest(shop)
     for machine in ("one", "two"):
         with closing(Catalog(PostgresDatabase(postgres, tmp_path / machine))) as catalog:
             report = ingest_code(

@@ -18,7 +18,7 @@ from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.home.postgres import PostgresDatabase
 from ragmem.storage.lifecycle.connections import Connections
 from ragmem.storage.maintenance.invariants import violations
-from ragmem.storage.names.settling import Told
+from ragmem.storage.names.settling import NameStatements
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy()
@@ -188,7 +188,7 @@ def test_other_processes_find_what_this_one_does(tmp_path, models, monkeypatch):
         named = world.put([*BREAD, " ".join([*BREAD, *BOATS, ALONE])], project="atlas")
         world.put([*BREAD[:2], BOATS[0]], project="borealis", spec="tides")
         world.put([*THANKS, *BOATS, ALONE], project="calypso")
-        world.catalog.names.learn([Told(key, "atlas", 0, {"the_starter": "code"}) for key in named])
+        world.catalog.names.learn([NameStatements(key, "atlas", 0, {"the_starter": "code"}) for key in named])
     alone.connect()
     monkeypatch.setattr(connecting, "MANY", 1)
     monkeypatch.setattr(connecting, "LARGEST", 4)
@@ -296,7 +296,7 @@ def test_memories_that_share_a_rare_name_are_candidates_though_their_vectors_are
     )
     world.put([*BREAD, *BOATS, ALONE])
     assert world.catalog.connections.sharing("atlas", [one]) == []
-    told = [Told(key, "atlas", 0, dict.fromkeys(names, "code")) for key in (one, other)]
+    told = [NameStatements(key, "atlas", 0, dict.fromkeys(names, "code")) for key in (one, other)]
     world.catalog.names.learn(told)
     assert set(world.catalog.connections.sharing("atlas", [one])) == {one, other}
     members = world.catalog.connections.members("atlas", world.store.answering_model())
@@ -382,7 +382,7 @@ def test_a_shared_database_gives_the_same_connections(tmp_path, models, postgres
         world.put([BOATS[0]], ids=ids[:1])
         world.put([ALONE])
         world.connect()
-        told = [Told(key, "atlas", 0, {"the_seal": "code"}) for key in ids[:2]]
+        told = [NameStatements(key, "atlas", 0, {"the_seal": "code"}) for key in ids[:2]]
         world.catalog.names.learn(told)
     assert there.pairs() == here.pairs() != set()
     assert there.catalog.connections.degree() == here.catalog.connections.degree()

@@ -15,7 +15,7 @@ def shop(memory, tmp_path):
     (root / "shop").mkdir(parents=True)
     (root / "shop" / "pay.py").write_text(PAY)
     (root / "shop" / "bank.py").write_text(BANK)
-    memory.ingest_code(root)
+    memory.code.ingest(root)
     [found] = memory.catalog.code.roots()
     return memory.catalog, found.project
 

@@ -65,7 +65,7 @@ def filled(open_memory):
 
 
 def told(memory, session="s", prompt="", **more):
-    return memory.anticipate(session, prompt, projects=[PROJECT], at=NOW, **more)
+    return memory.injections.anticipate(session, prompt, projects=[PROJECT], at=NOW, **more)
 
 
 def shown(anticipated):
@@ -189,7 +189,7 @@ def test_another_project_is_not_told_of(filled):
     secret = stored(memory, "elsewhere", INDEX.replace("migration", "release"), project="p-other")
     for prompt in ("", SLOW):
         assert secret not in shown(told(memory, prompt=prompt))
-    outside = memory.anticipate("t", SLOW, at=NOW)
+    outside = memory.injections.anticipate("t", SLOW, at=NOW)
     assert (shown(outside), outside.projects) == ([], ("user",))
 
 
@@ -222,7 +222,7 @@ def test_a_store_that_is_busy_still_answers_and_says_what_it_could_not_keep(fill
 
 def test_a_home_that_cannot_be_written_still_answers(filled):
     memory, ids = filled
-    with memory.catalog.database.reading_only():
+    with memory.catalog.database.forbid_writes():
         answer = told(memory)
         told_of = told(memory, prompt=SLOW)
     assert set(shown(answer)) == set(ids.values())
@@ -299,10 +299,10 @@ def test_the_topic_of_another_model_begins_without_a_switch(filled, open_memory)
 def test_what_answers_a_new_topic_is_recalled_and_what_a_session_is_told_unasked_is_not(filled):
     memory, ids = filled
     assert told(memory).context.memories
-    memory.absorb_recalls()
+    memory.recalls.absorb()
     assert memory.catalog.lives.recalls() == []
     shown = told(memory, "other", SLOW).context.memories
     assert ids["index"] in {one.id for one in shown}
-    memory.absorb_recalls()
+    memory.recalls.absorb()
     assert {recall.session for recall in memory.catalog.lives.recalls([one.id for one in shown])} == {"other"}
     assert len(memory.catalog.lives.recalls()) == len(shown)

@@ -430,10 +430,10 @@ def test_what_was_recorded_as_such_stands_first_in_its_part(memory):
             ),
         ]
     )
-    trap = memory.add_gotcha("The pool leaks a cursor when the importer stops.", project="user")
-    insight = memory.add_session_insight("Closed the cursor that the pool leaks.", project="user")
-    way = memory.add_pattern("A cursor of the pool is closed by a context manager.", project="user")
-    memory.add_gotcha("The kiln has a door.", project="user")
+    trap = memory.records.add_gotcha("The pool leaks a cursor when the importer stops.", project="user")
+    insight = memory.records.add_session_insight("Closed the cursor that the pool leaks.", project="user")
+    way = memory.records.add_pattern("A cursor of the pool is closed by a context manager.", project="user")
+    memory.records.add_gotcha("The kiln has a door.", project="user")
 
     block = memory.session_context("the pool leaks a cursor", everywhere=True)
     parts = block.text.split("\n## ")
@@ -445,8 +445,8 @@ def test_what_was_recorded_as_such_stands_first_in_its_part(memory):
 
 def test_a_session_begins_with_the_last_insights_and_what_the_user_put_right(memory):
     memory.ingest([draft("old", "Wrote the tide table because the deploy needed a fix.", source="sessions")])
-    memory.add_session_insight("Closed the cursor.", project="user", at=NOW + timedelta(days=1))
-    memory.add_user_correction("Speeds are in knots.", project="user")
+    memory.records.add_session_insight("Closed the cursor.", project="user", at=NOW + timedelta(days=1))
+    memory.records.add_user_correction("Speeds are in knots.", project="user")
     block = memory.session_context(everywhere=True)
     assert titles(block)[:2] == ["Decisions and preferences", "Last sessions"]
     assert block.text.index("knots") < block.text.index("Closed the cursor") < block.text.index("tide table")

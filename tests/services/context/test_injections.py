@@ -10,7 +10,7 @@ from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.context.anticipation import MAX_PROMPT_CHARS, MAX_RESEARCH_CHARS, MOST_RESEARCH
 from ragmem.services.context.injection_log import MOST_QUESTION, question_of
-from ragmem.storage.activity.injections import Injection, Kept
+from ragmem.storage.activity.injections import Injection, Retention
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-tideline"
@@ -49,7 +49,7 @@ def filled(open_memory):
 
 
 def told(memory, session="s", prompt="", **more):
-    return memory.anticipate(session, prompt, projects=[PROJECT], **({"at": NOW} | more))
+    return memory.injections.anticipate(session, prompt, projects=[PROJECT], **({"at": NOW} | more))
 
 
 def shown(anticipated):
@@ -59,7 +59,7 @@ def shown(anticipated):
 def test_a_start_is_logged_with_each_memory_that_it_showed(filled):
     memory, ids = filled
     block = told(memory, assistant="claude-code")
-    rows = memory.injections(session="s")
+    rows = memory.injections.log(session="s")
     assert [row.injection.memory for row in rows] == shown(block)
     assert set(ids.values()) == {row.injection.memory for row in rows}
     assert {(row.injection.event, row.injection.assistant, row.injection.project) for row in rows} == {
@@ -74,9 +74,9 @@ def test_a_prompt_is_logged_with_score_floor_terms_and_what_else_was_found(fille
     for number in range(4):
         stored(memory, f"more{number}", f"{INDEX} Case {number} of quay {number * 7}.", days=number)
     told(memory, prompt=SLOW)
-    rows = memory.injections(memory=ids["index"])
+    rows = memory.injections.log(memory=ids["index"])
     assert len(rows) <= 1
-    [first, *_] = memory.injections()
+    [first, *_] = memory.injections.log()
     assert first.injection.question == SLOW
     assert first.injection.score > 0
     assert first.injection.detail["terms"]["relevance"] >= first.injection.detail["floor"]
@@ -89,7 +89,7 @@ def test_what_tells_nothing_is_not_logged(filled):
     told(memory, prompt="go on")
     told(memory, prompt="bake sourdough bread overnight with cold fermentation in winter")
     told(memory, event="research", prompt="sourdough hydration for winter bread")
-    assert memory.injections() == []
+    assert memory.injections.log() == []
 
 
 def test_a_prompt_is_told_less_than_an_assistant_takes_unless_tokens_are_asked_for(filled):
@@ -148,7 +148,7 @@ def test_after_compaction_the_start_is_told_again_and_a_topic_may_be(filled):
     assert shown(again) == shown(first)
     assert again.reason == "the session goes on without what it was told"
     assert told(memory, event="start").context.text == ""
-    assert len(memory.injections()) == 2 * len(first.context.memories)
+    assert len(memory.injections.log()) == 2 * len(first.context.memories)
 
 
 def test_after_compaction_what_was_shown_at_a_prompt_may_be_shown_again(open_memory):
@@ -165,7 +165,7 @@ def test_an_agent_within_a_session_has_its_own_sight(filled):
     memory, ids = filled
     told(memory, prompt=SLOW)
     assert ids["index"] in shown(told(memory, prompt=SLOW, agent="explorer"))
-    assert {row.injection.agent for row in memory.injections(session="s")} == {"", "explorer"}
+    assert {row.injection.agent for row in memory.injections.log(session="s")} == {"", "explorer"}
 
 
 def test_an_event_that_there_is_none_of_is_refused(filled):
@@ -195,7 +195,7 @@ def test_the_log_is_bounded_by_age_and_by_number(memory):
     for day in range(10):
         at = NOW + timedelta(days=day)
         rows = [Injection(at, f"s{day}", "prompt", f"m{day}{number}") for number in range(3)]
-        log.record(rows, now=at, kept=Kept(timedelta(days=4), 7))
+        log.record(rows, now=at, kept=Retention(timedelta(days=4), 7))
     held = log.list()
     assert len(held) == 7
     assert [one.memory for one in held[:3]] == ["m90", "m91", "m92"]
@@ -214,7 +214,7 @@ def test_the_settings_bound_the_log(open_memory):
 def test_bad_feedback_keeps_a_memory_from_that_session_even_after_compaction(filled):
     memory, ids = filled
     assert ids["index"] in shown(told(memory))
-    memory.feedback(ids["index"], "bad", session="s")
+    memory.lifecycle.rate(ids["index"], "bad", session="s")
     assert ids["index"] not in shown(told(memory, event="start", again=True))
     assert ids["index"] not in shown(told(memory, prompt=SLOW))
     assert ids["index"] in shown(told(memory, "another"))
@@ -223,13 +223,13 @@ def test_bad_feedback_keeps_a_memory_from_that_session_even_after_compaction(fil
 def test_twice_bad_is_not_told_unasked_and_stands_behind_others_that_answer(filled):
     memory, ids = filled
     other = stored(memory, "other", f"{INDEX} This held for the arrivals board as well.", days=300)
-    memory.feedback(ids["index"], "bad", session="x")
+    memory.lifecycle.rate(ids["index"], "bad", session="x")
     assert shown(told(memory, "a", SLOW))[0] == ids["index"]
-    memory.feedback(ids["index"], "bad", session="y")
+    memory.lifecycle.rate(ids["index"], "bad", session="y")
     assert ids["index"] not in shown(told(memory, "b"))
     after = shown(told(memory, "c", SLOW))
     assert ids["index"] not in after[:1]
-    memory.feedback(ids["index"], "good", session="z")
+    memory.lifecycle.rate(ids["index"], "good", session="z")
     assert ids["index"] in shown(told(memory, "d"))
     assert other in after
 
@@ -237,8 +237,8 @@ def test_twice_bad_is_not_told_unasked_and_stands_behind_others_that_answer(fill
 def test_feedback_stands_beside_the_injection(filled):
     memory, ids = filled
     told(memory)
-    memory.feedback(ids["index"], "good", session="s")
-    assert {row.injection.memory: row.feedback for row in memory.injections()} == {
+    memory.lifecycle.rate(ids["index"], "good", session="s")
+    assert {row.injection.memory: row.feedback for row in memory.injections.log()} == {
         ids["index"]: 1,
         ids["colours"]: 0,
     }
@@ -248,11 +248,11 @@ def test_what_was_archived_is_still_told_of_and_cannot_be_rated(filled):
     memory, ids = filled
     told(memory)
     memory.forget([ids["index"]])
-    [row] = memory.injections(memory=ids["index"][:12])
+    [row] = memory.injections.log(memory=ids["index"][:12])
     assert (row.title, row.state) == ("index", "archived")
     for refused in (
-        lambda: memory.feedback(ids["index"][:12], "good"),
-        lambda: memory.pin(ids["index"][:12]),
+        lambda: memory.lifecycle.rate(ids["index"][:12], "good"),
+        lambda: memory.lifecycle.pin(ids["index"][:12]),
     ):
         with pytest.raises(NotFoundError, match="lies in the archive") as error:
             refused()
@@ -262,14 +262,14 @@ def test_what_was_archived_is_still_told_of_and_cannot_be_rated(filled):
 def test_a_memory_that_was_never_there_is_not_found(filled):
     memory, _ = filled
     with pytest.raises(NotFoundError):
-        memory.injections(memory="zzzzzzzz")
+        memory.injections.log(memory="zzzzzzzz")
 
 
 def test_a_busy_store_logs_nothing_that_it_did_not_keep(filled):
     memory, _ = filled
-    with memory.catalog.database.reading_only():
+    with memory.catalog.database.forbid_writes():
         assert shown(told(memory))
-    assert memory.injections() == []
+    assert memory.injections.log() == []
 
 
 @pytest.mark.usefixtures("filled")

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.api.memory import Ragmem
+from ragmem.api.memory_file import MemoryFile
 from ragmem.domain.classification.one_line import MAX_CHARS, line_of, plain
 from ragmem.domain.model import Draft, Kind, Scope
-from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import StorageError, UsageError
 from ragmem.readers.slugs import slug_of
@@ -54,7 +55,7 @@ def filled(memory):
 
 
 def refreshed(memory, path, **more):
-    return memory.refresh(project=PROJECT, file=path, **more)
+    return memory.memory_file.update(project=PROJECT, file=path, **more)
 
 
 def lines_of(path):
@@ -151,12 +152,12 @@ def test_refresh_then_seed_then_refresh_is_stable(tmp_path):
     }
     with Ragmem.open(environ=environ, home=home, cwd=root) as memory:
         memory.seed()
-        first = memory.refresh()
+        first = memory.memory_file.update()
         assert first.path == folder / "MEMORY.md"
         assert first.index.lines == 1
         for _ in range(2):
             memory.seed()
-            again = memory.refresh()
+            again = memory.memory_file.update()
             assert (again.changed, again.before) == (False, first.after)
         texts = [one.text for one in memory.catalog.memories.get(memory.catalog.memories.ids()).values()]
         assert not [text for text in texts if "BEGIN ragmem" in text or "What memory holds" in text]
@@ -184,7 +185,7 @@ def test_only_the_project_and_the_wishes_of_the_user_are_told(filled, tmp_path):
 
 def test_what_was_superseded_or_rated_bad_is_not_told(filled, tmp_path):
     memory, ids = filled
-    memory.feedback(ids["problem"], "bad", session="s")
+    memory.lifecycle.rate(ids["problem"], "bad", session="s")
     with memory.catalog.database.write() as connection:
         connection.execute(
             "INSERT INTO supersessions (older, newer, older_at, newer_at, rule, reason, made_at)"
@@ -202,7 +203,7 @@ def test_of_what_happened_only_what_was_of_use_later_is_told(memory, tmp_path):
     path = tmp_path / "A.md"
     refreshed(memory, path)
     assert once[:12] not in path.read_text()
-    memory.feedback(once, "good", session="s")
+    memory.lifecycle.rate(once, "good", session="s")
     refreshed(memory, path)
     assert once[:12] in path.read_text()
 
@@ -226,7 +227,7 @@ def test_a_pinned_memory_stands_before_others_where_room_is_short(memory, tmp_pa
         )
         for number, name in enumerate("alder birch cedar dogwood elm fir gum hazel ivy juniper".split(), 2)
     ]
-    memory.pin(ids[-1])
+    memory.lifecycle.pin(ids[-1])
     done = refreshed(memory, tmp_path / "A.md", max_lines=28)
     told = [line.id for _, lines in done.index.groups for line in lines]
     assert len(told) < len(ids)
@@ -285,15 +286,15 @@ def test_a_file_that_changes_while_it_is_planned_is_planned_again(filled, tmp_pa
     memory, _ = filled
     path = tmp_path / "A.md"
     path.write_text("mine\n")
-    planned = Ragmem.plan_refresh
+    planned = MemoryFile._plan
 
-    def disturbed(self, **more):
-        found = planned(self, **more)
+    def disturbed(self, *more):
+        found = planned(self, *more)
         if path.read_text() == "mine\n":
             path.write_text("mine\nand theirs\n")
         return found
 
-    monkeypatch.setattr(Ragmem, "plan_refresh", disturbed)
+    monkeypatch.setattr(MemoryFile, "_plan", disturbed)
     refreshed(memory, path)
     assert path.read_text().startswith("mine\nand theirs\n")
 
@@ -371,7 +372,7 @@ def test_work_that_was_open_for_a_while_is_never_told(filled, tmp_path, source):
     memory, _ = filled
     for name, text in (("one", TRANSCRIPT), ("two", TRANSCRIPT.replace("[ ]", "Still open:"))):
         one = stored(memory, name, text, source=source, days=1)
-        memory.pin(one)
+        memory.lifecycle.pin(one)
     path = tmp_path / "A.md"
     refreshed(memory, path)
     text = path.read_text()
@@ -400,7 +401,7 @@ def test_what_gc_merged_or_kept_is_not_promoted_by_it(filled, tmp_path):
     memory, _ = filled
     plain_note = stored(memory, "plain", DECISION.replace("tide", "crane"), source="consolidated")
     lasting = stored(memory, "lasting", DECISION.replace("tide", "buoy"), source="notes")
-    rows = [LifeRow(plain_note, life=Life.PROVEN), LifeRow(lasting, life=Life.PERMANENT)]
+    rows = [LifeRow(plain_note, life=LifecycleState.PROVEN), LifeRow(lasting, life=LifecycleState.PERMANENT)]
     memory.catalog.lives.put(rows, now=NOW)
     path = tmp_path / "A.md"
     refreshed(memory, path)
@@ -431,5 +432,5 @@ def test_three_sessions_that_recall_a_memory_promote_it_and_two_do_not(memory, t
     ],
 )
 def test_a_memory_without_a_clean_sentence_is_left_out(memory, tmp_path, text):
-    memory.pin(stored(memory, "x", text))
+    memory.lifecycle.pin(stored(memory, "x", text))
     assert not refreshed(memory, tmp_path / "A.md").index.lines

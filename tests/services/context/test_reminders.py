@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.context.anticipation import Anticipated
+from ragmem.services.context.anticipation import AnticipatedContext
 from ragmem.services.context.context import Context
 from ragmem.services.context.reminders import MAX_CHARS, with_reminder
 
@@ -24,7 +24,7 @@ def catalog(tmp_path):
 
 
 def reminded(catalog, *, told="", max_chars=9000, **options):
-    given = Anticipated(Context(told), "a topic begins")
+    given = AnticipatedContext(Context(told), "a topic begins")
     return with_reminder(given, catalog, session="s1", max_chars=max_chars, now=NOW, **options).context.text
 
 

@@ -12,8 +12,8 @@ from ragmem.services.context.topics import (
     Topic,
     calibrated,
     from_document,
-    said,
-    says_too_little,
+    prompt_text,
+    reason_to_skip,
     to_document,
     watch,
 )
@@ -56,7 +56,7 @@ def test_what_says_too_little_never_switches_and_needs_no_vector(prompt):
     verdict = watch(topic, prompt, (), model="m")
     assert not verdict.switched
     assert verdict.topic == topic
-    assert says_too_little(prompt) == verdict.reason != ""
+    assert reason_to_skip(prompt) == verdict.reason != ""
 
 
 def test_small_talk_before_the_first_prompt_does_not_take_its_place():
@@ -66,8 +66,8 @@ def test_small_talk_before_the_first_prompt_does_not_take_its_place():
 
 
 def test_the_words_around_a_paste_count():
-    assert said(f"{NEW}\n```\nfoo()\n```") == NEW
-    assert says_too_little(f"{NEW}\n```\nfoo()\n```") == ""
+    assert prompt_text(f"{NEW}\n```\nfoo()\n```") == NEW
+    assert reason_to_skip(f"{NEW}\n```\nfoo()\n```") == ""
 
 
 def test_a_topic_drifts_with_its_prompts_but_not_at_once():
@@ -128,11 +128,11 @@ def test_too_few_texts_do_not_calibrate():
 
 def test_what_is_tagged_or_fenced_is_not_said():
     text = "Look <log>one </log> and\n```html\n<p>two</p>\n```\nthree <br> four"
-    assert said(text).split() == ["Look", "and", "three", "<br>", "four"]
+    assert prompt_text(text).split() == ["Look", "and", "three", "<br>", "four"]
 
 
 @pytest.mark.parametrize("text", ["<a> x\n" * 50_000, "```" * 50_001, "</a>" * 50_000])
 def test_the_time_for_a_long_paste_is_linear(text):
     started = time.thread_time()
-    said(text)
+    prompt_text(text)
     assert time.thread_time() - started < 1.0

@@ -67,12 +67,12 @@ def rebuild(memory):
 
 
 def collect(memory):
-    memory.apply_gc(memory.plan_gc(missing=True))
+    memory.gc.apply(memory.gc.plan(missing=True))
 
 
 def forget_and_undo(memory):
     memory.forget(sorted(memory.catalog.memories.ids())[:3])
-    memory.undo_gc()
+    memory.gc.undo()
 
 
 OPERATIONS = [ingest, seed, rebuild, collect, forget_and_undo]
@@ -136,7 +136,7 @@ def test_an_end_between_two_transactions_leaves_a_sound_memory(root, monkeypatch
         with opened(root) as memory:
             assert violations(memory.catalog, memory.store, deep=True) == []
             before = texts(memory)
-            memory.apply_gc(memory.plan_gc())
+            memory.gc.apply(memory.gc.plan())
             assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
             assert texts(memory).items() <= before.items()
             assert violations(memory.catalog, memory.store, deep=True) == []
@@ -163,8 +163,8 @@ def test_gc_takes_out_of_the_store_what_is_only_buffered(root):
     with opened(root) as memory:
         (faded, *_) = sorted(memory.store.memory_ids())
         memory.catalog.memories.mark([faded], State.BUFFERED)
-        assert memory.plan_gc().ids("drop") == [faded]
-        memory.apply_gc(memory.plan_gc())
+        assert memory.gc.plan().ids("drop") == [faded]
+        memory.gc.apply(memory.gc.plan())
         assert faded not in memory.store.memory_ids()
         assert faded in memory.catalog.memories.ids()
         assert violations(memory.catalog, memory.store, deep=True) == []

@@ -1,5 +1,7 @@
 """A memory is told to be sound, and to be not, on the fake backends."""
 
+import json
+
 import pytest
 
 from ragmem.domain.model import State
@@ -38,9 +40,9 @@ def seeded(memory):
     memory.seed()
     first, second, *_ = sorted(memory.catalog.memories.ids())
     memory.forget([first, second])
-    memory.undo_gc()
+    memory.gc.undo()
     memory.forget([first])
-    memory.undo_gc()
+    memory.gc.undo()
     memory.forget(sorted(memory.catalog.memories.ids())[:2])
     return memory
 
@@ -95,10 +97,16 @@ def test_a_pending_memory_may_be_in_the_store_or_not(seeded):
 
 def test_chunks_that_the_store_has_otherwise_are_told(seeded):
     with seeded.catalog.database.write() as connection:
-        connection.execute("UPDATE fake_chunks SET id = 'x' || id WHERE rowid = (SELECT max(n) FROM chunks)")
-        connection.execute(
-            "INSERT INTO fake_chunks SELECT 'y', memory_id, project, text, model, vector FROM fake_chunks"
-        )
+        rows = connection.execute("SELECT memory_id, entry FROM fake_entries ORDER BY position").fetchall()
+        for number, (key, text) in enumerate(rows):
+            entry = json.loads(text)
+            entry["chunk_ids"] = [f"x{chunk}" for chunk in entry["chunk_ids"]]
+            if not number:
+                entry["chunk_ids"] += entry["chunk_ids"]
+                entry["vectors"] += entry["vectors"]
+            connection.execute(
+                "UPDATE fake_entries SET entry = ? WHERE memory_id = ?", (json.dumps(entry), key)
+            )
     assert any("the store has" in line for line in told(seeded))
     assert any("not found by their own text" in line for line in told(seeded, deep=True))
 

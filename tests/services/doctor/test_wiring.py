@@ -10,7 +10,7 @@ import pytest
 
 from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem, now
-from ragmem.services.doctor.wiring import last_call, wiring
+from ragmem.services.doctor.wiring import connections, last_call
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def checks(home):
 
     def look(*, days=0):
         with Ragmem.open() as memory:
-            return list(wiring(replace(memory._patient(), now=now() + timedelta(days=days))))
+            return list(connections(replace(memory.doctor.patient(), now=now() + timedelta(days=days))))
 
     return look
 

@@ -147,7 +147,7 @@ def test_the_model_is_told_no_secret_and_forgets_none_of_its_answers_for_that(ho
         memory.seed()
         asked = len(model.prompts)
         assert sound(memory)
-        memory.apply_gc(memory.plan_gc())
+        memory.gc.apply(memory.gc.plan())
         memory.seed()
         assert len(model.prompts) == asked
     told = "\n".join(model.prompts)
@@ -219,14 +219,14 @@ def test_whoever_indexes_after_the_model_makes_the_same_record(home, store):
     assert graph(memory) == seen
     ids = sorted(memory.catalog.memories.ids())
     memory.store.repair(whole=True)
-    memory.apply_gc(memory.plan_gc())
+    memory.gc.apply(memory.gc.plan())
     assert graph(memory) == seen
     memory.forget(ids[:3])
     undo(
         memory.catalog,
         memory.store,
         sizes=memory.settings.chunking,
-        policy=memory.lifecycle(),
+        policy=memory.settings.lifecycle.policy,
         now=memory.ledger._now(),
     )
     assert graph(memory) == seen
@@ -284,7 +284,7 @@ def test_where_no_answer_can_be_used_the_graph_is_that_of_the_rules(home):
     assert graph(memory) == ruled
     memory.ledger.absorb()
     assert sum(sums.invalid for sums in memory.ledger.rows().values()) == 2 * len(NAMES)
-    (check,) = [check for check in memory.examine().checks if check.name == "extraction"]
+    (check,) = [check for check in memory.doctor.examine().checks if check.name == "extraction"]
     assert (check.status, check.detail) == ("ok", "6 texts by asked prompt 1, 6 invalid, 0 wait")
 
 
@@ -296,7 +296,7 @@ def test_a_model_that_is_down_leaves_the_rules_and_the_next_seed_goes_on(home):
     assert (report.extraction.asked, report.extraction.waiting) == (0, len(NAMES))
     assert "the fake language model is down" in report.extraction.note
     assert len(down.prompts) <= 8
-    (check,) = [check for check in memory.examine().checks if check.name == "extraction"]
+    (check,) = [check for check in memory.doctor.examine().checks if check.name == "extraction"]
     assert (check.status, check.fix) == ("warning", "ragmem seed")
     model = Asked()
     model.model_id = down.model_id
@@ -406,7 +406,7 @@ def test_a_pass_without_news_looks_at_no_text(home, monkeypatch):
     found = {m.title: m.id for m in memory.catalog.memories.each()}
     memory.forget([found[NAMES[0]]])
     assert memory.seed().extraction.known == len(NAMES) - 1
-    memory.undo_gc()
+    memory.gc.undo()
     assert memory.seed().extraction.known == len(NAMES)
     assert len(model.prompts) == len(NAMES)
 
@@ -418,7 +418,7 @@ def test_a_text_that_was_purged_and_comes_back_is_asked_about_again(home):
     note = home.notes / f"{NAMES[0]}.md"
     (gone,) = [one for one in memory.catalog.memories.each() if one.uri == str(note)]
     memory.forget([gone.id])
-    assert memory.purge_archive().texts == 1
+    assert memory.gc.purge().texts == 1
     # A person writes it again, which ends the forgetting.
     memory.ingest([Draft(gone.source, gone.uri, gone.text, gone.title, event_time=gone.event_time)])
     assert memory.seed().extraction.asked == 1
@@ -599,7 +599,7 @@ def test_what_was_found_in_a_text_leaves_with_the_text(home):
     found = {m.title: m.id for m in memory.catalog.memories.each()}
     memory.forget([found[NAMES[0]]])
     assert len(memory.catalog.extractions.texts()) == len(NAMES)
-    memory.purge_archive()
+    memory.gc.purge()
     assert memory.catalog.archive.runs() == []
     assert len(memory.catalog.extractions.texts()) == len(NAMES) - 1
 
@@ -687,7 +687,7 @@ def test_a_tiny_model_that_answers_garbage_leaves_the_example_home_to_the_rules(
     assert sound(memory)
     assert sum(sums.invalid for sums in memory.ledger.rows().values()) >= 2 * done.invalid
     assert memory.query("why did the deploy answer 502").matches
-    (check,) = [check for check in memory.examine().checks if check.name == "extraction"]
+    (check,) = [check for check in memory.doctor.examine().checks if check.name == "extraction"]
     assert f"{done.asked} texts by" in check.detail
     assert f"{done.invalid} invalid, 0 wait" in check.detail
     again = memory.seed()

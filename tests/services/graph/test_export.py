@@ -13,7 +13,7 @@ from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.graph.files import Edge, Node, open_graph, writable
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 ODD = [
@@ -36,7 +36,7 @@ def memory(request, open_memory) -> Ragmem:
 
 def put(memory, relations, *, names=(), project="user", text="They are related."):
     memory.prepare()
-    judged = judge(
+    judged = classify_draft(
         Draft("notes", f"{project}/{text}", text, event_time=now(), scope=Scope(project)),
         now=now(),
         sizes=memory.settings.chunking,

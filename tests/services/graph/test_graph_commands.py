@@ -11,7 +11,7 @@ import pytest
 
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 DAYS = {
@@ -41,7 +41,7 @@ def graph(open_memory, inside, tmp_path, monkeypatch):
 
 
 def store(memory, text, ends, at, project):
-    judged = judge(
+    judged = classify_draft(
         Draft("notes", f"{project}/{text}", text, event_time=at, scope=Scope(project)),
         now=at,
         sizes=memory.settings.chunking,
@@ -105,7 +105,7 @@ def test_a_timeline_goes_from_the_first_to_the_last(graph):
     assert dates == ["2026-03-01", "2026-03-02", "2026-04-01"]
     late = graph("timeline", "queue", "--all", "--since", "2026-03-02", "-n", "1")
     assert late.stdout.splitlines()[-1].startswith("2026-04-01")
-    assert "1 earlier memory more" in late.stderr
+    assert "1 more earlier memory" in late.stderr
     none = graph("timeline", "queue", "--since", "2030-01-01")
     assert (none.returncode, none.stdout) == (1, "")
 

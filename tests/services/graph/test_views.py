@@ -1,6 +1,5 @@
 """What the graph tells: an entity, ways between two, communities, timelines; project by project."""
 
-import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,10 +7,8 @@ import pytest
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.errors import BackendError, NotFoundError, UsageError
-from ragmem.ports import ShowsGraph
-from ragmem.services.graph.views import GraphViews
-from ragmem.services.ingestion.classify import judge
+from ragmem.errors import NotFoundError, UsageError
+from ragmem.services.ingestion.classify import classify_draft
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -25,7 +22,7 @@ def tell(memory, text, *relations, names=(), project="user", days=0):
     """Store a memory that relates entities; each relation is `source, target` and perhaps how."""
     memory.prepare()
     at = NOW + timedelta(days=days)
-    judged = judge(
+    judged = classify_draft(
         Draft("notes", f"{project}/{text}", text, event_time=at, scope=Scope(project)),
         now=NOW,
         sizes=memory.settings.chunking,
@@ -227,35 +224,6 @@ def test_the_most_connected_come_first(memory):
         ("Redis", 2, "one"),
         ("Redis", 1, "two"),
     ]
-
-
-class _Narrow:
-    """A store of somebody else that offers what a store must, and no more."""
-
-    def __init__(self, store):
-        self.entities, self.neighbours, self.subgraph = store.entities, store.neighbours, store.subgraph
-
-
-def test_a_store_that_does_not_show_its_graph_whole_says_what_it_cannot_do(memory):
-    tell(memory, "Redis caches the tides.", ("Redis", "tides"))
-    store = _Narrow(memory.store)
-    assert not isinstance(store, ShowsGraph)
-    views = GraphViews(memory.catalog, store, None)
-
-    [view] = views.entity("Redis")
-    assert (view.memories, view.told, view.neighbours[0].entity.name) == (None, (), "tides")
-    file = io.BytesIO()
-    views.export("graphml", file, around="Redis")
-    assert file.getvalue().count(b"<node ") == 2
-    for refused in (
-        lambda: views.path("Redis", "tides"),
-        views.communities,
-        lambda: views.timeline("Redis"),
-        lambda: views.export("json", io.BytesIO()),
-        lambda: views.export("json", io.BytesIO(), limit=1),
-    ):
-        with pytest.raises(BackendError, match="does not show a graph whole"):
-            refused()
 
 
 def test_what_a_secret_or_a_private_part_holds_names_nothing(memory):

@@ -10,14 +10,14 @@ import pytest
 from ragmem.api.memory import Ragmem
 from ragmem.backends import fake
 from ragmem.domain.model import Draft, Scope
+from ragmem.domain.retrieval.scoring import BEHIND
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import BackendError
-from ragmem.ports import ComparesChunks, TellsMentions
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index, record_of
 from ragmem.services.retrieval import calibration
 from ragmem.services.retrieval.query import Question
-from ragmem.services.retrieval.ranking import BEHIND
+from ragmem.services.retrieval.select import BASE
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SUBJECTS = (
@@ -41,7 +41,8 @@ def fill(memory: Ragmem, drafts, *, indexed: bool = True) -> None:
     """Store drafts whatever they are worth; what is not indexed waits for its vectors."""
     memory.prepare()
     items = [
-        judge(one, now=NOW, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT) for one in drafts
+        classify_draft(one, now=NOW, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT)
+        for one in drafts
     ]
     memory.catalog.memories.accept([(item.memory, item.chunks) for item in items])
     if indexed:
@@ -259,7 +260,7 @@ class TestSilence:
     def test_a_question_none_of_whose_words_is_there_must_come_nearer(self, filled, mode):
         far = asked(filled, "giraffes eat acacia leaves", mode=mode)
         assert far.matches == ()
-        assert calibration.BASE < far.evidence["relevance"] < far.evidence["floor"]
+        assert BASE < far.evidence["relevance"] < far.evidence["floor"]
         assert far.evidence["coverage"] == 0
         assert asked(filled, "koala naps", mode=mode).matches[0].memory.uri == "far"
 
@@ -311,7 +312,7 @@ class TestOtherWords:
 
     @staticmethod
     def tell(memory, *texts, note=""):
-        memory.expand = lambda text: (texts, note)  # what a language model would say
+        memory.retrieval.expand = lambda text: (texts, note)  # what a language model would say
 
     def test_other_words_find_what_the_question_does_not(self, filled):
         assert "quay" not in found(filled, self.QUESTION)
@@ -418,25 +419,6 @@ def test_a_memory_that_waits_for_its_vector_ranks_by_its_words_among_the_others(
     assert found(memory, "the kiln burns gas")[0] == "kiln"
     first = found(memory, "the gateway retries twice with a jitter")[0]
     assert first.startswith("gateway")
-
-
-def test_a_store_that_compares_nothing_still_ranks_what_only_words_found(open_memory, monkeypatch):
-    class Plain:
-        def __init__(self, store):
-            self.store = store
-
-        def __getattr__(self, name):
-            if name in {"similarities", "mentions"}:
-                raise AttributeError(name)
-            return getattr(self.store, name)
-
-    open_store = fake.open_store
-    monkeypatch.setattr(fake, "open_store", lambda *given, **more: Plain(open_store(*given, **more)))
-    memory = open_memory(RAGMEM_QUERY_CANDIDATES="3")
-    assert not isinstance(memory.store, ComparesChunks | TellsMentions)
-    fill(memory, [*noise(12), draft("kiln", "The kiln burns gas.", days=30)])
-    assert found(memory, "the kiln burns gas")[0] == "kiln"
-    assert found(memory, "the gateway retries twice")[0].startswith("gateway")
 
 
 def test_filters_reach_beyond_the_best_hits(open_memory):

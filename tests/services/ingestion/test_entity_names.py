@@ -206,7 +206,7 @@ def test_one_write_puts_a_bounded_number_of_memories_again(memory):
     memory.ingest([draft("long", LONG)])
 
     assert waiting[0] <= AT_ONCE + 1
-    late = [check.detail for check in memory.examine().checks if check.mend == "pending"]
+    late = [check.detail for check in memory.doctor.examine().checks if check.mend == "pending"]
     assert late == ["1 names have another entity since; what mentions them is put again by a seed or this"]
     memory.seed()
     assert memory.catalog.names.late() == 0

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from ragmem.backends.fake import FakeModels, FakeStore
 from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Category, Kind, Memory, Scope, State, Tier, content_hash, memory_id
-from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError, SourceError, UsageError
 from ragmem.services.ingestion import entity_names
@@ -31,7 +31,7 @@ from ragmem.services.transfer.export_reading import ExportReader
 from ragmem.services.transfer.exporting import export, export_file
 from ragmem.services.transfer.importing import import_export
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.archive import Archived
+from ragmem.storage.lifecycle.archive import ArchiveEntry
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
 from ragmem.storage.lifecycle.supersessions import Supersession
 from ragmem.storage.maintenance.catalog_export import Contents, Project, Selection
@@ -174,7 +174,7 @@ files = st.builds(
     texts,
     st.dictionaries(texts, st.integers(0, 9), max_size=2),
 )
-archived = st.builds(Archived, texts.filter(bool), texts, moments, memories(), texts, texts)
+archived = st.builds(ArchiveEntry, texts.filter(bool), texts, moments, memories(), texts, texts)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -245,7 +245,7 @@ def test_an_export_can_be_cut_to_projects_sources_kinds_and_dates(home):
 def test_what_an_older_release_called_trash_is_imported_as_the_archive(home, other):
     home.fill(make("1.md"))
     gone = make("2.md", text="what was thrown away")
-    home.catalog.archive.write([Archived("run1", "asked", NOW, gone)])
+    home.catalog.archive.write([ArchiveEntry("run1", "asked", NOW, gone)])
     header, memory, archived, end = lines_of(home.export())
     counts = {"projects": 0, "memories": 1, "trash": 1, "files": 0}
     former = {key: value for key, value in archived.items() if key not in {"reason", "successor"}}
@@ -256,7 +256,7 @@ def test_what_an_older_release_called_trash_is_imported_as_the_archive(home, oth
 
     other.import_(first + body + last)
 
-    assert list(other.catalog.archive.each()) == [Archived("run1", "asked", NOW, gone)]
+    assert list(other.catalog.archive.each()) == [ArchiveEntry("run1", "asked", NOW, gone)]
 
 
 def test_an_export_is_of_one_moment(home):
@@ -400,7 +400,7 @@ def test_a_file_whose_memory_stays_another_is_read_again_by_seed(home, other):
 
 def test_a_memory_that_fades_leaves_the_store_and_the_names(home, other):
     other.fill(make(text="We pin `tide.py` because `pier/tide.py` has an error.")).index()
-    entity_names.learn(other.catalog, list(other.contents.memories()))
+    entity_names.learn_names(other.catalog, list(other.contents.memories()))
     assert other.store.memory_ids()
     assert other.catalog.names.canonical("user", ["tide.py"])
     home.fill(make(state=State.BUFFERED, tier=Tier.DISCARD, updated_at=LATER))
@@ -416,7 +416,8 @@ def lived(home):
     catalog = home.fill(make("a.md"), make("b.md")).catalog
     first, second = sorted(home.memories())
     catalog.lives.put(
-        [LifeRow(first, Life.PROVEN, feedback=-2, reason="merged"), LifeRow(second, pinned=True)], now=NOW
+        [LifeRow(first, LifecycleState.PROVEN, feedback=-2, reason="merged"), LifeRow(second, pinned=True)],
+        now=NOW,
     )
     catalog.lives.recalled([Recall(second, "s2", NOW), Recall(second, "s1", LATER)])
     catalog.supersessions.put([Supersession(first, second, NOW, LATER, "value", "3 to 4", LATER)])

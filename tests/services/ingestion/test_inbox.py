@@ -91,8 +91,8 @@ def test_the_next_question_finds_a_write_without_a_model_having_read_it(place: P
 def test_a_drain_that_indexes_leaves_nothing_waiting(place: Place):
     place.put(SAID)
     with place.opened() as memory:
-        (identifier,) = memory.take_in().ids
-        assert memory.index_waiting() == ""
+        (identifier,) = memory.inbox.drain().ids
+        assert memory.inbox.index_pending() == ""
         assert memory.memory(identifier).state is State.INDEXED
         assert memory.store.memory_ids() == {identifier}
 
@@ -103,21 +103,21 @@ def test_a_text_that_the_catalog_has_already_is_a_duplicate_whichever_door_it_ca
     with place.opened() as memory:
         for _ in range(2):
             place.put(SAID)
-            memory.take_in()
-        memory.index_waiting()
-        handed = memory.hand_in([note], _wish(), text=SAID.encode())
+            memory.inbox.drain()
+        memory.inbox.index_pending()
+        handed = memory.ingestion.draft([note], _wish(), text=SAID.encode())
         assert [item.change for item in memory.ingest(handed.drafts[1:], projects=handed.projects)] == [
             "unchanged"
         ]
         place.put(f"  {SAID}\n\n", source="sessions", uri="session:1")
-        assert memory.take_in().duplicates == 1
+        assert memory.inbox.drain().duplicates == 1
         assert texts(memory) == [SAID]
 
 
 def _wish():
-    from ragmem.services.ingestion.drafts import HandIn
+    from ragmem.services.ingestion.drafts import DraftOptions
 
-    return HandIn()
+    return DraftOptions()
 
 
 def test_the_same_text_of_two_projects_is_kept_for_both(place: Place):
@@ -127,7 +127,7 @@ def test_the_same_text_of_two_projects_is_kept_for_both(place: Place):
     with place.opened(other) as memory:
         second = memory.remember(SAID)
         assert (first.status, second.status) == ("accepted", "accepted")
-        memory.take_in()
+        memory.inbox.drain()
         scopes = {item.scope.project.rpartition("-")[0] for item in memory.catalog.memories.each()}
         assert scopes == {"one", "other"}
         assert [match.memory.scope.project[:5] for match in memory.query("pin the driver").matches] == [
@@ -139,13 +139,13 @@ def test_a_write_belongs_to_the_project_that_ingest_would_give_it(place: Place):
     root = place.project("tideline")
     with place.opened(root / "deep") as memory:
         memory.remember("The importer retries three times because the lock is short.")
-        memory.take_in()
-        handed = memory.hand_in([], _wish(), text=SAID.encode())
+        memory.inbox.drain()
+        handed = memory.ingestion.draft([], _wish(), text=SAID.encode())
         (drained,) = memory.catalog.memories.each()
         assert drained.scope == handed.drafts[0].scope
     with place.opened() as memory:
         memory.remember("My own: never force a push.")
-        memory.take_in()
+        memory.inbox.drain()
         assert [item.text for item in memory.catalog.memories.each() if item.scope.project == USER] == [
             "My own: never force a push."
         ]
@@ -159,7 +159,7 @@ def test_a_write_whose_folder_is_gone_is_not_handed_to_the_person_or_another_pro
     (root / ".ragmem.toml").unlink()
     root.rmdir()
     with place.opened() as memory:
-        memory.take_in()
+        memory.inbox.drain()
         (item,) = memory.catalog.memories.each()
         assert item.scope.project.rpartition("-")[0] == "gone"
 
@@ -168,7 +168,7 @@ def test_a_write_whose_folder_is_gone_is_not_handed_to_the_person_or_another_pro
 def test_a_type_is_kept_and_protects_as_it_should(name: str, place: Place):
     place.put("The cache is warm at nine.", type=name, session="s1", title="Cache", tags=["ops"])
     with place.opened() as memory:
-        memory.take_in()
+        memory.inbox.drain()
         (item,) = memory.catalog.memories.each()
     assert entry_type(item) is EntryType(name)
     assert (item.title, item.tags, item.metadata["session"]) == ("Cache", ("ops",), "s1")
@@ -190,7 +190,7 @@ def test_a_second_write_can_make_a_decision_of_a_note_and_never_a_note_of_a_deci
             ("", "decision"),
         ):
             place.put("The cache is warm at nine.", type=said, tags=[said] if said else [])
-            memory.take_in()
+            memory.inbox.drain()
             (item,) = memory.catalog.memories.each()
             assert item.metadata["type"] == expected
         assert item.tags == ("note", "decision")
@@ -199,9 +199,9 @@ def test_a_second_write_can_make_a_decision_of_a_note_and_never_a_note_of_a_deci
 def test_a_second_write_takes_no_protection_away_that_the_first_one_asked_for(place: Place):
     with place.opened() as memory:
         place.put("The cache is warm at nine.", type="insight", metadata={"protected": "true"})
-        memory.take_in()
+        memory.inbox.drain()
         place.put("The cache is warm at nine.", type="error")
-        memory.take_in()
+        memory.inbox.drain()
         (item,) = memory.catalog.memories.each()
         assert (item.metadata["type"], item.protected) == ("error", True)
 
@@ -213,18 +213,18 @@ def test_what_was_superseded_holds_again_once_it_is_said_again(said: dict[str, s
         identifiers = []
         for text in (former, later):
             place.put(text)
-            identifiers += memory.take_in().ids
+            identifiers += memory.inbox.drain().ids
         older, newer = (memory.memory(identifier) for identifier in identifiers)
         link = Supersession(
             older.id, newer.id, older.event_time, newer.event_time, "value", "moved", newer.event_time
         )
         memory.catalog.supersessions.put([link])
         place.put(former, event_time=newer.event_time - timedelta(days=1), **said)
-        memory.take_in()
+        memory.inbox.drain()
         assert set(memory.catalog.supersessions.in_force(identifiers)) == {older.id}
         moment = newer.event_time + timedelta(seconds=1)
         place.put(former, event_time=moment, **said)
-        assert memory.take_in().ids == [older.id]
+        assert memory.inbox.drain().ids == [older.id]
         assert memory.catalog.supersessions.in_force(identifiers) == {}
         assert memory.memory(older.id).event_time == moment
         assert texts(memory) == [former, later]
@@ -233,9 +233,9 @@ def test_what_was_superseded_holds_again_once_it_is_said_again(said: dict[str, s
 def test_a_type_of_which_nobody_knows_takes_no_protection_away(place: Place):
     with place.opened() as memory:
         place.put("The cache is warm at nine.", type="decision")
-        memory.take_in()
+        memory.inbox.drain()
         place.put("The cache is warm at nine. ", metadata={"type": "wish"})
-        memory.take_in()
+        memory.inbox.drain()
         (item,) = memory.catalog.memories.each()
         assert entry_type(item) is EntryType.DECISION
 
@@ -244,17 +244,17 @@ def test_what_has_a_place_of_its_own_is_replaced_in_the_order_of_the_writes(plac
     for text in ("state one of it", "state two of it", "state one of it"):
         place.put(text, source="sessions", uri="session:7")
     with place.opened() as memory:
-        memory.take_in()
+        memory.inbox.drain()
         assert texts(memory) == ["state one of it"]
 
 
 def test_a_text_that_its_place_has_no_longer_is_taken_in(place: Place):
     with place.opened() as memory:
         place.put("state one of it", source="sessions", uri="session:7")
-        memory.take_in()
+        memory.inbox.drain()
         place.put("state two of it", source="sessions", uri="session:7")
         place.put("state one of it")
-        memory.take_in()
+        memory.inbox.drain()
         assert texts(memory) == ["state one of it", "state two of it"]
 
 
@@ -262,9 +262,9 @@ def test_what_was_indexed_and_is_replaced_by_a_word_stays_in_step_with_the_store
     with place.opened() as memory:
         for text in (SAID, "Good morning!"):
             place.put(text, source="sessions", uri="session:7")
-            memory.take_in()
+            memory.inbox.drain()
             assert violations(memory.catalog, memory.store, deep=True) == []
-            memory.index_waiting()
+            memory.inbox.index_pending()
             assert violations(memory.catalog, memory.store, deep=True) == []
         assert texts(memory) == ["Good morning!"]
 
@@ -276,9 +276,9 @@ def test_a_file_comes_in_as_ingest_would_have_read_it(place: Place):
     )
     place.put(note.read_text(), read_from=note, modified_ns=note.stat().st_mtime_ns)
     with place.opened() as memory:
-        (identifier,) = memory.take_in().ids
-        memory.index_waiting()
-        handed = memory.hand_in([note], _wish())
+        (identifier,) = memory.inbox.drain().ids
+        memory.inbox.index_pending()
+        handed = memory.ingestion.draft([note], _wish())
         (same,) = memory.ingest(handed.drafts, projects=handed.projects)
         assert (same.id, same.change) == (identifier, "unchanged")
         item = memory.memory(identifier)
@@ -289,7 +289,7 @@ def test_a_file_that_no_reader_understands_is_kept_as_a_text(place: Place):
     place.put("no JSON at all", read_from=place.folder / "broken.jsonl", modified_ns=1)
     place.put("---\ntitle: only a head\n---\n", read_from=place.folder / "head.md", modified_ns=1)
     with place.opened() as memory:
-        assert len(memory.take_in().ids) == 2
+        assert len(memory.inbox.drain().ids) == 2
         assert "no JSON at all" in texts(memory)
 
 
@@ -304,10 +304,10 @@ def test_what_is_no_write_is_set_aside_with_its_reason_and_blocks_nothing(place:
     broken.write_bytes((place.inbox / written).read_bytes()[:-1])
     (place.inbox / "later.write").write_text("ragmem inbox 2 x\n\nfrom a newer one")
     with place.opened() as memory:
-        done = memory.take_in()
+        done = memory.inbox.drain()
         assert (len(done.ids), done.aside, done.left) == (1, 6, 0)
         assert texts(memory) == [SAID]
-        found = {path.name.partition("-")[0]: reason for path, reason in memory.inbox().aside}
+        found = {path.name.partition("-")[0]: reason for path, reason in memory.inbox.status().aside}
     assert found["foreign.txt"] == "it is no write of ragmem"
     assert found["broken.write"] == "it is damaged: the check sum is another"
     assert found["later.write"] == "another release of ragmem wrote it"
@@ -340,24 +340,24 @@ def test_a_file_whose_sum_is_right_and_whose_content_is_not_is_set_aside(
     place.put(SAID)
     (place.inbox / "forged.write").write_bytes(sealed(header, content))
     with place.opened() as memory:
-        assert memory.take_in().aside == 1
+        assert memory.inbox.drain().aside == 1
         assert texts(memory) == [SAID]
-        ((_, told),) = memory.inbox().aside
+        ((_, told),) = memory.inbox.status().aside
     assert told.startswith(reason)
 
 
 def test_an_inbox_that_is_no_folder_stops_no_question(place: Place):
     with place.opened() as memory:
         place.put(SAID)
-        memory.take_in()
+        memory.inbox.drain()
         place.inbox.rmdir()
         place.inbox.write_text("")
         answer = memory.query("why do we pin the driver")
         assert [match.memory.text for match in answer.matches] == [SAID]
         assert answer.notes[-1].startswith("not all that waits in the inbox was asked: cannot read")
-        assert [check.status for check in memory.examine(read_only=True).checks if check.name == "inbox"] == [
-            "failed"
-        ]
+        assert [
+            check.status for check in memory.doctor.examine(read_only=True).checks if check.name == "inbox"
+        ] == ["failed"]
         with pytest.raises(StorageError, match="cannot write in"):
             place.put("The second one of them.")
 
@@ -379,8 +379,8 @@ def test_an_inbox_from_which_nothing_can_be_removed_stops_no_question(place: Pla
                 assert [match.memory.text for match in answer.matches] == [SAID]
                 assert answer.notes[-1].startswith("not all that waits in the inbox was asked: cannot remove")
             with pytest.raises(StorageError, match="which is taken in: operation not permitted"):
-                memory.take_in()
-        assert memory.take_in().duplicates == 1
+                memory.inbox.drain()
+        assert memory.inbox.drain().duplicates == 1
         assert texts(memory) == [SAID]
 
 
@@ -388,13 +388,13 @@ def test_doctor_and_statistics_tell_what_waits_and_what_was_set_aside(place: Pla
     place.put(SAID)
     (place.inbox / "foreign.txt").write_text("hello")
     with place.opened() as memory:
-        memory.take_in()
+        memory.inbox.drain()
         place.put("The second one of them.")
-        told = [check for check in memory.examine(read_only=True).checks if check.name == "inbox"]
+        told = [check for check in memory.doctor.examine(read_only=True).checks if check.name == "inbox"]
         assert [check.status for check in told] == ["warning", "ok"]
         assert "no write of ragmem" in told[0].detail
         assert told[1].detail.startswith("1 write waits since ")
-        assert memory.statistics()["inbox"] == {"waiting": 0, "since": None, "aside": 1}
+        assert memory.reports.statistics()["inbox"] == {"waiting": 0, "since": None, "aside": 1}
 
 
 def test_a_question_takes_in_a_bounded_number_and_says_how_many_are_left(place: Place):
@@ -405,7 +405,7 @@ def test_a_question_takes_in_a_bounded_number_and_says_how_many_are_left(place: 
         left = len(place.names())
         assert left >= 10
         assert notes[-1] == f"{left} writes wait in the inbox: `ragmem ingest --drain` takes in all of them"
-        memory.take_in()
+        memory.inbox.drain()
         assert memory.query("what does worker 3 keep").notes == ()
         assert len(texts(memory)) == QUICK_FILES + 10
 
@@ -420,7 +420,7 @@ def test_what_is_too_large_for_a_question_replaces_nothing_that_was_written_late
         memory.query("what is the state of it")
         assert texts(memory) == ["The state of another place."]
         assert len(place.names()) == 4
-        memory.take_in()
+        memory.inbox.drain()
         assert texts(memory) == [
             "The pool was drained at nine.",
             "The present state of it.",
@@ -449,7 +449,7 @@ def test_what_is_too_large_for_a_question_keeps_nothing_else_from_it(place: Plac
 def test_while_another_process_writes_a_text_is_accepted_and_a_question_goes_on_without_it(place: Place):
     with place.opened() as memory:
         place.put(SAID)
-        memory.take_in()
+        memory.inbox.drain()
         held, release = threading.Event(), threading.Event()
 
         def hold():
@@ -472,13 +472,13 @@ def test_while_another_process_writes_a_text_is_accepted_and_a_question_goes_on_
         finally:
             release.set()
             holder.join()
-        memory.take_in()
+        memory.inbox.drain()
         assert len(texts(memory)) == 2
 
 
 def test_seed_ingest_and_gc_take_in_what_waits_first(place: Place):
     with place.opened() as memory:
-        for number, work in enumerate((memory.seed, lambda: memory.ingest([]), memory.plan_gc)):
+        for number, work in enumerate((memory.seed, lambda: memory.ingest([]), memory.gc.plan)):
             place.put(f"We decided on number {number} because of the tests.")
             work()
             assert place.names() == []
@@ -520,7 +520,7 @@ else:
         unlink(path, missing_ok=missing_ok)
     Path.unlink = count
 with Ragmem.open() as memory:
-    memory.take_in()
+    memory.inbox.drain()
 """
 
 
@@ -537,10 +537,10 @@ def test_a_drain_that_is_killed_loses_and_doubles_nothing(point: str, durable: i
     assert len(place.names()) == left
     with place.opened() as memory:
         assert len(texts(memory) if memory.catalog.exists() else []) == durable
-        done = memory.take_in()
+        done = memory.inbox.drain()
         assert (len(done.ids), done.duplicates) == (3 - durable, left if durable else 0)
         assert texts(memory) == said
-        assert memory.index_waiting() == ""
+        assert memory.inbox.index_pending() == ""
         assert violations(memory.catalog, memory.store, deep=True) == []
         assert place.names() == []
 
@@ -571,11 +571,11 @@ def test_the_draft_of_a_killed_writer_is_swept_once_it_is_old_and_never_taken_in
     draft = place.inbox / f".1-abc{inbox.UNFINISHED}"
     draft.write_text("half")
     with place.opened() as memory:
-        memory.take_in()
+        memory.inbox.drain()
         assert draft.exists()
         os.utime(draft, (1, 1))
         place.put("The second one of them.")
-        memory.take_in()
+        memory.inbox.drain()
         assert not draft.exists()
         assert len(texts(memory)) == 2
     assert waiting(place.data).aside == ()
@@ -589,7 +589,7 @@ with Ragmem.open() as memory:
     sys.stdin.readline()
     until = time.monotonic() + float(sys.argv[1])
     while time.monotonic() < until:
-        memory.take_in()
+        memory.inbox.drain()
 """
 
 
@@ -610,7 +610,7 @@ def test_two_writers_and_two_drainers_at_once_lose_and_double_nothing(place: Pla
         _, err = process.communicate(timeout=60)
         assert (process.returncode, err) == (0, "")
     with place.opened() as memory:
-        memory.take_in()
+        memory.inbox.drain()
         heads = [text.partition(":")[0] for text in texts(memory)]
     assert sorted(heads) == sorted(
         f"{name} {number}" for name in ("one", "two", "same") for number in range(each)
@@ -636,7 +636,7 @@ def test_a_backup_and_an_export_hold_what_waited_and_a_restore_leaves_what_waits
     assert run(["restore", "--yes", str(archive)]) == 0
     with place.opened() as memory:
         assert texts(memory) == [SAID]
-        memory.take_in()
+        memory.inbox.drain()
         assert texts(memory) == ["The third one: we decided on red.", SAID]
 
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from ragmem.api.memory import Ragmem, now
 from ragmem.config import ChunkingSettings
 from ragmem.domain.classification.evidence import MAX_CHARS
-from ragmem.domain.classification.evidence_cues import Sort
+from ragmem.domain.classification.evidence_cues import EvidenceType
 from ragmem.domain.model import Draft, Memory, State
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.ingestion.classify import judge
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.classify import classify_draft
+from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.index import index_pending
 
 TEXT = "The importer failed because of a lock: the fix is one writer, by config."
@@ -43,7 +43,7 @@ def test_of_two_texts_from_one_place_the_last_is_indexed(memory):
 def test_the_line_that_explains_a_tier_shows_no_secret():
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     draft = Draft("ingest", "/n", f"{TEXT} The token was `{token}`, kept in `deploy.yaml`.", "n")
-    reason = judge(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT).signal.reason
+    reason = classify_draft(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT).signal.reason
     assert "deploy.yaml" in reason
     assert token not in reason
 
@@ -51,24 +51,26 @@ def test_the_line_that_explains_a_tier_shows_no_secret():
 def test_a_secret_makes_no_text_worth_less():
     token = "ghp_" + "a1B2c3D4e5F6" * 3
     told = f"We decided that the harbour reads its tides with {token} because the pier has no other key."
-    evidence = judge(
+    evidence = classify_draft(
         Draft("ingest", "/n", told, "n"), now=now(), sizes=ChunkingSettings(), redactor=DEFAULT
     ).signal.evidence
     assert [item for item in evidence if item.weight < 0] == []
-    assert Sort.PROTECTED in {item.sort for item in evidence}
+    assert EvidenceType.PROTECTED in {item.sort for item in evidence}
 
 
 def test_a_secret_where_the_reading_ends_is_not_shown_in_part():
     before = ("The quay is calm because the sea is. " * 1000)[: MAX_CHARS - 30]
     draft = Draft("ingest", "/n", f"{before} at amqp://harbour:tidesAndQuaysX9kQ7@db.example.org/x", "n")
-    reason = judge(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT).signal.reason
+    reason = classify_draft(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT).signal.reason
     assert "tidesAnd" not in reason
 
 
 def test_what_metadata_protects_is_not_discarded_by_any_rule():
     draft = Draft("ingest", "/n", "Boats moor at the north quay.", "n", metadata={"type": "feedback"})
     for rule in ("graded", "classic", "off"):
-        memory = judge(draft, now=now(), sizes=ChunkingSettings(), rule=rule, redactor=DEFAULT).memory
+        memory = classify_draft(
+            draft, now=now(), sizes=ChunkingSettings(), rule=rule, redactor=DEFAULT
+        ).memory
         assert (memory.protected, memory.state) == (True, State.PENDING)
 
 
@@ -84,7 +86,9 @@ def happen(other: Ragmem, held: Memory, fate: str) -> None:
         other.ingest([Draft("ingest", held.uri, f"{held.text} Since March.", held.title)])
     elif fate == "is accepted anew":
         draft = Draft("ingest", held.uri, f"{held.text} Not indexed yet.", held.title)
-        judged = judge(draft, now=now(), sizes=ChunkingSettings(), keep_discarded=True, redactor=DEFAULT)
+        judged = classify_draft(
+            draft, now=now(), sizes=ChunkingSettings(), keep_discarded=True, redactor=DEFAULT
+        )
         other.catalog.memories.accept([(judged.memory, judged.chunks)])
 
 
@@ -144,7 +148,7 @@ def test_a_note_in_a_loose_folder_belongs_to_the_person(memory, tmp_path: Path):
     loose = tmp_path / "elsewhere"
     loose.mkdir()
     (loose / "n.md").write_text(TEXT)
-    handed = memory.hand_in([loose / "n.md"], HandIn())
+    handed = memory.ingestion.draft([loose / "n.md"], DraftOptions())
     assert [draft.scope.project for draft in handed.drafts] == ["user"]
 
 
@@ -153,15 +157,15 @@ def test_a_note_in_a_marked_folder_belongs_to_its_project(memory, tmp_path: Path
     kiln.mkdir()
     (kiln / "CLAUDE.md").write_text("# Kiln")
     (kiln / "n.md").write_text(TEXT)
-    (draft,) = memory.hand_in([kiln / "n.md"], HandIn()).drafts
+    (draft,) = memory.ingestion.draft([kiln / "n.md"], DraftOptions()).drafts
     assert draft.scope.project.startswith("kiln-")
 
 
 def test_a_project_above_the_home_is_not_that_of_the_home(memory, tmp_path: Path):
     (tmp_path / "CLAUDE.md").write_text("# Above")
     (tmp_path / "n.md").write_text(TEXT)
-    handed = memory.hand_in([tmp_path / "n.md"], HandIn())
+    handed = memory.ingestion.draft([tmp_path / "n.md"], DraftOptions())
     memory.ingest(handed.drafts, projects=handed.projects)
-    assert memory.default_projects() is None
+    assert memory.projects.default() is None
     outside = Ragmem(memory.settings, home=memory.home, cwd=tmp_path)
-    assert outside.default_projects() == (handed.drafts[0].scope.project, "user")
+    assert outside.projects.default() == (handed.drafts[0].scope.project, "user")

@@ -8,7 +8,7 @@ from ragmem.config import ChunkingSettings
 from ragmem.domain.model import Draft
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion import entities
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.prefetch import reading_of
 from ragmem.storage.memories.memories import words_of
 
@@ -26,7 +26,7 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     ids=["names", "a secret", "many chunks"],
 )
 def test_it_is_what_is_found_without_it(monkeypatch, text):
-    judged = judge(
+    judged = classify_draft(
         Draft("notes", "/a.md", text, title="A"),
         now=NOW,
         sizes=ChunkingSettings(),
@@ -35,14 +35,14 @@ def test_it_is_what_is_found_without_it(monkeypatch, text):
     )
     item = (judged.memory, judged.chunks)
     monkeypatch.setattr(entities, "_kept", {})
-    found = entities.by_rule(*item, DEFAULT)
+    found = entities.extract_by_rule(*item, DEFAULT)
     reading = reading_of(item, redactor=DEFAULT)
     monkeypatch.setattr(entities, "_kept", {})
     reading.keep()
     monkeypatch.setattr(entities, "extract", None)
 
     assert any(one.entities for one in found)
-    assert entities.by_rule(*item, DEFAULT) == found
+    assert entities.extract_by_rule(*item, DEFAULT) == found
     assert list(reading.words) == words_of(*item)
 
 
@@ -50,7 +50,7 @@ def test_only_so_many_extractions_are_kept(monkeypatch):
     monkeypatch.setattr(entities, "_kept", {})
     monkeypatch.setattr(entities, "KEPT", 2)
     for n in range(5):
-        item = judge(
+        item = classify_draft(
             Draft("notes", f"/{n}.md", f"See load{n}.py there."),
             now=NOW,
             sizes=ChunkingSettings(),

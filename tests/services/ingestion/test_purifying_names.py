@@ -9,10 +9,10 @@ import pytest
 from ragmem.domain.model import Draft
 from ragmem.domain.records.records import FIELDS
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.domain.sessions.agents import Sort
+from ragmem.domain.sessions.agents import MessageType
 from ragmem.errors import UsageError
-from ragmem.services.ingestion.drafts import HandIn
-from ragmem.services.ingestion.sanitize import purified
+from ragmem.services.ingestion.drafts import DraftOptions
+from ragmem.services.ingestion.sanitize import sanitize_draft
 from tests.services.ingestion.test_purifying_ways import holding
 
 CHOOSER = random.Random(31)
@@ -46,7 +46,7 @@ def test_a_name_that_holds_a_secret_is_refused_without_quoting_it(inside, tmp_pa
 
 def test_a_title_made_of_a_file_name_shows_no_secret(memory, notes):
     (notes / f"log-in-{TOKEN}.md").write_text(NOTE)
-    memory.ingest(memory.hand_in([notes], HandIn()).drafts)
+    memory.ingest(memory.ingestion.draft([notes], DraftOptions()).drafts)
     titles = [one.title for one in memory.catalog.memories.each()]
     assert any("[redacted: GitHub token]" in title for title in titles)
     assert not any(SECRET in title for title in titles)
@@ -59,14 +59,14 @@ def test_names_of_fields_hold_no_secret():
         NOTE,
         metadata={TOKEN: "a", FIELDS: json.dumps({"files_understood": {TOKEN: "the login"}})},
     )
-    assert SECRET not in repr(purified(draft, redactor=DEFAULT))
+    assert SECRET not in repr(sanitize_draft(draft, redactor=DEFAULT))
 
 
 def test_a_sender_that_is_named_by_a_secret_is_refused(memory):
     memory.agents.heartbeat("bob")
     for send in (
         lambda: memory.agents.send("bob", "hello", sender=TOKEN),
-        lambda: memory.agents.signal(Sort.PAUSE.value, to="bob", sender=TOKEN),
+        lambda: memory.agents.signal(MessageType.PAUSE.value, to="bob", sender=TOKEN),
     ):
         with pytest.raises(UsageError, match="holds a secret"):
             send()

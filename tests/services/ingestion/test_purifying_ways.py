@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ragmem import __main__, inbox
 from ragmem.__main__ import run
-from ragmem.inbox.cautious import cleaned
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.inbox.cautious import redact_write
+from ragmem.services.ingestion.drafts import DraftOptions
 
 CHOOSER = random.Random(9)
 TOKEN = "gh" + "p_" + "".join(CHOOSER.choice(string.ascii_letters + string.digits) for _ in range(36))
@@ -37,11 +37,11 @@ def test_a_seeded_note_is_stored_without_its_secret_and_unchanged_the_second_tim
 
 def test_what_is_written_with_redaction_off_is_found_on_disk_and_by_doctor(open_memory, tmp_path):
     off = open_memory(RAGMEM_SECRETS_REDACT="false")
-    off.ingest(off.hand_in([], HandIn(), text=NOTE.encode()).drafts)
+    off.ingest(off.ingestion.draft([], DraftOptions(), text=NOTE.encode()).drafts)
     off.close()
     assert holding(tmp_path / "ragmem")
     on = open_memory()
-    check = next(one for one in on.examine().checks if one.name == "secrets")
+    check = next(one for one in on.doctor.examine().checks if one.name == "secrets")
     assert check.status == "warning"
     assert check.fix == "ragmem scrub"
     assert "1 holds" in check.detail
@@ -86,7 +86,7 @@ def test_the_inbox_follows_the_settings_of_the_person(tmp_path):
     config = tmp_path / "config"
     config.mkdir()
     (config / "config.toml").write_text('[secrets]\nallow = ["ghp_.*"]\nextra = ["QUAY-[0-9]{4}"]\n')
-    write = cleaned(
+    write = redact_write(
         {"text": f"{TOKEN} at " + "QUAY-" + "1234, key"}, environ=environ, home="/nowhere", cwd="/nowhere"
     )
     assert write["text"] == f"{TOKEN} at [redacted: secret], key"
@@ -94,7 +94,7 @@ def test_the_inbox_follows_the_settings_of_the_person(tmp_path):
 
 def test_a_plain_text_waits_as_it_is(tmp_path):
     write = {"text": "The tide table loads in 40 ms."}
-    assert cleaned(write, environ={"RAGMEM_HOME": str(tmp_path)}, home="/", cwd="/") is write
+    assert redact_write(write, environ={"RAGMEM_HOME": str(tmp_path)}, home="/", cwd="/") is write
     assert not inbox.folder_in(tmp_path).startswith("inbox")
 
 

@@ -16,8 +16,8 @@ from ragmem.domain.injection.injected import without_injections
 from ragmem.domain.model import Draft, State
 from ragmem.domain.records.records import FIELDS
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
-from ragmem.services.ingestion.classify import judge, rules_version
-from ragmem.services.ingestion.sanitize import purified, purified_memory, purified_text
+from ragmem.services.ingestion.classify import classify_draft, rules_version
+from ragmem.services.ingestion.sanitize import purified_memory, sanitize_draft, sanitize_text
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -48,7 +48,7 @@ def test_a_secret_leaves_every_part_of_a_draft():
         metadata={"password": PASSWORD, FIELDS: json.dumps({"why": f"see {TOKEN}", "password": PASSWORD})},
         uri=f"https://quay.example.org/a?access_token={made(24)}",
     )
-    clean = purified(one, redactor=DEFAULT)
+    clean = sanitize_draft(one, redactor=DEFAULT)
     shown = repr(clean)
     assert TOKEN not in shown
     assert PASSWORD not in shown
@@ -61,15 +61,15 @@ def test_a_title_shows_no_part_of_a_secret_that_only_the_lines_of_the_text_made_
     value = base64.b64encode(PASSWORD.encode()).decode()
     text = f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: tide\ndata:\n  login: {value}\n"
     line = " ".join(text.split())
-    clean = purified(draft(text, title=line, tags=(line,), metadata={"about": line}), redactor=DEFAULT)
+    clean = sanitize_draft(draft(text, title=line, tags=(line,), metadata={"about": line}), redactor=DEFAULT)
     assert value not in repr(clean)
     assert clean.title.startswith("apiVersion: v1 kind: Secret metadata: name: tide")
-    assert purified(clean, redactor=DEFAULT) == clean
+    assert sanitize_draft(clean, redactor=DEFAULT) == clean
 
 
 def test_a_pure_draft_is_the_same_object_and_a_path_stays():
     one = draft("The tide table is cached.", tags=("", "a"), uri=f"/notes/{TOKEN}.md")
-    assert purified(one, redactor=DEFAULT) is one
+    assert sanitize_draft(one, redactor=DEFAULT) is one
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_pure_draft_is_the_same_object_and_a_path_stays():
     ],
 )
 def test_what_is_private_is_left_out(text, left):
-    assert purified_text(text, redactor=DEFAULT) == left
+    assert sanitize_text(text, redactor=DEFAULT) == left
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_memory_said_is_left_out_whole_cut_and_quoted(text, left):
 
 
 def test_a_title_that_was_private_goes_with_it():
-    clean = purified(
+    clean = sanitize_draft(
         draft("<private># The merger\n\nbig</private>\nThe tide is high.", title="The merger"),
         redactor=DEFAULT,
     )
@@ -119,7 +119,7 @@ def test_a_memory_judged_from_a_secret_is_the_same_the_second_time():
     one = draft(f"We decided to log in with {TOKEN} because the quay wants it. It fixed the error.")
     now = datetime(2026, 3, 1, tzinfo=UTC)
     first, second = (
-        judge(one, now=now, sizes=ChunkingSettings(), rule="off", redactor=DEFAULT) for _ in range(2)
+        classify_draft(one, now=now, sizes=ChunkingSettings(), rule="off", redactor=DEFAULT) for _ in range(2)
     )
     assert first == second
     assert all(TOKEN not in chunk.text for chunk in first.chunks)
@@ -129,7 +129,7 @@ def test_a_memory_judged_from_a_secret_is_the_same_the_second_time():
 def test_a_memory_of_another_home_is_purified_with_its_summary():
     now = datetime(2026, 3, 1, tzinfo=UTC)
     storing = Redactor(stored=True)
-    memory = judge(
+    memory = classify_draft(
         draft(f"log in with {TOKEN}"), now=now, sizes=ChunkingSettings(), rule="off", redactor=storing
     ).memory
     assert TOKEN in memory.text
@@ -146,11 +146,11 @@ def test_a_person_says_what_is_a_secret_and_what_is_none():
     text = f"use {TOKEN} for {value}"
     wishes = Redactor(allow=("ghp_.*",), extra=(r"quay-\d{4}-(tide)",))
     clean = f"use {TOKEN} for quay-0042-[redacted: secret]"
-    assert purified_text(text, wishes) == clean
-    assert purified_text(clean, wishes) == clean
+    assert sanitize_text(text, wishes) == clean
+    assert sanitize_text(clean, wishes) == clean
     assert len({rules_version(one) for one in (DEFAULT, wishes, Redactor(stored=True))}) == 3
     storing = Redactor(stored=True)
-    assert purified_text(f"{text} <private>x</private>", storing) == f"{text} "
+    assert sanitize_text(f"{text} <private>x</private>", storing) == f"{text} "
     assert TOKEN not in storing.redact(text)[0]
 
 
@@ -185,12 +185,12 @@ TEXTS = st.lists(st.one_of(PARTS, st.text(max_size=8)), max_size=10).map("".join
 @settings(max_examples=100, deadline=None)
 @given(TEXTS)
 def test_purifying_twice_is_purifying_once(text):
-    once = purified_text(text, redactor=DEFAULT)
-    assert purified_text(once, redactor=DEFAULT) == once
+    once = sanitize_text(text, redactor=DEFAULT)
+    assert sanitize_text(once, redactor=DEFAULT) == once
 
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS)
 def test_what_is_shown_of_a_stored_text_is_the_stored_text(text):
-    stored = purified_text(text, redactor=DEFAULT)
+    stored = sanitize_text(text, redactor=DEFAULT)
     assert DEFAULT.redact(stored) == (stored, 0)

@@ -7,7 +7,7 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 NOTE = "We resolved the error of the lock: the config of the pool was the root cause.\n"
 
@@ -29,13 +29,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 def hand_in(memory: Ragmem, path: Path) -> str:
-    handed = memory.hand_in([path], HandIn())
+    handed = memory.ingestion.draft([path], DraftOptions())
     (stored,) = memory.ingest(handed.drafts, projects=handed.projects)
     return stored.judged.memory.scope.project
 
 
 def at(memory: Ragmem, folder: Path) -> tuple[str, ...] | None:
-    return Ragmem(memory.settings, home=memory.home, cwd=folder).default_projects()
+    return Ragmem(memory.settings, home=memory.home, cwd=folder).projects.default()
 
 
 def test_a_folder_of_a_project_asks_the_project_and_the_person(memory, repository):
@@ -87,5 +87,5 @@ def test_an_id_is_taken_though_another_project_has_it_as_its_name(memory, reposi
     memory.ingest([Draft("notes", "n", NOTE, scope=Scope("kiln"))], rule="off")
     other = hand_in(memory, repository / "note.md")
     assert memory.catalog.projects.find("kiln") == sorted(["kiln", other])
-    assert memory.named_projects(["kiln"]) == ("kiln",)
-    assert memory.named_projects([other]) == (other,)
+    assert memory.projects.resolve(["kiln"]) == ("kiln",)
+    assert memory.projects.resolve([other]) == (other,)

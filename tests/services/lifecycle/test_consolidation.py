@@ -75,7 +75,7 @@ def merged(tmp_path, monkeypatch):
                 rule="off",
             )
             monkeypatch.setattr("ragmem.services.lifecycle.plan._connected", lambda *_, **__: ({}, ""))
-            done = memory.apply_gc(memory.plan_gc())
+            done = memory.gc.apply(memory.gc.plan())
             (found,) = memory.catalog.memories.each()
             return found, done, model
 

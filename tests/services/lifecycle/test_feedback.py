@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.domain.model import Draft
-from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.errors import NotFoundError
 from ragmem.services.lifecycle.recalls import MOST_CHARS, recalled_by, session_id
 from ragmem.services.retrieval.query import Question
@@ -33,7 +33,9 @@ def asked(memory, text="why does the harbour importer wait for a file lock", **m
 
 def by_uri(memory, uri):
     return next(
-        entry for entry in memory.catalog.lives.entries(policy=memory.lifecycle()) if entry.memory.uri == uri
+        entry
+        for entry in memory.catalog.lives.entries(policy=memory.settings.lifecycle.policy)
+        if entry.memory.uri == uri
     )
 
 
@@ -49,20 +51,20 @@ def test_what_answers_counts_once_a_session_however_often_it_is_asked(filled):
     answer = asked(filled)
     assert answer.matches[0].memory.uri == "lock"
     for session in ("a", "a", "b"):
-        filled.recalled(answer, session=session)
+        filled.lifecycle.recall(answer, session=session)
     assert sessions_of(filled) == 0
-    assert filled.absorb_recalls() > 0
+    assert filled.recalls.absorb() > 0
     assert sessions_of(filled) == 2
     assert by_uri(filled, "lock").memory.recalls == 2
-    filled.recalled(answer, session="a")
-    filled.absorb_recalls()
+    filled.lifecycle.recall(answer, session="a")
+    filled.recalls.absorb()
     assert sessions_of(filled) == 2
 
 
 def test_without_a_session_nothing_counts(filled):
-    filled.recalled(asked(filled), session=" ")
+    filled.lifecycle.recall(asked(filled), session=" ")
     assert not spool(filled).exists()
-    assert filled.absorb_recalls() == 0
+    assert filled.recalls.absorb() == 0
 
 
 def test_only_what_answers_above_the_floor_counts(filled):
@@ -78,19 +80,19 @@ def test_only_what_answers_above_the_floor_counts(filled):
 
 
 def test_the_next_writer_takes_in_what_was_noted(filled):
-    filled.recalled(asked(filled), session="a")
+    filled.lifecycle.recall(asked(filled), session="a")
     filled.ingest([Draft("notes", "other", "The ferry timetable is fetched at four in the morning.")])
     assert sessions_of(filled) == 1
     assert list(spool(filled).iterdir()) == []
 
 
 def test_a_recall_that_was_taken_in_but_not_removed_is_counted_once(filled):
-    filled.recalled(asked(filled), session="a")
+    filled.lifecycle.recall(asked(filled), session="a")
     (path,) = spool(filled).iterdir()
     kept = path.read_bytes()
-    assert filled.absorb_recalls() > 0
+    assert filled.recalls.absorb() > 0
     (spool(filled) / "again.closed").write_bytes(kept)
-    assert filled.absorb_recalls() == 0
+    assert filled.recalls.absorb() == 0
     assert (sessions_of(filled), by_uri(filled, "lock").memory.recalls) == (1, 1)
 
 
@@ -102,7 +104,7 @@ def test_what_nobody_of_ours_wrote_into_the_spool_is_passed_over(filled):
         + b"a" * 26
         + b'"], "at": 9999999999999999999}\n'
     )
-    assert filled.absorb_recalls() == 0
+    assert filled.recalls.absorb() == 0
     assert filled.catalog.lives.recalls() == []
 
 
@@ -111,21 +113,21 @@ def test_a_question_is_answered_where_nothing_can_be_noted(filled):
     (state / "recalls").parent.mkdir(parents=True, exist_ok=True)
     (state / "recalls").write_text("a file where the folder should be")
     answer = asked(filled)
-    filled.recalled(answer, session="a")
-    assert filled.absorb_recalls() == 0
+    filled.lifecycle.recall(answer, session="a")
+    assert filled.recalls.absorb() == 0
     assert answer.matches
 
 
 def test_a_recall_waits_where_somebody_writes(filled, open_memory):
-    filled.recalled(asked(filled), session="a")
+    filled.lifecycle.recall(asked(filled), session="a")
     other = open_memory()
     with other.catalog.database.write():
-        assert filled.standing(by_uri(filled, "lock").id).entry.sessions == 0
-    assert filled.standing(by_uri(filled, "lock").id).entry.sessions == 1
+        assert filled.lifecycle.status(by_uri(filled, "lock").id).entry.sessions == 0
+    assert filled.lifecycle.status(by_uri(filled, "lock").id).entry.sessions == 1
 
 
 def test_what_is_noted_is_the_owners_alone(filled):
-    filled.recalled(asked(filled), session="a")
+    filled.lifecycle.recall(asked(filled), session="a")
     assert {stat.S_IMODE(os.lstat(path).st_mode) for path in spool(filled).iterdir()} == {0o600}
 
 
@@ -138,28 +140,28 @@ def test_a_long_session_is_known_by_its_hash():
 @pytest.mark.parametrize("session", ["caf\udce9", "\udcff" * 300, "nul\x00byte", "\ud800"])
 def test_a_session_of_any_name_counts_and_fails_no_question(filled, session):
     lock = by_uri(filled, "lock").id
-    filled.recalled(asked(filled), session=session)
-    filled.feedback(lock, "good", session=session)
+    filled.lifecycle.recall(asked(filled), session=session)
+    filled.lifecycle.rate(lock, "good", session=session)
     assert sessions_of(filled) == 1
-    filled.feedback(lock, "bad", session=session)
+    filled.lifecycle.rate(lock, "bad", session=session)
     assert sessions_of(filled) == 0
 
 
 def test_good_is_a_recall_and_bad_takes_it_back(filled):
     lock = by_uri(filled, "lock").id
-    filled.feedback(lock[:8], "good", session="a")
+    filled.lifecycle.rate(lock[:8], "good", session="a")
     entry = by_uri(filled, "lock")
     assert (entry.feedback, entry.sessions, entry.memory.recalls) == (1, 1, 1)
-    filled.feedback(lock, "bad", session="a")
+    filled.lifecycle.rate(lock, "bad", session="a")
     entry = by_uri(filled, "lock")
     assert (entry.feedback, entry.sessions, entry.memory.recalls) == (0, 0, 0)
 
 
 def test_feedback_and_pins_of_what_is_not_there_say_so(filled):
     for act in (
-        lambda: filled.feedback("zzzz", "good"),
-        lambda: filled.pin("zzzz"),
-        lambda: filled.standing("zzzz"),
+        lambda: filled.lifecycle.rate("zzzz", "good"),
+        lambda: filled.lifecycle.pin("zzzz"),
+        lambda: filled.lifecycle.status("zzzz"),
     ):
         with pytest.raises(NotFoundError):
             act()
@@ -167,12 +169,12 @@ def test_feedback_and_pins_of_what_is_not_there_say_so(filled):
 
 def test_a_pin_outlasts_a_changed_text(filled):
     lock = by_uri(filled, "lock").id
-    filled.pin(lock)
+    filled.lifecycle.pin(lock)
     filled.ingest([Draft("notes", "lock", LOCK + " The lock is named after the port.")])
     entry = by_uri(filled, "lock")
-    assert (entry.life, entry.pinned) == (Life.PERMANENT, True)
-    filled.pin(lock, pinned=False)
-    assert by_uri(filled, "lock").life is Life.BUFFER
+    assert (entry.life, entry.pinned) == (LifecycleState.PERMANENT, True)
+    filled.lifecycle.pin(lock, pinned=False)
+    assert by_uri(filled, "lock").life is LifecycleState.BUFFER
 
 
 def test_recalls_of_many_memories_are_told_by_id(filled):

@@ -23,19 +23,19 @@ def note(number: int, *, text: str = "", project: str = "user") -> Draft:
 
 def test_an_orderly_store_needs_nothing(memory):
     memory.ingest([note(1), note(2)])
-    assert memory.plan_gc().empty
+    assert memory.gc.plan().empty
 
 
 def test_the_plan_changes_nothing(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
-    assert [item.rule for item in memory.plan_gc().acting()] == ["duplicate"]
+    assert [item.rule for item in memory.gc.plan().acting()] == ["duplicate"]
     assert len(memory.catalog.memories.ids()) == 2
 
 
 def test_of_exact_duplicates_the_oldest_stays(memory):
     (first,) = memory.ingest([note(1, text=f"{TEXT}x")])
     memory.ingest([note(2, text=f"{TEXT}x"), note(3, text=f"{TEXT}   x")])
-    outcome = memory.apply_gc(memory.plan_gc())
+    outcome = memory.gc.apply(memory.gc.plan())
     assert outcome.removed == 2
     assert memory.catalog.memories.ids() == memory.store.memory_ids() == {first.id}
 
@@ -43,21 +43,21 @@ def test_of_exact_duplicates_the_oldest_stays(memory):
 def test_a_protected_duplicate_stays(memory):
     text = "Decision: we decided to use WAL mode, because readers must not wait for writers."
     memory.ingest([note(1, text=text), note(2, text=text)])
-    assert [item.action for item in memory.plan_gc().items] == ["keep", "keep"]
-    assert "protected" in {item.rule for item in memory.plan_gc().items}
-    assert memory.plan_gc().empty
+    assert [item.action for item in memory.gc.plan().items] == ["keep", "keep"]
+    assert "protected" in {item.rule for item in memory.gc.plan().items}
+    assert memory.gc.plan().empty
 
 
 def test_the_same_text_in_two_projects_is_no_duplicate(memory):
     memory.ingest([note(1, text=f"{TEXT}x", project="one"), note(1, text=f"{TEXT}x", project="two")])
-    assert memory.plan_gc().empty
+    assert memory.gc.plan().empty
 
 
 def test_undo_brings_back_the_same_memories(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
     before = {m.id: m for m in memory.catalog.memories.each()}
-    memory.apply_gc(memory.plan_gc())
-    undone = memory.undo_gc()
+    memory.gc.apply(memory.gc.plan())
+    undone = memory.gc.undo()
     after = {m.id: m for m in memory.catalog.memories.each()}
     assert undone.restored == 1
     assert after == before
@@ -67,22 +67,22 @@ def test_undo_brings_back_the_same_memories(memory):
 def test_undo_without_a_run_says_so(memory):
     memory.ingest([note(1)])
     with pytest.raises(NotFoundError, match="no gc run"):
-        memory.undo_gc()
+        memory.gc.undo()
 
 
 def test_a_run_that_does_not_exist_is_named_with_those_that_do(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
-    outcome = memory.apply_gc(memory.plan_gc())
+    outcome = memory.gc.apply(memory.gc.plan())
     with pytest.raises(NotFoundError, match='"nope"') as caught:
-        memory.undo_gc("nope")
+        memory.gc.undo("nope")
     assert outcome.run in caught.value.hint
 
 
 def test_a_vanished_file_is_only_missing_when_asked(memory, notes: Path):
     memory.seed()
     (notes / "bug.md").unlink()
-    assert memory.plan_gc().empty
-    assert [item.rule for item in memory.plan_gc(missing=True).acting()] == ["missing"]
+    assert memory.gc.plan().empty
+    assert [item.rule for item in memory.gc.plan(missing=True).acting()] == ["missing"]
 
 
 def test_a_file_that_comes_back_is_seeded_again(memory, notes: Path):
@@ -90,7 +90,7 @@ def test_a_file_that_comes_back_is_seeded_again(memory, notes: Path):
     ids = memory.catalog.memories.ids()
     content = (notes / "bug.md").read_text()
     (notes / "bug.md").unlink()
-    memory.apply_gc(memory.plan_gc(missing=True))
+    memory.gc.apply(memory.gc.plan(missing=True))
     assert len(memory.catalog.memories.ids()) == len(ids) - 1
     (notes / "bug.md").write_text(content)
     assert memory.seed().tallies[0].new == 1
@@ -114,22 +114,22 @@ def test_an_entry_that_left_its_file_is_missing_and_its_neighbours_are_not(tmp_p
     home = tmp_path / "home"
     with Ragmem.open(environ=environ, home=home, cwd=home, sources_file=sources) as memory:
         memory.seed()
-        assert memory.plan_gc(missing=True).empty
+        assert memory.gc.plan(missing=True).empty
         (notes / "log#1.jsonl").write_text(lines[0] + lines[2])
-        (item,) = memory.plan_gc(missing=True).acting()
+        (item,) = memory.gc.plan(missing=True).acting()
         assert "task 2" in memory.memory(item.id).text
 
 
 def test_a_markdown_file_with_a_hash_in_its_name_is_not_missing(memory, notes: Path):
     (notes / "c#.md").write_text(f"# C sharp\n\n{TEXT}1\n")
     memory.seed()
-    assert memory.plan_gc(missing=True).empty
+    assert memory.gc.plan(missing=True).empty
 
 
 def test_memories_that_were_handed_in_are_never_missing(memory):
     memory.seed()
     memory.ingest([note(1)])
-    assert memory.plan_gc(missing=True).empty
+    assert memory.gc.plan(missing=True).empty
 
 
 def test_more_than_half_is_refused_until_allowed(memory, notes: Path):
@@ -138,22 +138,22 @@ def test_more_than_half_is_refused_until_allowed(memory, notes: Path):
     memory.seed()
     for path in notes.iterdir():
         path.unlink()
-    plan = memory.plan_gc(missing=True)
+    plan = memory.gc.plan(missing=True)
     with pytest.raises(UsageError, match="would remove") as caught:
-        memory.apply_gc(plan)
+        memory.gc.apply(plan)
     assert "gc --dry-run" in caught.value.hint
     assert len(memory.catalog.memories.ids()) == 15
-    memory.apply_gc(plan, allow_large=True)
+    memory.gc.apply(plan, allow_large=True)
     assert all(left.protected for left in memory.catalog.memories.each())
     assert len(memory.catalog.memories.ids()) == 1
-    memory.undo_gc()
+    memory.gc.undo()
     assert len(memory.catalog.memories.ids()) == 15
 
 
 def test_what_the_store_has_and_the_catalog_has_not_is_dropped(memory):
     (kept, lost) = memory.ingest([note(1), note(2)])
     memory.catalog.memories.remove([lost.id])
-    outcome = memory.apply_gc(memory.plan_gc())
+    outcome = memory.gc.apply(memory.gc.plan())
     assert outcome.dropped == 1
     assert memory.store.memory_ids() == {kept.id}
 
@@ -161,7 +161,7 @@ def test_what_the_store_has_and_the_catalog_has_not_is_dropped(memory):
 def test_what_the_catalog_has_and_the_store_has_not_is_mended(memory):
     (one, two) = memory.ingest([note(1), note(2)])
     memory.store.delete([two.id])
-    outcome = memory.apply_gc(memory.plan_gc())
+    outcome = memory.gc.apply(memory.gc.plan())
     assert outcome.mended == 1
     assert memory.store.memory_ids() == {one.id, two.id}
     assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
@@ -169,27 +169,27 @@ def test_what_the_catalog_has_and_the_store_has_not_is_mended(memory):
 
 def test_gc_purges_nothing_by_itself(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
-    memory.apply_gc(memory.plan_gc())
-    assert memory.plan_gc().expired == 0
+    memory.gc.apply(memory.gc.plan())
+    assert memory.gc.plan().expired == 0
     with memory.catalog.database.write() as connection:
         connection.execute("UPDATE archive SET archived_at = archived_at - ?", (31 * DAY,))
-    plan = memory.plan_gc()
+    plan = memory.gc.plan()
     assert (plan.expired, plan.empty) == (1, True)
-    memory.apply_gc(plan)
+    memory.gc.apply(plan)
     assert [run.memories for run in memory.catalog.archive.runs()] == [1]
 
 
 def test_only_a_purge_deletes_and_only_what_has_lain_for_long(memory):
     memory.ingest([note(1), note(2)])
     memory.forget([item.id for item in memory.catalog.memories.each()])
-    assert (memory.purge_archive().memories, memory.catalog.archive.count()) == (0, 2)
+    assert (memory.gc.purge().memories, memory.catalog.archive.count()) == (0, 2)
     with memory.catalog.database.write() as connection:
         connection.execute(
             "UPDATE archive SET archived_at = archived_at - ? WHERE id = (SELECT min(id) FROM archive)",
             (31 * DAY,),
         )
-    assert memory.plan_purge().texts == 1
-    assert (memory.purge_archive().memories, memory.catalog.archive.count()) == (1, 1)
+    assert memory.gc.plan_purge().texts == 1
+    assert (memory.gc.purge().memories, memory.catalog.archive.count()) == (1, 1)
     assert violations(memory.catalog, memory.store) == []
 
 
@@ -206,12 +206,12 @@ def test_no_byte_of_what_was_purged_stays_in_the_files(memory):
         return {word for word in ("osmotherley", "sluicegate", "heronry") if word.encode() in raw}
 
     assert told()
-    assert memory.purge_archive().left is False
+    assert memory.gc.purge().left is False
     assert told() == set()
 
 
 def test_a_purge_tells_that_a_reader_keeps_what_was_there(memory, monkeypatch):
-    monkeypatch.setattr("ragmem.storage.maintenance.vacuum.PATIENCE", 0.1)
+    monkeypatch.setattr("ragmem.storage.sql.sqlite.VACUUM_PATIENCE", 0.1)
     (first,) = memory.ingest([note(1)])
     memory.forget([first.id])
     with memory.catalog.database.write() as connection:
@@ -219,7 +219,7 @@ def test_a_purge_tells_that_a_reader_keeps_what_was_there(memory, monkeypatch):
     with closing(sqlite3.connect(memory.catalog.database.path)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM archive").fetchone()
-        purged = memory.purge_archive()
+        purged = memory.gc.purge()
     assert (purged.memories, purged.left) == (1, True)
 
 
@@ -234,11 +234,11 @@ def test_no_text_is_lost_by_gc_and_undo_restores_all(tmp_path: Path, kinds: list
     with Ragmem.open(environ=environ, home=tmp_path, cwd=tmp_path) as memory:
         memory.ingest([note(n, text=f"{TEXT}{kind}") for n, kind in enumerate(kinds)])
         before = {m.id: m for m in memory.catalog.memories.each()}
-        memory.apply_gc(memory.plan_gc(), allow_large=True)
+        memory.gc.apply(memory.gc.plan(), allow_large=True)
         texts = {m.content_hash for m in memory.catalog.memories.each()}
         assert texts | memory.catalog.archive.hashes() == {m.content_hash for m in before.values()}
         if memory.catalog.archive.runs():
-            memory.undo_gc()
+            memory.gc.undo()
         assert {m.id: m for m in memory.catalog.memories.each()} == before
 
 
@@ -248,7 +248,7 @@ def test_what_was_forgotten_on_request_comes_back_by_undo(memory):
     run = memory.forget([match.memory.id[:12]])
     assert match.memory.id not in memory.catalog.memories.ids()
     assert match.memory.id not in memory.store.memory_ids()
-    undone = memory.undo_gc()
+    undone = memory.gc.undo()
     assert (undone.run, undone.restored) == (run, 1)
     assert memory.store.memory_ids() == memory.catalog.memories.ids(states=[State.INDEXED])
     assert match.memory.id in memory.store.memory_ids()
@@ -274,7 +274,7 @@ def test_what_another_process_wrote_meanwhile_is_in_the_archive_and_not_its_form
 
     monkeypatch.setattr(memory.store, "delete", late)
     memory.forget([asked.id])
-    memory.undo_gc()
+    memory.gc.undo()
 
     assert memory.memory(asked.id).text.strip() == f"{TEXT}two"
 

@@ -106,9 +106,9 @@ class Lives(RuleBasedStateMachine):
         in_time=st.sampled_from((True, True, True, False)),
     )
     def gc(self, missing, allow_large, in_time):
-        plan = self.memory.plan_gc(missing=missing)
+        plan = self.memory.gc.plan(missing=missing)
         try:
-            self.memory.apply_gc(plan, allow_large=allow_large, budget_s=None if in_time else 0.05)
+            self.memory.gc.apply(plan, allow_large=allow_large, budget_s=None if in_time else 0.05)
         except UsageError:
             assert plan.large
         self.take_note(self.memory.catalog.memories.ids())
@@ -120,10 +120,10 @@ class Lives(RuleBasedStateMachine):
     @rule()
     def undo(self):
         try:
-            self.memory.undo_gc()
+            self.memory.gc.undo()
         except NotFoundError:
             assert self.memory.catalog.archive.count() == 0 or all(
-                run.undone for run in self.memory.gc_history()
+                run.undone for run in self.memory.gc.history()
             )
 
     @rule(which=st.integers(0, 10**6))
@@ -132,9 +132,9 @@ class Lives(RuleBasedStateMachine):
         if runs:
             run = runs[which % len(runs)].run
             try:
-                self.memory.undo_gc(run)
+                self.memory.gc.undo(run)
             except NotFoundError:
-                assert any(one.run == run and one.undone for one in self.memory.gc_history())
+                assert any(one.run == run and one.undone for one in self.memory.gc.history())
 
     @rule(which=st.integers(0, 10**6))
     def restore(self, which):
@@ -143,12 +143,12 @@ class Lives(RuleBasedStateMachine):
             return
         wanted = lying[which % len(lying)]
         try:
-            self.memory.restore_archived(wanted)
+            self.memory.gc.restore(wanted)
         except UsageError:
             assert wanted in self.memory.catalog.memories.ids()
             return
         assert wanted in self.memory.catalog.memories.ids()
-        assert wanted not in self.memory.plan_gc().ids("remove", "archive", "merge")
+        assert wanted not in self.memory.gc.plan().ids("remove", "archive", "merge")
 
     @rule(which=st.integers(0, 10**6), pinned=st.booleans())
     def pin(self, which, pinned):

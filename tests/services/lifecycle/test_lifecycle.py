@@ -8,7 +8,7 @@ import pytest
 
 from ragmem.domain.model import Draft, Scope, State, Supersession
 from ragmem.domain.model.document_place import place_metadata
-from ragmem.domain.model.lifecycle import Connection, Life
+from ragmem.domain.model.lifecycle import Connection, LifecycleState
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.lifecycle import merging
@@ -107,9 +107,9 @@ def actions(plan):
 def test_what_a_session_says_again_becomes_one_and_the_run_can_be_undone(connected):
     bread = spoken(connected, *SAID)
     before = {m.id: m for m in connected.catalog.memories.each()}
-    plan = connected.plan_gc()
+    plan = connected.gc.plan()
     assert actions(plan) == dict.fromkeys(bread, ("merge", "cluster"))
-    done = connected.apply_gc(plan)
+    done = connected.gc.apply(plan)
     assert (done.merged, done.made) == (3, 1)
     (merged,) = connected.catalog.memories.each()
     assert merged.source == "consolidated"
@@ -117,9 +117,9 @@ def test_what_a_session_says_again_becomes_one_and_the_run_can_be_undone(connect
         assert text.split(";")[0].split(":")[0].rstrip(".")[:40] in merged.text
     assert {item.successor for item in connected.catalog.archive.of(done.run)} == {merged.id}
     assert connected.query("sourdough starter").matches[0].memory.id == merged.id
-    assert connected.plan_gc().empty
+    assert connected.gc.plan().empty
     sound(connected)
-    undone = connected.undo_gc()
+    undone = connected.gc.undo()
     assert (undone.restored, undone.left) == (3, 0)
     assert {m.id: m for m in connected.catalog.memories.each()} == before
     sound(connected)
@@ -128,7 +128,7 @@ def test_what_a_session_says_again_becomes_one_and_the_run_can_be_undone(connect
 def test_connected_memories_about_one_thing_stay_apart(connected):
     bread = stored(connected, *BREAD)
     connected.link(*bread)
-    assert connected.plan_gc().empty
+    assert connected.gc.plan().empty
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,13 @@ def test_what_several_sessions_sources_or_projects_say_is_not_merged(connected, 
         session = at.pop("session", "s1")
         more = {"source": "transcripts"} | at
         connected.ingest([draft(str(n), text, minute=n, metadata={"session": session}, **more)], rule="off")
-    assert not [item for item in connected.plan_gc().items if item.action != "keep"]
+    assert not [item for item in connected.gc.plan().items if item.action != "keep"]
 
 
 @pytest.mark.parametrize("source", ["ingest", "records", "memory", "prds", "claudemds", "notes"])
 def test_what_a_person_keeps_or_hands_in_is_never_merged(connected, source):
     spoken(connected, *SAID, source=source)
-    assert not [item for item in connected.plan_gc().items if item.action != "keep"]
+    assert not [item for item in connected.gc.plan().items if item.action != "keep"]
 
 
 def test_the_pages_of_a_document_are_never_merged_nor_taken_for_copies(connected):
@@ -172,7 +172,7 @@ def test_the_pages_of_a_document_are_never_merged_nor_taken_for_copies(connected
             ],
             rule="off",
         )
-    assert not [item for item in connected.plan_gc().items if item.action != "keep"]
+    assert not [item for item in connected.gc.plan().items if item.action != "keep"]
 
 
 def test_a_protected_memory_is_not_merged_and_stays_in_sight(connected):
@@ -181,7 +181,7 @@ def test_a_protected_memory_is_not_merged_and_stays_in_sight(connected):
     decided = draft("9", f"{SAID[0]} {WISH}", minute=9, source="transcripts", metadata=metadata)
     (wish,) = [one.id for one in connected.ingest([decided], rule="off")]
     connected.link(*bread, wish)
-    connected.apply_gc(connected.plan_gc())
+    connected.gc.apply(connected.gc.plan())
     assert wish in ids(connected)
     assert connected.catalog.supersessions.all() == []
     found = [match.memory.id for match in connected.query("bake with the sourdough starter only").matches]
@@ -190,7 +190,7 @@ def test_a_protected_memory_is_not_merged_and_stays_in_sight(connected):
 
 def test_each_memory_that_was_merged_is_found_by_its_own_words(connected):
     spoken(connected, *SAID)
-    connected.apply_gc(connected.plan_gc())
+    connected.gc.apply(connected.gc.plan())
     (merged,) = ids(connected)
     for text in BREAD:
         assert connected.query(text).matches[0].memory.id == merged
@@ -199,12 +199,12 @@ def test_each_memory_that_was_merged_is_found_by_its_own_words(connected):
 def test_memories_of_a_session_that_differ_in_one_amount_are_not_merged(connected):
     texts = [f"{SAID[0]} The oven holds {n} loaves." for n in (4, 6, 8)]
     spoken(connected, *texts)
-    assert connected.plan_gc().empty
+    assert connected.gc.plan().empty
 
 
 def test_templates_collapse_to_the_newest_and_are_not_seeded_again(memory):
     printed = stored(memory, *(PRINTED.format(n=n) for n in range(10, 16)))
-    done = memory.apply_gc(memory.plan_gc(), allow_large=True)
+    done = memory.gc.apply(memory.gc.plan(), allow_large=True)
     assert done.archived == 5
     assert ids(memory) == {printed[-1]}
     assert {item.successor for item in memory.catalog.archive.of(done.run)} == {printed[-1]}
@@ -217,28 +217,31 @@ def test_what_is_isolated_and_says_nothing_is_archived_when_it_is_old(connected)
         "amber basalt cedar dune ember fjord grove heath islet jetty knoll lagoon marsh notch oasis".split()
     )
     later = stored(connected, *(f"The {w} gate of {w} needs {w} keys because {w} locks rust." for w in words))
-    plan = connected.plan_gc(rules=["no-substance"])
+    plan = connected.gc.plan(rules=["no-substance"])
     # Twenty newer ones are needed.
     assert plan.empty
     later += stored(
         connected, *(f"The {w} well of {w} needs {w} rope because {w} winches slip." for w in words)
     )
-    plan = connected.plan_gc(rules=["no-substance"])
+    plan = connected.gc.plan(rules=["no-substance"])
     assert [item.id for item in plan.acting()] == [old]
-    connected.apply_gc(plan)
+    connected.gc.apply(plan)
     assert old not in ids(connected)
-    item, note = connected.restore_archived(old[:12])
+    item, note = connected.gc.restore(old[:12])
     assert (item.memory.id, note) == (old, "")
-    assert connected.catalog.lives.entry(old, policy=connected.lifecycle()).life is Life.PROVEN
-    assert old not in {item.id for item in connected.plan_gc().acting()}
+    assert (
+        connected.catalog.lives.entry(old, policy=connected.settings.lifecycle.policy).life
+        is LifecycleState.PROVEN
+    )
+    assert old not in {item.id for item in connected.gc.plan().acting()}
     sound(connected)
 
 
 def test_what_changed_after_the_plan_is_left_alone(connected):
     bread = spoken(connected, *SAID)
-    plan = connected.plan_gc()
+    plan = connected.gc.plan()
     connected.catalog.lives.pin(bread[0], pinned=True, now=NOW)
-    done = connected.apply_gc(plan)
+    done = connected.gc.apply(plan)
     assert (done.merged, done.made, done.skipped) == (0, 0, 3)
     assert ids(connected) == set(bread)
     sound(connected)
@@ -246,7 +249,7 @@ def test_what_changed_after_the_plan_is_left_alone(connected):
 
 def test_one_that_changes_between_the_merged_one_and_the_archive_keeps_all_originals(connected, monkeypatch):
     bread = spoken(connected, *SAID)
-    plan = connected.plan_gc()
+    plan = connected.gc.plan()
     delete, late = connected.store.delete, []
 
     def pinned_meanwhile(wanted, **more):
@@ -256,7 +259,7 @@ def test_one_that_changes_between_the_merged_one_and_the_archive_keeps_all_origi
         delete(wanted, **more)
 
     monkeypatch.setattr(connected.store, "delete", pinned_meanwhile)
-    done = connected.apply_gc(plan)
+    done = connected.gc.apply(plan)
     assert (late, done.made) == ([1], 0)
     assert ids(connected) == set(bread)
     sound(connected)
@@ -268,25 +271,25 @@ def test_what_a_killed_run_had_merged_is_taken_out_and_merged_anew(connected, mo
     def killed(*arguments, **more):
         raise KeyboardInterrupt
 
-    plan = connected.plan_gc()
+    plan = connected.gc.plan()
     with monkeypatch.context() as patch:
         patch.setattr("ragmem.services.lifecycle.merging.take_out", killed)
         with pytest.raises(KeyboardInterrupt):
-            connected.apply_gc(plan)
+            connected.gc.apply(plan)
     (half_made,) = ids(connected) - set(bread)
-    plan = connected.plan_gc()
+    plan = connected.gc.plan()
     assert actions(plan)[half_made] == ("remove", "unfinished")
-    connected.apply_gc(plan)
+    connected.gc.apply(plan)
     assert ids(connected) == {half_made}
     sound(connected)
 
 
 def test_time_that_is_up_ends_a_run_between_two_steps(memory):
     stored(memory, *(PRINTED.format(n=n) for n in range(10, 16)))
-    done = memory.apply_gc(memory.plan_gc(), allow_large=True, budget_s=-1)
+    done = memory.gc.apply(memory.gc.plan(), allow_large=True, budget_s=-1)
     assert (done.stopped, done.archived) == (True, 0)
     assert len(ids(memory)) == 6
-    assert memory.apply_gc(memory.plan_gc(), allow_large=True).archived == 5
+    assert memory.gc.apply(memory.gc.plan(), allow_large=True).archived == 5
 
 
 def test_an_interrupted_run_tells_what_it_did_and_can_be_undone(connected, monkeypatch):
@@ -299,11 +302,11 @@ def test_an_interrupted_run_tells_what_it_did_and_can_be_undone(connected, monke
     monkeypatch.setattr("ragmem.services.lifecycle.merging.Merger.merge", interrupted)
     outcome = Outcome()
     with pytest.raises(KeyboardInterrupt):
-        connected.apply_gc(connected.plan_gc(), allow_large=True, outcome=outcome)
+        connected.gc.apply(connected.gc.plan(), allow_large=True, outcome=outcome)
     assert outcome.archived == 5
-    assert [run.ended for run in connected.gc_history()] == [None]
+    assert [run.ended for run in connected.gc.history()] == [None]
     sound(connected)
-    assert connected.undo_gc().restored == 5
+    assert connected.gc.undo().restored == 5
     assert ids(connected) == {*printed, *bread}
 
 
@@ -311,19 +314,19 @@ def test_undo_leaves_what_was_stored_anew_and_its_former_text_stays_in_the_archi
     (first,) = memory.ingest([draft("a", BREAD[0])])
     run = memory.forget([first.id])
     memory.ingest([draft("a", BREAD[1])])
-    undone = memory.undo_gc(run)
+    undone = memory.gc.undo(run)
     assert (undone.restored, undone.left) == (0, 1)
     assert memory.memory(first.id).text == BREAD[1]
     assert [item.text for item in memory.catalog.archive.memories(run)] == [BREAD[0]]
     with pytest.raises(UsageError, match="another text"):
-        memory.restore_archived(first.id)
+        memory.gc.restore(first.id)
     sound(memory)
 
 
 def test_what_is_not_in_the_archive_cannot_be_restored(memory):
     memory.ingest([draft("a", BREAD[0])])
     with pytest.raises(NotFoundError, match='the archive has no memory "zzzzzz"'):
-        memory.restore_archived("zzzzzz")
+        memory.gc.restore("zzzzzz")
 
 
 def test_seed_leaves_in_the_archive_what_lies_there_until_its_file_changes(memory, notes):
@@ -346,19 +349,19 @@ def test_what_is_handed_in_again_comes_back(memory):
     memory.ingest([draft("a", BREAD[0])])
     assert one.id in ids(memory)
     assert memory.catalog.lives.of([one.id])[one.id].reprieves == 1
-    assert memory.undo_gc().restored == 0
+    assert memory.gc.undo().restored == 0
     assert memory.catalog.archive.count() == 0
     sound(memory)
 
 
 def test_history_tells_of_each_run(memory):
     stored(memory, *(PRINTED.format(n=n) for n in range(10, 16)))
-    done = memory.apply_gc(memory.plan_gc(), allow_large=True)
-    memory.undo_gc()
-    (run,) = memory.gc_history()
+    done = memory.gc.apply(memory.gc.plan(), allow_large=True)
+    memory.gc.undo()
+    (run,) = memory.gc.history()
     assert (run.run, run.caller, run.counts, run.archived) == (done.run, "gc", {"archive/template": 5}, 0)
     assert run.undone
-    assert memory.tend(budget_s=5) is None
+    assert memory.gc.run_idle(budget_s=5) is None
 
 
 def test_a_protected_memory_outlives_its_file(memory, notes):
@@ -366,7 +369,7 @@ def test_a_protected_memory_outlives_its_file(memory, notes):
     memory.seed()
     (wish,) = [m for m in memory.catalog.memories.each() if m.uri.endswith("wish.md")]
     (notes / "wish.md").unlink()
-    (item,) = [item for item in memory.plan_gc(missing=True).items if item.id == wish.id]
+    (item,) = [item for item in memory.gc.plan(missing=True).items if item.id == wish.id]
     assert (item.action, item.rule) == ("keep", "protected")
 
 
@@ -378,7 +381,7 @@ def test_several_processes_decide_as_one_does(memory):
         for n in range(10, 14)
     ]
     memory.ingest(drafts, rule="off")
-    alone, together = memory.plan_gc(), memory.plan_gc(workers=2)
+    alone, together = memory.gc.plan(), memory.gc.plan(workers=2)
     assert len(alone.acting()) == 9
     assert together == alone
 
@@ -387,19 +390,19 @@ def test_what_came_in_as_of_little_worth_is_indexed_where_it_has_substance(memor
     fact, noise = stored(memory, BREAD[0], "Looks good to me, thank you so much.")
     memory.store.delete([fact, noise])
     memory.catalog.memories.mark([fact, noise], State.BUFFERED)
-    plan = memory.plan_gc()
+    plan = memory.gc.plan()
     assert actions(plan)[fact] == ("mend", "has substance")
     assert actions(plan)[noise][0] == "keep"
-    memory.apply_gc(plan)
+    memory.gc.apply(plan)
     assert memory.store.memory_ids() == {fact}
-    assert memory.plan_gc().empty
+    assert memory.gc.plan().empty
     sound(memory)
 
 
 def test_a_rule_that_there_is_not_is_refused_with_the_list_of_those_that_there_are(memory):
     memory.prepare()
     with pytest.raises(UsageError, match='gc has no rule "no-substanse"') as refused:
-        memory.plan_gc(rules=["no-substanse"])
+        memory.gc.plan(rules=["no-substanse"])
     assert "duplicate" in refused.value.hint
     assert "no-substance" in refused.value.hint
 
@@ -417,53 +420,53 @@ def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
 
 def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
     bread = spoken(connected, *SAID)
-    plan, same_plan = connected.plan_gc(), connected.plan_gc()
+    plan, same_plan = connected.gc.plan(), connected.gc.plan()
     put, others = merging.put_again, []
 
     def other_run_first(catalog, store, made):
         put(catalog, store, made)
         if not others:
             others.append("")
-            others.append(connected.apply_gc(same_plan).run)
+            others.append(connected.gc.apply(same_plan).run)
 
     monkeypatch.setattr(merging, "put_again", other_run_first)
-    done = connected.apply_gc(plan)
+    done = connected.gc.apply(plan)
     (merged,) = ids(connected)
     assert (done.made, done.skipped) == (0, 3)
     assert connected.query("sourdough starter").matches[0].memory.id == merged
     sound(connected)
-    if connected.undo_gc(done.run).kept:
+    if connected.gc.undo(done.run).kept:
         assert ids(connected) == {merged}
-    assert connected.undo_gc(others[1]).restored == 3
+    assert connected.gc.undo(others[1]).restored == 3
     assert ids(connected) == set(bread)
     sound(connected)
 
 
 def test_a_run_that_another_takes_for_killed_keeps_what_it_merged(connected, monkeypatch):
     bread = spoken(connected, *SAID)
-    plan, put = connected.plan_gc(), merging.put_again
+    plan, put = connected.gc.plan(), merging.put_again
     taken_for_killed = []
 
     def look_at_it(catalog, store, made):
         put(catalog, store, made)
-        taken_for_killed.append(connected.plan_gc(rules=["unfinished"]))
+        taken_for_killed.append(connected.gc.plan(rules=["unfinished"]))
 
     monkeypatch.setattr(merging, "put_again", look_at_it)
-    connected.apply_gc(plan)
+    connected.gc.apply(plan)
     assert len(taken_for_killed[0].acting()) == 1
-    assert connected.apply_gc(taken_for_killed[0]).skipped == 1
+    assert connected.gc.apply(taken_for_killed[0]).skipped == 1
     assert len(ids(connected) - set(bread)) == 1
     sound(connected)
 
 
 def test_undo_keeps_what_was_merged_of_memories_that_have_been_purged(connected):
     spoken(connected, *SAID)
-    connected.apply_gc(connected.plan_gc())
+    connected.gc.apply(connected.gc.plan())
     (merged,) = ids(connected)
     later = datetime.now(UTC) + timedelta(days=40)
     purge(connected.catalog, now=later, keep=timedelta(days=30), sizes=connected.settings.chunking)
     assert connected.catalog.archive.count() == 0
-    undone = connected.undo_gc()
+    undone = connected.gc.undo()
     assert (undone.restored, undone.kept) == (0, 1)
     assert ids(connected) == {merged}
     sound(connected)
@@ -474,7 +477,7 @@ def test_what_came_in_of_little_worth_and_was_indexed_comes_back_to_be_indexed(m
     with memory.catalog.database.write() as connection:
         connection.execute("UPDATE memories SET tier = 'discard'")
     memory.forget([one])
-    assert memory.undo_gc().restored == 1
+    assert memory.gc.undo().restored == 1
     assert memory.store.memory_ids() == {one}
     sound(memory)
 
@@ -485,29 +488,29 @@ def test_what_was_kept_out_of_the_index_comes_back_as_it_was(memory):
     memory.catalog.memories.mark([noise], State.BUFFERED)
     before = list(memory.catalog.memories.each())
     memory.forget([noise])
-    memory.undo_gc()
+    memory.gc.undo()
     assert list(memory.catalog.memories.each()) == before
     sound(memory)
 
 
 def test_what_is_merged_is_not_proven_by_it(connected):
     spoken(connected, *SAID)
-    connected.apply_gc(connected.plan_gc())
+    connected.gc.apply(connected.gc.plan())
     (merged,) = ids(connected)
-    entry = connected.catalog.lives.entry(merged, policy=connected.lifecycle())
-    assert (entry.life, entry.mergeable) == (Life.BUFFER, False)
+    entry = connected.catalog.lives.entry(merged, policy=connected.settings.lifecycle.policy)
+    assert (entry.life, entry.mergeable) == (LifecycleState.BUFFER, False)
     sound(connected)
 
 
 def test_undo_shows_what_an_earlier_release_hid_behind_a_merged_memory(connected):
     (wish,) = stored(connected, WISH)
     bread = spoken(connected, *SAID)
-    done = connected.apply_gc(connected.plan_gc())
+    done = connected.gc.apply(connected.gc.plan())
     (merged,) = ids(connected) - {wish}
     connected.catalog.gc_runs.link(done.run, {merged: [*bread, wish]})
     hidden = Supersession(wish, merged, NOW, NOW, "merged", "stays behind it", NOW)
     connected.catalog.supersessions.put([hidden])
-    assert connected.undo_gc().restored == 3
+    assert connected.gc.undo().restored == 3
     assert connected.catalog.supersessions.all() == []
     assert ids(connected) == {*bread, wish}
 
@@ -516,7 +519,7 @@ def test_the_newest_of_a_template_stays_however_old_and_lone_it_is(connected):
     printed = stored(connected, *(PRINTED.format(n=n) for n in range(10, 16)))
     words = "amber basalt cedar dune ember fjord grove heath islet jetty knoll lagoon marsh notch".split()
     for round_of in ("north", "south"):
-        connected.apply_gc(connected.plan_gc(), allow_large=True)
+        connected.gc.apply(connected.gc.plan(), allow_large=True)
         connected.ingest(
             [
                 draft(f"{w}-{round_of}", f"The {w} gate {round_of} needs a key because {w} rusts.", minute=90)
@@ -524,6 +527,6 @@ def test_the_newest_of_a_template_stays_however_old_and_lone_it_is(connected):
             ],
             rule="off",
         )
-    connected.apply_gc(connected.plan_gc(), allow_large=True)
+    connected.gc.apply(connected.gc.plan(), allow_large=True)
     assert printed[-1] in ids(connected)
     assert not ids(connected).intersection(printed[:-1])

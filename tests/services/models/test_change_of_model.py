@@ -15,7 +15,7 @@ from ragmem.backends.lightrag.vectors import reembedding
 from ragmem.domain.model import Draft, State
 from ragmem.errors import StoreBusyError, UsageError
 from ragmem.services.models.active_models import settings_of
-from ragmem.services.models.reembed import LOCK_NAME, at_work
+from ragmem.services.models.reembed import LOCK_NAME, reembedding_pid
 from ragmem.services.processes.progress import Silent
 from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
 
@@ -63,12 +63,12 @@ class Interrupting(Silent):
 def test_a_new_home_takes_the_configured_model_at_once(open_memory):
     open_memory(**STORE).prepare()
     memory = open_memory(**STORE, **OTHER)
-    assert memory.model_standing().active == ""
+    assert memory.vectors.status().active == ""
     memory.ingest(drafts(2))
-    standing = memory.model_standing()
+    standing = memory.vectors.status()
     assert (standing.active, standing.wanted, standing.changing) == (NEW_ID, NEW_ID, False)
     assert (standing.active_dimensions, standing.done) == (64, standing.total)
-    assert memory.reembed().made == 0
+    assert memory.vectors.reembed().made == 0
 
 
 def test_everything_goes_on_with_the_old_model_until_the_new_one_is_complete(
@@ -88,11 +88,11 @@ def test_everything_goes_on_with_the_old_model_until_the_new_one_is_complete(
         rungs.append(titles(working, f"worker{number}"))
         if len(added) == 3:
             working.forget([working.query("worker3 queue3").matches[0].memory.id])
-        assert filled.model_standing().active == OLD_ID
+        assert filled.vectors.status().active == OLD_ID
 
-    before = changing.model_standing()
+    before = changing.vectors.status()
     assert (before.active, before.wanted, before.done, before.changing) == (OLD_ID, NEW_ID, 0, True)
-    done = changing.reembed(progress=Interrupting(work))
+    done = changing.vectors.reembed(progress=Interrupting(work))
     assert (done.finished, done.note) == (True, "")
     assert len(added) > 5
     assert rungs == [("text and vectors", [title]) for title in added]
@@ -100,12 +100,12 @@ def test_everything_goes_on_with_the_old_model_until_the_new_one_is_complete(
         assert titles(memory, added[0].replace(" ", "")) == ("text and vectors", added[:1])
         assert {model for model, _ in memory.store.vector_models()} == {NEW_ID}
         assert memory.store.check(deep=True) == []
-    after = working.model_standing()
+    after = working.vectors.status()
     assert (after.active, after.done, after.changing, after.running) == (NEW_ID, after.total, False, False)
     assert filled.catalog.models.read(NEXT) is None
     # The one that was opened with the old model goes on as well: it is the wanted one there.
     assert titles(filled, "worker7") == ("text and vectors", ["Worker 7"])
-    assert filled.model_standing().changing
+    assert filled.vectors.status().changing
 
 
 def test_a_change_back_before_the_end_leaves_nothing_of_the_other_model(filled, open_memory, monkeypatch):
@@ -115,9 +115,9 @@ def test_a_change_back_before_the_end_leaves_nothing_of_the_other_model(filled, 
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        open_memory(**STORE, **OTHER).reembed(progress=Interrupting(stop))
+        open_memory(**STORE, **OTHER).vectors.reembed(progress=Interrupting(stop))
     assert {model for model, _ in filled.store.vector_models()} == {OLD_ID, NEW_ID}
-    assert filled.reembed().finished
+    assert filled.vectors.reembed().finished
     assert {model for model, _ in filled.store.vector_models()} == {OLD_ID}
     assert filled.catalog.models.read(NEXT) is None
 
@@ -145,7 +145,7 @@ def dropping(model):
         print("dropped", flush=True)
         sys.stdin.readline()
 memory.store.drop_others = dropping
-memory.reembed(progress=Tell())
+memory.vectors.reembed(progress=Tell())
 """
 
 
@@ -168,38 +168,38 @@ def test_a_change_that_is_killed_goes_on_where_it_was(filled, open_memory, tmp_p
             if line.strip() == until or str(number) == until:
                 break
         resumed = open_memory(**STORE, **OTHER)
-        standing = resumed.model_standing()
+        standing = resumed.vectors.status()
         assert standing.running
-        assert at_work(resumed.catalog.database.home) == process.pid
+        assert reembedding_pid(resumed.catalog.database.home) == process.pid
         with pytest.raises(StoreBusyError, match=f"process {process.pid} "):
-            resumed.reembed()
+            resumed.vectors.reembed()
         process.send_signal(signal.SIGKILL)
-    assert not resumed.model_standing().running
+    assert not resumed.vectors.status().running
     changed = until == "dropped"
-    assert resumed.model_standing().active == (NEW_ID if changed else OLD_ID)
+    assert resumed.vectors.status().active == (NEW_ID if changed else OLD_ID)
     assert titles(resumed, "worker7") == ("text and vectors", ["Worker 7"])
-    done = resumed.reembed()
+    done = resumed.vectors.reembed()
     assert done.finished
     assert (done.made == 0) == changed
-    assert done.made < resumed.model_standing().total
+    assert done.made < resumed.vectors.status().total
     assert {model for model, _ in resumed.store.vector_models()} == {NEW_ID}
     assert resumed.store.check(deep=True) == []
 
 
 def test_a_provider_that_fails_ends_a_change_with_what_is_done(filled, open_memory):
     down = open_memory(**STORE, **OTHER, RAGMEM_MODELS_URL="down")
-    done = down.reembed()
+    done = down.vectors.reembed()
     assert (done.finished, done.made) == (False, 0)
     assert "is down" in done.note
     assert titles(down, "worker7") == ("text and vectors", ["Worker 7"])
     assert down.catalog.models.read(ACTIVE).model == OLD_ID
-    assert open_memory(**STORE, **OTHER).reembed().finished
+    assert open_memory(**STORE, **OTHER).vectors.reembed().finished
 
 
 def test_a_rebuild_takes_the_configured_model(filled, open_memory):
     memory = open_memory(**STORE, **OTHER)
     memory.seed(rebuild=True)
-    standing = memory.model_standing()
+    standing = memory.vectors.status()
     assert (standing.active, standing.done, standing.changing) == (NEW_ID, standing.total, False)
     assert memory.catalog.models.read(ACTIVE).recipe["model"] == "next"
     assert memory.store.check(deep=True) == []
@@ -255,7 +255,7 @@ def test_writing_down_how_a_model_is_opened_undoes_no_change_of_another_process(
     replace = slow.catalog.models.replace
 
     def after_a_change(*arguments):
-        assert open_memory(**STORE, **OTHER).reembed().finished
+        assert open_memory(**STORE, **OTHER).vectors.reembed().finished
         replace(*arguments)
 
     slow.models.records.replace = after_a_change
@@ -268,12 +268,12 @@ def test_a_store_for_one_model_says_what_works_there(open_memory):
     memory = open_memory(RAGMEM_STORE_BACKEND="fake", **OTHER)
     assert titles(memory, "worker1") == ("text and vectors", ["Worker 1"])
     with pytest.raises(UsageError) as caught:
-        memory.reembed()
+        memory.vectors.reembed()
     assert "ragmem seed --rebuild" in caught.value.hint
     memory.seed(rebuild=True)
     assert {model for model, _ in memory.store.vector_models()} == {NEW_ID}
     assert titles(memory, "worker1") == ("text and vectors", ["Worker 1"])
-    assert memory.reembed().finished
+    assert memory.vectors.reembed().finished
 
 
 @pytest.mark.parametrize("name", ["schema-1", "schema-2"])
@@ -288,12 +288,12 @@ def test_a_home_of_an_earlier_release_changes_its_model(name, open_memory, tmp_p
     assert answer.rung == "text"
     assert OLD_ID in answer.notes[0]
     assert answer.matches
-    assert "cannot be had" in memory.model_standing().problem
-    (told,) = [check for check in memory.examine().checks if check.name == "model change"]
+    assert "cannot be had" in memory.vectors.status().problem
+    (told,) = [check for check in memory.doctor.examine().checks if check.name == "model change"]
     assert told.fix == "ragmem models resume"
     (stored,) = memory.ingest(drafts(1))
     assert "nothing says how to open it" in stored.note
-    assert memory.reembed().finished
+    assert memory.vectors.reembed().finished
     assert memory.query("why did the deploy fail with 502").rung == "text and vectors"
     memory.ingest(drafts(1, first=1))
     assert memory.catalog.memories.ids(states=[State.PENDING]) == set()
@@ -305,12 +305,12 @@ def test_who_only_looks_whether_somebody_works_stops_nobody(filled, open_memory)
     with (memory.catalog.database.home / LOCK_NAME).open("w") as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
         threading.Timer(0.01, fcntl.flock, (looking, fcntl.LOCK_UN)).start()
-        assert memory.reembed().finished
+        assert memory.vectors.reembed().finished
 
 
 def test_the_file_that_says_who_is_at_it_is_nobodys_lock_afterwards(filled, open_memory):
     memory = open_memory(**STORE, **OTHER)
-    assert at_work(memory.catalog.database.home) == 0
-    memory.reembed()
+    assert reembedding_pid(memory.catalog.database.home) == 0
+    memory.vectors.reembed()
     assert (memory.catalog.database.home / LOCK_NAME).exists()
-    assert at_work(memory.catalog.database.home) == 0
+    assert reembedding_pid(memory.catalog.database.home) == 0

@@ -16,7 +16,7 @@ from hub_server import HubServer, serving
 
 from ragmem.config.hub import folder_of
 from ragmem.errors import NotFoundError, RagmemError, StoreBusyError, UsageError
-from ragmem.services.models.found import found
+from ragmem.services.models.found import find_models
 from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub
 from ragmem.services.models.pull import apply, key_of, plan, removable, remove
 from ragmem.services.processes.progress import Silent
@@ -72,7 +72,7 @@ def pulled(data, server, **options):
 
 
 def names(data, tmp_path):
-    return [(one.name, one.problem) for one in found(data, {}, home=tmp_path)]
+    return [(one.name, one.problem) for one in find_models(data, {}, home=tmp_path)]
 
 
 def test_a_model_is_fetched_with_what_is_safe_to_read_and_nothing_else(hub, data, model, tmp_path):
@@ -99,7 +99,7 @@ def test_a_model_is_fetched_with_what_is_safe_to_read_and_nothing_else(hub, data
     }
     assert (folder / "model.safetensors").read_bytes() == (model / "model.safetensors").read_bytes()
     assert json.loads((folder / ".ragmem.json").read_text())["revision"] == hub.revision
-    [one] = found(data, {}, home=tmp_path)
+    [one] = find_models(data, {}, home=tmp_path)
     assert (one.name, one.place, one.use, one.parameters, one.problem) == (
         NAME,
         "ragmem",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragmem.services.processes.batch_size import AIM_S, Pace
+from ragmem.services.processes.batch_size import AIM_S, BatchSize
 
 
 @pytest.mark.parametrize(
@@ -17,14 +17,14 @@ from ragmem.services.processes.batch_size import AIM_S, Pace
     ],
 )
 def test_as_many_follow_as_fit_the_time(count, seconds, expected):
-    pace = Pace(50, 400)
+    pace = BatchSize(50, 400)
     assert pace.size == 50
     pace.took(count, seconds)
     assert pace.size == expected
 
 
 def test_all_items_come_once_and_in_order():
-    pace = Pace(3, 7)
+    pace = BatchSize(3, 7)
     got = list(pace.batches(range(40)))
     assert [one for batch in got for one in batch] == list(range(40))
     assert [len(batch) for batch in got] == [3, 7, 7, 7, 7, 7, 2]

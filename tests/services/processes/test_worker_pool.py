@@ -15,7 +15,7 @@ from ragmem.services.doctor.invariants import violations
 from ragmem.services.ingestion import entities
 from ragmem.services.lifecycle import apply, undo
 from ragmem.services.lifecycle import workers as gc_workers
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TEXTS = [
@@ -69,21 +69,21 @@ def projects(open_memory, store):
     ids=["all small", "one large", "nobody else can read"],
 )
 def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
-    alone = projects.plan_gc()
+    alone = projects.gc.plan()
     monkeypatch.setattr(gc_workers, "LARGE", large)
 
-    assert projects.plan_gc(workers=2) == alone
+    assert projects.gc.plan(workers=2) == alone
     assert {"template", "moved", "cluster", "no-substance", "substance"} <= {one.rule for one in alone.items}
     assert [one.project for one in alone.items] == ["kitchen"] * 12 + ["pantry"] * (len(TEXTS) + 3)
 
 
 @pytest.mark.parametrize("store", ["lightrag"])
 def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back(projects, monkeypatch):
-    plan = projects.plan_gc()
+    plan = projects.gc.plan()
     monkeypatch.setattr(apply, "MANY", 1)
     monkeypatch.setattr(entities, "_kept", {})
     monkeypatch.setattr(entities, "extract", None)
-    done = projects.apply_gc(plan, allow_large=True, workers=2)
+    done = projects.gc.apply(plan, allow_large=True, workers=2)
 
     merged = {one.memory.id for one in plan.merges}
     assert done.made == len(merged) > 0
@@ -92,13 +92,13 @@ def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back
 
     monkeypatch.setattr(undo, "MANY", 1)
     monkeypatch.setattr(entities, "_kept", {})
-    assert projects.undo_gc(workers=2).restored == done.archived + done.merged
+    assert projects.gc.undo(workers=2).restored == done.archived + done.merged
     assert len(projects.store.memory_ids()) == len(TEXTS) + 15
     assert violations(projects.catalog, projects.store, deep=True) == []
 
 
 def test_what_is_spread_comes_in_order_and_from_another_process():
-    with SideBySide(2) as processes:
+    with WorkerPool(2) as processes:
         assert list(processes.spread(abs, range(-600, 0))) == list(range(600, 0, -1))
         assert os.getpid() not in processes.spread(_process, range(3))
 

@@ -211,11 +211,11 @@ def test_a_session_is_told_nothing_of_no_project_unless_that_is_asked_of(memory)
         memory.ingest([Draft("sessions", f"/s/{project}", said, scope=Scope(project))])
     for told in (
         memory.session_context(everywhere=True),
-        memory.anticipate("one", event="start", everywhere=True).context,
+        memory.injections.anticipate("one", event="start", everywhere=True).context,
     ):
         assert UNASSIGNED not in {one.scope.project for one in told.memories}
         assert told.memories
-    prompted = memory.anticipate("two", "Which port did we decide on, and why?").context
+    prompted = memory.injections.anticipate("two", "Which port did we decide on, and why?").context
     assert UNASSIGNED not in {one.scope.project for one in prompted.memories}
     asked = memory.session_context(projects=[UNASSIGNED])
     assert {one.scope.project for one in asked.memories} == {UNASSIGNED}
@@ -235,7 +235,7 @@ def test_gc_ends_nothing_of_no_project_for_what_another_says(memory):
         for number, text in enumerate(texts)
     ]
     memory.ingest(drafts)
-    assert memory.plan_gc().empty
+    assert memory.gc.plan().empty
     # The same in a project: it is no test of rules that say nothing.
     memory.ingest([replace(draft, scope=Scope("tideline-00000001")) for draft in drafts])
-    assert not memory.plan_gc().empty
+    assert not memory.gc.plan().empty

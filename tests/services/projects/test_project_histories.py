@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.scope import finder, project_at, remember_projects
 from ragmem.services.transcripts.scopes import Scopes
 
@@ -161,13 +161,13 @@ class World:
         expected = project_at(self.memory.catalog, at, home=self.home)
         if number % 3 == 0:
             (at / "note.md").write_text(f"We decided to use port {number} because of the proxy.")
-            handed = self.memory.hand_in([at / "note.md"], HandIn())
+            handed = self.memory.ingestion.draft([at / "note.md"], DraftOptions())
             scopes = {draft.scope.project for draft in handed.drafts}
             remember_projects(self.memory.catalog, handed.projects)
         elif number % 3 == 1:
             with Ragmem(self.memory.settings, home=self.home, cwd=at) as here:
                 here.remember(f"We decided to use port {number} because of the proxy.")
-                here.take_in()
+                here.inbox.drain()
                 [newest] = [one for one in here.catalog.memories.each() if f"port {number} " in one.text]
             scopes = {newest.scope.project}
         else:
@@ -187,9 +187,9 @@ class World:
     def check(self) -> None:
         for place, thing in self.things.items():
             assert place.is_dir()
-            asked = set(self.memory.projects_at(place))
+            asked = set(self.memory.projects.at(place))
             assert asked >= thing.projects, f"{place}: {thing} is asked of {asked}"
-            assert asked == set(Ragmem(self.memory.settings, home=self.home, cwd=place).projects_at(place))
+            assert asked == set(Ragmem(self.memory.settings, home=self.home, cwd=place).projects.at(place))
         seen = {}
         for place, thing in self.things.items():
             known = project_at(self.memory.catalog, place, home=self.home)

@@ -9,11 +9,11 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.storage.activity.injections import Injection
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
 from ragmem.storage.lifecycle.supersessions import Supersession
-from ragmem.storage.names.settling import Told
+from ragmem.storage.names.settling import NameStatements
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -55,7 +55,7 @@ def known(tmp_path_factory):
         ids = [one.id for one in memory.ingest(drafts)]
         memory.catalog.lives.put(
             [
-                LifeRow(ids[0], life=Life.PROVEN, feedback=2),
+                LifeRow(ids[0], life=LifecycleState.PROVEN, feedback=2),
                 LifeRow(ids[1], pinned=True),
                 LifeRow(ids[2], feedback=-1),
             ],
@@ -85,7 +85,7 @@ def known(tmp_path_factory):
         )
         # As a store may hold it that was filled before secrets were looked for.
         for identifier in ids[:4]:
-            memory.catalog.names.learn([Told(identifier, "p-reef", 0, {f"token {SECRET}": "code"})])
+            memory.catalog.names.learn([NameStatements(identifier, "p-reef", 0, {f"token {SECRET}": "code"})])
         memory.catalog.gc_runs.begin("run1", caller="gc", now=NOW - timedelta(days=2))
         memory.catalog.gc_runs.add("run1", {"merge/cluster": 3, "archive/duplicate": 2})
         memory.catalog.gc_runs.end("run1", now=NOW - timedelta(days=2))

@@ -9,7 +9,7 @@ import pytest
 
 from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Draft, Scope
-from ragmem.domain.model.lifecycle import Life
+from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.storage.lifecycle.idle_mark import Mark, keep_mark
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow
 from ragmem.storage.lifecycle.supersessions import Supersession
@@ -55,8 +55,8 @@ def lived(memory):
     }
     stored(memory, "elsewhere", TIDE.format(9), days=1, project="p-other")
     memory.catalog.connections.keep_scale("fake-hash", Scale(0.1, 0.6, 25, 100), now=NOW, anew=False)
-    memory.plan_gc()
-    memory.catalog.lives.put([LifeRow(ids["tide1"], life=Life.PROVEN)], now=NOW)
+    memory.gc.plan()
+    memory.catalog.lives.put([LifeRow(ids["tide1"], life=LifecycleState.PROVEN)], now=NOW)
     memory.catalog.supersessions.put(
         [Supersession(ids["other3"], ids["other4"], NOW, NOW, "value", "ate more", NOW)]
     )
@@ -65,18 +65,18 @@ def lived(memory):
 
 def test_each_memory_is_counted_in_one_state_and_one_type(lived):
     memory, ids = lived
-    report = memory.lifecycle_report([PROJECT])
+    report = memory.reports.lifecycle([PROJECT])
     assert report.memories == len(ids)
     assert sum(count for name, count in report.states.items() if name != "archived") == len(ids)
     assert sum(count for count, _ in report.types.values()) == len(ids)
     assert (report.states["proven"], report.states["superseded"]) == (1, 1)
     assert report.types["decision"] == (1, 1)
-    assert memory.lifecycle_report().memories == len(ids) + 1
+    assert memory.reports.lifecycle().memories == len(ids) + 1
 
 
 def test_what_connects_is_told_and_what_is_alone_with_why_it_goes(lived):
     memory, ids = lived
-    report = memory.lifecycle_report([PROJECT])
+    report = memory.reports.lifecycle([PROJECT])
     assert report.connections >= 1
     assert 0 < report.density < 1
     assert report.uncompared == 0
@@ -86,20 +86,20 @@ def test_what_connects_is_told_and_what_is_alone_with_why_it_goes(lived):
     assert report.loners[0].action == "archive"
     assert ids["decision"] not in {one.id for one in report.loners}
     assert ids["tide2"] not in {one.id for one in report.loners}
-    assert len(memory.lifecycle_report([PROJECT], limit=2).loners) == 2
+    assert len(memory.reports.lifecycle([PROJECT], limit=2).loners) == 2
 
 
 def test_nobody_is_called_alone_before_all_of_the_project_were_compared(lived):
     memory, _ = lived
-    assert memory.lifecycle_report([PROJECT]).at_risk >= 1
+    assert memory.reports.lifecycle([PROJECT]).at_risk >= 1
     stored(memory, "late", "The pump of pier 4 needs `seal_kit` 7 before each winter.", days=2)
-    report = memory.lifecycle_report([PROJECT])
+    report = memory.reports.lifecycle([PROJECT])
     assert (report.uncompared, report.at_risk, report.loners) == (1, 0, [])
 
 
 def test_why_gc_does_not_run_by_itself_is_told(lived, command, monkeypatch):
     memory, _ = lived
-    assert memory.lifecycle_report().tended is None
+    assert memory.reports.lifecycle().tended is None
     assert "idle gc is off" in " ".join(command("--all").stdout.split())
     monkeypatch.setenv("RAGMEM_LIFECYCLE_AUTOMATIC", "yes")
     keep_mark(memory.catalog.database, Mark(NOW, "1/2", "more than half would go"))
@@ -110,37 +110,37 @@ def test_why_gc_does_not_run_by_itself_is_told(lived, command, monkeypatch):
 
 def test_what_gc_archived_is_counted_by_its_rule_and_in_its_project(lived):
     memory, ids = lived
-    at_risk = memory.lifecycle_report([PROJECT]).at_risk
-    outcome = memory.apply_gc(memory.plan_gc(rules=["no-substance"]), allow_large=True)
+    at_risk = memory.reports.lifecycle([PROJECT]).at_risk
+    outcome = memory.gc.apply(memory.gc.plan(rules=["no-substance"]), allow_large=True)
     assert at_risk == outcome.archived >= 1
-    report = memory.lifecycle_report([PROJECT])
+    report = memory.reports.lifecycle([PROJECT])
     assert [(one.rule, one.memories) for one in report.expiries] == [("no-substance", outcome.archived)]
     assert report.states["archived"] == report.expired == outcome.archived
     assert report.promotion_rate == pytest.approx(1 / (1 + outcome.archived))
     assert [run.run for run in report.runs] == [outcome.run]
-    assert memory.lifecycle_report(["p-other"]).expiries == []
+    assert memory.reports.lifecycle(["p-other"]).expiries == []
     assert ids["alone"] not in memory.catalog.memories.ids()
 
 
 def test_a_merged_memory_stands_among_the_clusters_with_its_originals(lived):
     memory, ids = lived
     memory.catalog.gc_runs.link("run", {ids["tide1"]: ["a" * 26, "b" * 26, "c" * 26]})
-    [merged] = [group for group in memory.lifecycle_report([PROJECT]).groups if group.merged]
+    [merged] = [group for group in memory.reports.lifecycle([PROJECT]).groups if group.merged]
     assert (merged.size, merged.id, merged.title) == (3, ids["tide1"], "tide1")
-    assert not [group for group in memory.lifecycle_report(["p-other"]).groups if group.merged]
+    assert not [group for group in memory.reports.lifecycle(["p-other"]).groups if group.merged]
 
 
 def test_the_report_changes_nothing(lived):
     memory, _ = lived
     before = {one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()
-    memory.lifecycle_report()
+    memory.reports.lifecycle()
     assert ({one.id: one for one in memory.catalog.memories.each()}, memory.catalog.lives.all()) == before
 
 
 def test_without_vectors_the_rest_is_told(open_memory):
     memory = open_memory(RAGMEM_MODELS_URL="down")
     stored(memory, "one", TIDE.format(1), days=1)
-    report = memory.lifecycle_report()
+    report = memory.reports.lifecycle()
     assert (report.memories, report.states["waiting"], report.connections) == (1, 1, 0)
     assert (report.at_risk, report.loners) == (0, [])
 
@@ -161,7 +161,7 @@ def test_the_charts_keep_to_the_terminal_and_need_no_colours(command, columns):
     charts = shown.stdout.partition("\nAlone: ")[0].splitlines()
     assert max(map(len, charts)) <= columns
     assert "\x1b" not in shown.stdout
-    for told in ("States", "Types", "buffer", "half way to related", "Alone: what goes next"):
+    for told in ("States", "Types", "buffer", "half way", "Alone: what goes next"):
         assert told in shown.stdout
     painted = command("--all", COLUMNS=str(columns), FORCE_COLOR="1")
     assert "\x1b[" in painted.stdout
@@ -234,4 +234,4 @@ def test_what_replaces_another_memory_is_not_alone(lived):
     memory.catalog.supersessions.put(
         [Supersession(ids["other5"], ids["alone"], NOW, NOW, "value", "says so now", NOW)]
     )
-    assert ids["alone"] not in {one.id for one in memory.lifecycle_report([PROJECT], limit=50).loners}
+    assert ids["alone"] not in {one.id for one in memory.reports.lifecycle([PROJECT], limit=50).loners}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragmem.api.memory import Ragmem
-from ragmem.charts.plots.numbers import table_of
+from ragmem.charts.numbers import table_of
 from ragmem.cli.inspect.plots import PlotName
 from ragmem.domain.model import Draft
 from ragmem.errors import BackendError
@@ -15,11 +15,11 @@ from ragmem.services.connections.connection_list import hubs
 from ragmem.services.ingestion.drafts import SOURCE
 from ragmem.services.lifecycle.lifecycle import CONSOLIDATED
 from ragmem.services.reporting.bonds import degree
-from ragmem.services.reporting.latency import Latency, latency_plot, measured
-from ragmem.services.reporting.reading import LONGEST, SHIPPED, Reading
+from ragmem.services.reporting.latency import Latency, latency_plot, measure_latency
+from ragmem.services.reporting.reading import LONGEST, ReportReader, shipped_sources
 from ragmem.services.reporting.report import CHAPTERS
 from ragmem.services.reporting.table import PLOTS
-from ragmem.storage.memories.report_queries import Figures, Given
+from ragmem.storage.memories.report_queries import Figures, InjectionUse
 
 from .conftest import FAKE, NOW, SECRET
 
@@ -28,7 +28,7 @@ BY_SOURCE = ("sources", "tiers")
 
 
 def rows(memory, name, **more):
-    plot = memory.plots([name], at=NOW, **more)[name]
+    plot = memory.reports.plots([name], at=NOW, **more)[name]
     return table_of(plot)[1]
 
 
@@ -36,7 +36,7 @@ def test_ages_are_counted_by_the_time_of_the_event_per_source(opened):
     found = rows(opened, "ages")
     classes = [row[0] for row in found]
     assert classes == ["<1 d", "<1 w", "<1 mo", "<3 mo", "<6 mo", "<1 y", "<2 y", "<5 y", ">5 y"]
-    head = table_of(opened.plots(["ages"], at=NOW)["ages"])[0]
+    head = table_of(opened.reports.plots(["ages"], at=NOW)["ages"])[0]
     assert head[1:] == ["memory", "client-x", "prds"]
     by_source = dict(zip(head[1:], zip(*(row[1:] for row in found), strict=True), strict=True))
     assert by_source["memory"] == (1, 1, 0, 1, 0, 0, 0, 0, 1)
@@ -46,14 +46,14 @@ def test_ages_are_counted_by_the_time_of_the_event_per_source(opened):
 
 def test_a_moment_later_the_same_memories_are_older(opened):
     before = rows(opened, "ages")
-    after = table_of(opened.plots(["ages"], at=NOW + timedelta(days=1))["ages"])[1]
+    after = table_of(opened.reports.plots(["ages"], at=NOW + timedelta(days=1))["ages"])[1]
     assert before[0][1] == 1
     assert after[0][1] == 0
     assert sum(map(sum, (row[1:] for row in before))) == sum(map(sum, (row[1:] for row in after))) == 6
 
 
 def test_what_lies_ahead_is_told_so(opened):
-    plot = opened.plots(["ages"], at=NOW - timedelta(days=3000))["ages"]
+    plot = opened.reports.plots(["ages"], at=NOW - timedelta(days=3000))["ages"]
     assert plot.note == "Half of them lie ahead."
     assert sum(plot.totals) == 6
     assert plot.totals[0] == 6
@@ -68,7 +68,7 @@ def test_each_memory_is_in_one_state(opened):
         "waiting": 0,
         "archived": 0,
     }
-    report = opened.lifecycle_report()
+    report = opened.reports.lifecycle()
     assert dict(map(tuple, rows(opened, "states"))) == report.states
 
 
@@ -104,8 +104,8 @@ def test_the_most_connected_are_those_of_the_projects_that_are_asked(known, open
 
 def test_an_injection_counts_once_by_the_best_that_is_known_of_its_use(opened):
     assert Figures(opened.catalog.database).given() == [
-        Given("prompt", 2, 50, 1, 1, 0),
-        Given("start", 2, 15, 0, 0, 1),
+        InjectionUse("prompt", 2, 50, 1, 1, 0),
+        InjectionUse("start", 2, 15, 0, 0, 1),
     ]
     assert rows(opened, "injections") == [["prompt", 1, 1, 0, 0], ["start", 0, 0, 1, 1]]
     assert Figures(opened.catalog.database, ["p-quarry"]).given() == []
@@ -152,7 +152,7 @@ def test_gc_shows_what_its_runs_did(opened):
 
 
 def test_private_leaves_out_every_name_but_those_that_are_shipped(opened):
-    plots = opened.plots(at=NOW, private=True)
+    plots = opened.reports.plots(at=NOW, private=True)
     told = str([table_of(plot) for plot in plots.values()] + [plot.note for plot in plots.values()])
     for name in ("client-x", "p-reef", "PostgreSQL", "Reef", SECRET):
         assert name not in told
@@ -187,7 +187,7 @@ def test_private_says_of_a_store_that_cannot_be_read_only_that(opened):
         raise BackendError(f'cannot read "{place}"')
 
     for private in (False, True):
-        reading = Reading(
+        reading = ReportReader(
             opened.catalog,
             broken,
             opened.settings.decay,
@@ -201,13 +201,13 @@ def test_private_says_of_a_store_that_cannot_be_read_only_that(opened):
 
 
 def test_the_growth_of_the_last_month_counts_nothing_that_was_stored_later(opened):
-    plot = opened.plots(["growth"], at=NOW - timedelta(days=3650))["growth"]
+    plot = opened.reports.plots(["growth"], at=NOW - timedelta(days=3650))["growth"]
     assert plot.note == "0 were stored within the last 30 days."
 
 
 def test_a_private_report_is_called_by_no_name_that_is_given(opened):
-    assert opened.report(where="Reef", private=True, at=NOW).title == "The memory of all projects"
-    assert opened.report(where="Reef", projects=REEF, private=True, at=NOW).title == (
+    assert opened.reports.build(where="Reef", private=True, at=NOW).title == "The memory of all projects"
+    assert opened.reports.build(where="Reef", projects=REEF, private=True, at=NOW).title == (
         "The memory of some projects"
     )
 
@@ -220,7 +220,7 @@ def test_every_plot_can_be_named_and_stands_in_a_chapter():
 def test_the_latency_is_that_of_the_questions_but_for_the_first():
     times = iter([0, 2.0, 2.0, 2.01, 3.0, 3.03, 4.0, 4.02])
     asked = []
-    found = measured(asked.append, ["a", "b", "c", "d"], clock=lambda: next(times))
+    found = measure_latency(asked.append, ["a", "b", "c", "d"], clock=lambda: next(times))
     assert asked == ["a", "b", "c", "d"]
     assert found.first == 2000
     assert found.others == pytest.approx([10, 30, 20])
@@ -233,13 +233,13 @@ def test_the_latency_is_that_of_the_questions_but_for_the_first():
 
 def test_questions_of_the_latency_are_no_recalls(opened):
     before = opened.catalog.lives.recalls()
-    found = opened.latency(questions=3)
+    found = opened.reports.latency(questions=3)
     assert len(found.others) == 3
     assert all(one > 0 for one in found.others)
-    opened.absorb_recalls()
+    opened.recalls.absorb()
     assert opened.catalog.lives.recalls() == before
 
 
 def test_the_names_of_shipped_sources_are_no_secret():
     shipped = tomllib.loads((Path(__file__).parents[3] / "sources.toml").read_text())["sources"]
-    assert set(shipped) | {CONSOLIDATED, SOURCE} <= SHIPPED
+    assert set(shipped) | {CONSOLIDATED, SOURCE} <= shipped_sources()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragmem.api.memory import Ragmem
-from ragmem.charts.plots.model import Row, Stacks
+from ragmem.charts.model import Row, Stacks
 from ragmem.services.reporting.page import page
 from ragmem.services.reporting.report import Report
 
@@ -49,8 +49,8 @@ def browser():
 def file(known) -> Path:
     path = known.folder / "report.html"
     with Ragmem.open(environ=known.environ, home=known.folder, cwd=known.folder) as memory:
-        found = memory.latency(questions=4)
-        path.write_text(page(memory.report(where="<Reef> & all", at=NOW, latency=found)))
+        found = memory.reports.latency(questions=4)
+        path.write_text(page(memory.reports.build(where="<Reef> & all", at=NOW, latency=found)))
     return path
 
 

@@ -193,7 +193,7 @@ def test_no_seed_brings_a_forgotten_text_back_until_it_changes(memory, notes):
     assert not any("renamed" in one.uri for one in memory.catalog.memories.each())
     (notes / "renamed.md").rename(notes / "decision.md")
 
-    memory.undo_forget(run)
+    memory.removal.undo(run)
     assert memory.catalog.memories.get([forgotten.id])[forgotten.id].text == forgotten.text
     memory.forget([forgotten.id])
     (notes / "decision.md").write_text("# Database\n\nWe decided to use DuckDB because the error is gone.\n")
@@ -204,7 +204,7 @@ def test_no_seed_brings_a_forgotten_text_back_until_it_changes(memory, notes):
 def test_what_is_undone_may_be_renamed_again(memory, notes):
     memory.seed()
     forgotten = next(one for one in memory.catalog.memories.each() if "decision" in one.uri)
-    memory.undo_forget(memory.forget([forgotten.id]))
+    memory.removal.undo(memory.forget([forgotten.id]))
     (notes / "decision.md").rename(notes / "renamed.md")
     memory.seed()
     assert any("renamed" in one.uri for one in memory.catalog.memories.each())
@@ -213,7 +213,7 @@ def test_what_is_undone_may_be_renamed_again(memory, notes):
 def test_a_purged_text_does_not_come_back_with_a_seed_either(memory):
     memory.seed()
     forgotten = next(one for one in memory.catalog.memories.each() if "decision" in one.uri)
-    memory.purge_forgotten(memory.plan_forget([forgotten.id], purge=True))
+    memory.removal.purge(memory.removal.plan([forgotten.id], purge=True))
     memory.seed(rebuild=True)
     assert forgotten.id not in memory.catalog.memories.ids()
     assert memory.catalog.archive.count() == 0
@@ -223,9 +223,9 @@ def test_undo_brings_back_text_dates_life_and_connections(memory):
     memory.ingest(
         [Draft("handed", f"n{number}", TEXT.format("Crane") + f" Case {number}.") for number in range(12)]
     )
-    memory.apply_gc(memory.plan_gc(), allow_large=True)
+    memory.gc.apply(memory.gc.plan(), allow_large=True)
     chosen = sorted(memory.catalog.memories.ids())[:2]
-    memory.pin(chosen[0])
+    memory.lifecycle.pin(chosen[0])
     store = memory.catalog
     before = (
         store.memories.get(chosen),
@@ -233,7 +233,7 @@ def test_undo_brings_back_text_dates_life_and_connections(memory):
         [store.connections.neighbours(key) for key in chosen],
         store.connections.standing(chosen),
     )
-    memory.undo_forget(memory.forget(chosen))
+    memory.removal.undo(memory.forget(chosen))
     after = (
         store.memories.get(chosen),
         store.lives.of(chosen),
@@ -258,7 +258,7 @@ def test_a_merged_memory_goes_with_all_its_originals_and_stays_where_it_holds_ot
     mixed = merge(memory, ["alpha", "beta"], "mixed")
     memory.ingest([Draft("gamma", "g", TEXT.format("Gamma"))])
 
-    planned = memory.plan_forget(sources=["alpha"])
+    planned = memory.removal.plan(sources=["alpha"])
     assert [one.id for one in planned.going] == [whole]
     assert [one.id for one in planned.mixed] == [mixed]
 
@@ -275,7 +275,7 @@ def test_the_python_api_takes_filters_and_refuses_too_much(memory):
     assert len(memory.catalog.memories.ids()) == 4
     run = memory.forget(sources=["alpha"], allow_large=True)
     assert len(memory.catalog.memories.ids()) == 1
-    assert memory.undo_forget(run).restored == 3
+    assert memory.removal.undo(run).restored == 3
 
 
 def everywhere(home: Path, text: str) -> list[Path]:
@@ -379,7 +379,7 @@ def test_a_kill_leaves_each_memory_there_or_archived_and_never_half(inside, fill
             died += 1
             assert ids | lying >= chosen or purge
             for run in memory.catalog.archive.runs():
-                memory.undo_forget(run.run)
+                memory.removal.undo(run.run)
             gone = chosen - {key[:12] for key in memory.catalog.memories.ids()}
         if gone:
             # The rows went; the next purge takes the bytes, whatever it is asked for.

@@ -26,7 +26,7 @@ from ragmem.errors import UsageError
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.processes.progress import Silent
 from ragmem.services.scrub.forms import Needles, byte_forms
-from ragmem.services.scrub.wanted import wanted
+from ragmem.services.scrub.wanted import scrub_target
 from ragmem.services.transfer.backup import back_up
 from ragmem.storage.sql.backups import back_up as copy_before
 
@@ -122,7 +122,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (code / "quay.py").write_text(
             f'def crane():\n    """Lift what {TOKEN} sent."""\n    return "{TOKEN}"\n'
         )
-        memory.ingest_code(code)
+        memory.code.ingest(code)
     return place
 
 
@@ -153,8 +153,8 @@ def key_of(memory: Ragmem, name: str) -> str:
 
 
 def scrub(memory: Ragmem, token: str | None, *, backups: str = "rewrite"):
-    what = wanted(token, redactor=DEFAULT)
-    return memory.scrub(what, memory.plan_scrub(what), backups=backups)
+    what = scrub_target(token, redactor=DEFAULT)
+    return memory.scrub.apply(what, memory.scrub.plan(what), backups=backups)
 
 
 def holders(place: Path, token: str) -> list[str]:
@@ -232,7 +232,7 @@ def test_what_agents_told_one_another_goes_too(home):
         agents.send(TOKEN, "for you")
         agents.acknowledge(TOKEN, [3])
         agents.publish("build_done", agent=TOKEN, data={"by": TOKEN})
-        planned = memory.plan_scrub(wanted(TOKEN, redactor=DEFAULT))
+        planned = memory.scrub.plan(scrub_target(TOKEN, redactor=DEFAULT))
         assert any(path.name == "operational.db" for path in planned.files)
         assert scrub(memory, TOKEN).left == []
         assert [agent.id for agent in agents.agents()] == ["builder"]
@@ -283,7 +283,7 @@ def test_a_plan_changes_nothing_and_never_shows_the_text(home):
     with open_at(home) as memory:
         database = memory.settings.places.data / "memory.db"
         before = rows_of(memory, "SELECT * FROM memories ORDER BY n")
-        planned = memory.plan_scrub(wanted(TOKEN, redactor=DEFAULT))
+        planned = memory.scrub.plan(scrub_target(TOKEN, redactor=DEFAULT))
         assert rows_of(memory, "SELECT * FROM memories ORDER BY n") == before
         assert sum(not one.archived for one in planned.memories) == 3
         assert sum(one.archived for one in planned.memories) == 4
@@ -295,7 +295,7 @@ def test_a_plan_changes_nothing_and_never_shows_the_text(home):
 def test_the_files_on_disk_that_still_have_it_are_named(home, base):
     # The memories tell of the folder in which they were made.
     with open_at(home) as memory:
-        planned = memory.plan_scrub(wanted(TOKEN, redactor=DEFAULT))
+        planned = memory.scrub.plan(scrub_target(TOKEN, redactor=DEFAULT))
     assert {path.name for path in planned.sources} == {"quay.md", "after.md", "only.md"}
 
 
@@ -315,7 +315,9 @@ def test_all_secrets_of_a_home_from_before_redaction_go(home, monkeypatch):
     )
     with open_at(home) as memory:
         # As a release wrote it that knew no redaction.
-        monkeypatch.setattr("ragmem.services.ingestion.classify.purified", lambda draft, redactor: draft)
+        monkeypatch.setattr(
+            "ragmem.services.ingestion.classify.sanitize_draft", lambda draft, redactor: draft
+        )
         memory.ingest(drafts(home / "notes", {"deploy.md": said}), rule="off")
         monkeypatch.undo()
         log = home / "ragmem" / "state" / "hooks.log"
@@ -333,8 +335,8 @@ def test_all_secrets_of_a_home_from_before_redaction_go(home, monkeypatch):
 
 def test_a_pattern_takes_what_it_matches_and_nothing_else(home):
     with open_at(home) as memory:
-        what = wanted(r"Zanzibar\d+Quay(-proxy)?", regex=True, redactor=DEFAULT)
-        done = memory.scrub(what, memory.plan_scrub(what))
+        what = scrub_target(r"Zanzibar\d+Quay(-proxy)?", regex=True, redactor=DEFAULT)
+        done = memory.scrub.apply(what, memory.scrub.plan(what))
         assert done.left == []
         assert (
             "came from [redacted: scrubbed]; the fix"
@@ -349,18 +351,18 @@ def test_a_pattern_takes_what_it_matches_and_nothing_else(home):
 )
 def test_a_pattern_that_cannot_be_meant_is_refused(pattern, regex, told):
     with pytest.raises(UsageError, match=told):
-        wanted(pattern, regex=regex, redactor=DEFAULT)
+        scrub_target(pattern, regex=regex, redactor=DEFAULT)
 
 
 def test_a_pattern_that_would_take_years_is_given_up(monkeypatch):
     monkeypatch.setattr("ragmem.services.scrub.wanted.SECONDS", 0.1)
     with pytest.raises(UsageError, match="takes longer than"):
-        wanted(r"(a+)+b", regex=True, redactor=DEFAULT).kinds("a" * 40)
+        scrub_target(r"(a+)+b", regex=True, redactor=DEFAULT).kinds("a" * 40)
 
 
 def test_what_would_be_found_in_its_own_marker_leaves_none():
-    assert wanted("redacted", redactor=DEFAULT).covered("a redacted word") == "a  word"
-    assert wanted("abcd", redactor=DEFAULT).covered("ababcdcd") == "ab[redacted: scrubbed]cd"
+    assert scrub_target("redacted", redactor=DEFAULT).covered("a redacted word") == "a  word"
+    assert scrub_target("abcd", redactor=DEFAULT).covered("ababcdcd") == "ab[redacted: scrubbed]cd"
 
 
 def test_a_backup_that_cannot_be_opened_is_named_or_deleted(home):
@@ -386,7 +388,7 @@ def test_the_name_of_the_model_stays_and_is_told(home):
 
 
 def test_a_log_that_somebody_still_reads_is_named(home, monkeypatch):
-    monkeypatch.setattr("ragmem.storage.maintenance.vacuum.PATIENCE", 0.1)
+    monkeypatch.setattr("ragmem.storage.sql.sqlite.VACUUM_PATIENCE", 0.1)
     with open_at(home) as memory:
         database = memory.settings.places.data / "memory.db"
         with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as reader:
@@ -420,8 +422,8 @@ def test_what_a_restore_has_put_aside_is_cleaned_as_a_backup(home):
 # In the order in which a run comes to them.
 POINTS = (
     "ragmem.services.scrub.backups._put_back",
-    "ragmem.services.scrub.catalog._supersede_again",
-    "ragmem.services.scrub.scrub.empty_of_deleted",
+    "ragmem.storage.lifecycle.supersessions.Supersessions.put",
+    "ragmem.storage.sql.sqlite.SQLiteDatabase.vacuum",
 )
 
 KILLED = """

@@ -61,7 +61,7 @@ class Home:
 
     def take(self, **options):
         with self.open() as memory:
-            return memory.take_events(**options)
+            return memory.inbox.drain_events(**options)
 
     def texts(self, source=None):
         with self.open() as memory:

@@ -17,10 +17,10 @@ from transcript_sessions import NOW, Session
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.scope import remember_projects
 from ragmem.services.transcripts import transcripts
-from ragmem.services.transcripts.transcripts import Captured, Limits, capture
+from ragmem.services.transcripts.transcripts import CaptureResult, Limits, capture
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 
@@ -50,7 +50,7 @@ def opened(home: Path) -> Ragmem:
     return Ragmem.open(environ=environ, home=home, cwd=home)
 
 
-def take(memory: Ragmem, path: Path, **more) -> Captured:
+def take(memory: Ragmem, path: Path, **more) -> CaptureResult:
     return capture(memory.catalog, memory.settings, path, home=memory.home, **({"now": NOW} | more))
 
 
@@ -188,7 +188,7 @@ def test_captures_at_once_store_each_exchange_once(home, path, monkeypatch):
     for _ in range(12):
         session.ask()
     path.write_bytes(session.text)
-    results: list[Captured] = []
+    results: list[CaptureResult] = []
 
     def work() -> None:
         with opened(home) as memory:
@@ -207,7 +207,7 @@ def test_captures_at_once_store_each_exchange_once(home, path, monkeypatch):
 def test_a_memory_that_was_archived_does_not_come_back_with_its_file(memory, path, monkeypatch):
     path.write_bytes(Session().ask().ask().text)
     done = take(memory, path, ended=True)
-    memory.index_waiting()
+    memory.inbox.index_pending()
     memory.forget([done.ids[0]])
     memory.catalog.transcripts.forget([str(path)])
     again = take(memory, path, ended=True)
@@ -222,7 +222,7 @@ def test_an_exchange_belongs_to_the_project_it_was_held_in(memory, home, path):
     path.write_bytes(Session(cwd=str(project)).ask().text)
     done = take(memory, path, ended=True)
     assert done.project.startswith("tideline-")
-    assert memory.projects_at(project)[0] == done.project
+    assert memory.projects.at(project)[0] == done.project
 
 
 def _repository(folder: Path) -> None:
@@ -242,20 +242,20 @@ def test_a_folder_that_is_there_again_is_the_project_of_what_was_held_in_it(
     path.write_bytes(session.ask().text)
     project = take(memory, path, ended=True).project
     assert {item.scope.project for item in memory.catalog.memories.each()} == {project}
-    assert memory.projects_at(folder)[0] == project
+    assert memory.projects.at(folder)[0] == project
     if is_repository:
         _repository(folder)
     (folder / "notes").mkdir(parents=True)
     (folder / ".ragmem.toml").write_text("")
-    assert memory.projects_at(folder / "src")[0] == project
+    assert memory.projects.at(folder / "src")[0] == project
     note = folder / "notes" / "queue.md"
     note.write_text("# Queue\n\nWe bound the queue because the memory ran out.\n")
-    handed = memory.hand_in([note], HandIn())
+    handed = memory.ingestion.draft([note], DraftOptions())
     memory.ingest(handed.drafts)
     remember_projects(memory.catalog, handed.projects)
     assert {item.scope.project for item in memory.catalog.memories.each()} == {project}
     moved = folder.rename(tmp_path / "elsewhere")
-    assert (memory.projects_at(moved)[:1] == (project,)) is is_repository
+    assert (memory.projects.at(moved)[:1] == (project,)) is is_repository
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -367,9 +367,9 @@ def test_memories_outlive_their_transcript(memory, path, home):
     path.write_bytes(Session().ask().text)
     take(memory, path, ended=True)
     shutil.rmtree(home / ".claude")
-    from ragmem.services.lifecycle.gone_sources import gone
+    from ragmem.services.lifecycle.gone_sources import find_gone_sources
 
-    assert gone(memory.catalog, memory.settings, home=home) == set()
+    assert find_gone_sources(memory.catalog, memory.settings, home=home) == set()
 
 
 def test_what_somebody_wants_in_passing_protects_no_exchange_and_a_decision_does(memory, path):

@@ -12,9 +12,9 @@ from transcript_sessions import Session
 from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import State
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.processes.progress import Silent
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.services.seeding import transcripts
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
@@ -247,7 +247,7 @@ def test_who_hands_in_a_note_does_not_wait_for_the_vectors_of_transcripts(person
     note.write_text("# Queue\n\nWe decided to bound the queue because the memory ran out.\n")
     with person.opened() as memory:
         memory.seed(sources=["transcripts"], wait=False)
-        memory.ingest(memory.hand_in([note], HandIn()).drafts)
+        memory.ingest(memory.ingestion.draft([note], DraftOptions()).drafts)
         by_source = {item.source: item.state for item in memory.catalog.memories.each()}
         assert by_source.pop("transcripts") is State.PENDING
         assert set(by_source.values()) == {State.INDEXED}
@@ -259,16 +259,16 @@ def test_who_collects_and_takes_back_does_not_wait_for_the_vectors_of_transcript
         (tmp_path / f"{name}.md").write_text("# Queue\n\nWe bound the queue because the memory ran out.\n")
     with person.opened() as memory:
         for name in ("note", "same"):
-            memory.ingest(memory.hand_in([tmp_path / f"{name}.md"], HandIn()).drafts)
+            memory.ingest(memory.ingestion.draft([tmp_path / f"{name}.md"], DraftOptions()).drafts)
         memory.seed(sources=["transcripts"], wait=False)
         waiting = set(memory.catalog.memories.waiting())
         assert len(waiting) == 2
         lost = (memory.store.memory_ids()).pop()
         memory.store.delete([lost])
-        plan = memory.plan_gc()
+        plan = memory.gc.plan()
         assert not waiting.intersection(item.id for item in plan.items if item.action == "mend")
-        assert memory.apply_gc(plan).removed == 1
-        memory.undo_gc()
+        assert memory.gc.apply(plan).removed == 1
+        memory.gc.undo()
         assert set(memory.catalog.memories.waiting()) == waiting
         assert lost in memory.store.memory_ids()
         assert violations(memory.catalog, memory.store) == []
@@ -279,14 +279,14 @@ def test_who_collects_and_takes_back_does_not_wait_for_the_vectors_of_transcript
 def test_a_process_that_is_killed_leaves_its_work_to_the_one_that_reads(person, monkeypatch):
     monkeypatch.setattr(transcripts, "WORTH", 0)
     monkeypatch.setattr(transcripts, "cores", lambda: 2)
-    each = SideBySide.each
+    each = WorkerPool.each
 
     def killed(self, work, given):
         if self.workers > 1:
             raise BrokenProcessPool
         return each(self, work, given)
 
-    monkeypatch.setattr(SideBySide, "each", killed)
+    monkeypatch.setattr(WorkerPool, "each", killed)
     person.write("s-1")
     person.write("s-2")
     with person.opened() as memory:

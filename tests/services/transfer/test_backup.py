@@ -82,7 +82,7 @@ class Home:
         more = {"now": NOW, "profile": "sqlite", "progress": Silent(), **more}
         return back_up(self.catalog, self.places, target=target, **more).path
 
-    def restore(self, path: Path, **more) -> restore.Restored:
+    def restore(self, path: Path, **more) -> restore.RestoreResult:
         more = {"usable": lambda _: None, "agree": lambda _: None, "busy_timeout": 1, "now": NOW, **more}
         return restore.restore(path, self.catalog, self.places, open_store=None, progress=Silent(), **more)
 

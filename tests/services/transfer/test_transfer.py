@@ -29,7 +29,7 @@ from ragmem.storage.activity.injections import Injection
 from ragmem.storage.activity.model_record import ACTIVE, ModelRecord
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.archive import Archive, Archived
+from ragmem.storage.lifecycle.archive import Archive, ArchiveEntry
 from ragmem.storage.lifecycle.forgotten import remember_forgotten
 from ragmem.storage.lifecycle.lifecycle_state import Recall
 from ragmem.storage.maintenance.catalog_export import Contents
@@ -99,7 +99,7 @@ def place(tmp_path):
         made.add(*(make(number) for number in range(30)))
         made.add(make(30, state=State.BUFFERED, tier=Tier.DISCARD))
         made.catalog.projects.remember("tideline", name="Tideline", root="/repos/tideline")
-        made.catalog.archive.write([Archived("run1", "asked", NOW, make(99))])
+        made.catalog.archive.write([ArchiveEntry("run1", "asked", NOW, make(99))])
         made.contents.write_files([SeenFile("notes", "1.md", 1, 2, "rules", {"ingest": 1})])
         made.catalog.log.write("seed", {"memories": 31}, now=NOW)
         yield made

@@ -11,7 +11,16 @@ import { Icon } from "../parts/icons";
 import { Marked, plain, wordsOf } from "../parts/texts";
 import { projectName } from "../projects";
 import { amend, go, href, useRoute } from "../route";
-import { KINDS, type Described, type Found, type Match, type MemoryPage, type Source, type Stats } from "../shapes";
+import {
+  type MemorySummary,
+  type QueryAnswer,
+  furtherFields,
+  KINDS,
+  type Match,
+  type MemoryPage,
+  type Source,
+  type Stats,
+} from "../shapes";
 
 const ROUTES = ["knowledge", "episode", "operational", "recon", "code"];
 const MODES = ["local", "global", "hybrid", "naive", "mix"];
@@ -222,11 +231,11 @@ function questionOf(values: Record<string, string>): Record<string, unknown> {
 
 function Answers({ values, words }: { values: Record<string, string>; words: RegExp | null }): JSX.Element {
   const question = questionOf(values);
-  const { data, problem, loading, reload } = useLoaded<Found>(
+  const { data, problem, loading, reload } = useLoaded<QueryAnswer>(
     `query ${JSON.stringify(question)}`,
-    (signal) => post<Found>("/v1/memory/query", question, signal),
+    (signal) => post<QueryAnswer>("/v1/memory/query", question, signal),
   );
-  const before = useRef<Found | null>(null);
+  const before = useRef<QueryAnswer | null>(null);
   if (data) before.current = data;
   const shown = data ?? (loading ? before.current : null);
   if (problem) return <ErrorLine problem={problem} retry={reload} />;
@@ -364,7 +373,7 @@ export function Meta({
   memory,
   children,
 }: {
-  memory: Described;
+  memory: MemorySummary;
   children?: ComponentChildren;
 }): JSX.Element {
   return (
@@ -373,6 +382,7 @@ export function Meta({
       <span>{projectName(memory.project)}</span>
       <span>{memory.source}</span>
       <Ago at={memory.event_time} />
+      {furtherFields(memory).map(([name, value]) => <span key={name}>{name}: {value}</span>)}
       {children}
     </p>
   );

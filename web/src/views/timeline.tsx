@@ -12,7 +12,7 @@ import { plain } from "../parts/texts";
 import { Days, type Span } from "../plots/days";
 import { DecayCurves } from "../plots/decay";
 import { amend, useRoute } from "../route";
-import type { Listed, MemoryPage, Timeline as Counts, Whole } from "../shapes";
+import type { MemoryItem, MemoryPage, Timeline as Counts, MemoryDetail } from "../shapes";
 import { Meta, moveBetween } from "./search";
 
 const PAGE = 30;
@@ -88,7 +88,7 @@ function Items({
 }): JSX.Element {
   const parameters = { since: span?.from, until: span?.until, project, limit: PAGE };
   const first = useGet<MemoryPage>("/v1/memory/memories", parameters);
-  const [more, setMore] = useState<{ memories: Listed[]; next: string | null }>({ memories: [], next: null });
+  const [more, setMore] = useState<{ memories: MemoryItem[]; next: string | null }>({ memories: [], next: null });
   const [loading, setLoading] = useState(false);
   useEffect(() => {
     setMore({ memories: [], next: first.data?.next ?? null });
@@ -135,7 +135,7 @@ function Items({
 }
 
 function Fading({ open }: { open: string | undefined }): JSX.Element {
-  const { data } = useGet<Whole>(open ? `/v1/memory/memories/${open}` : null);
+  const { data } = useGet<MemoryDetail>(open ? `/v1/memory/memories/${open}` : null);
   return (
     <Card title="How it fades" className="fading">
       <DecayCurves

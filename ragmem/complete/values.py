@@ -1,0 +1,116 @@
+"""Values for Tab from this home: its database, its settings, and the models on this machine."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ragmem.config.places import SOURCES_FILE, Places, find_places, shipped
+from ragmem.storage import completion
+from ragmem.storage.completion import Pairs
+from ragmem.storage.sql.sqlite import DATABASE_NAME
+
+GC_RULES = (
+    "missing",
+    "duplicate",
+    "unfinished",
+    "unowned",
+    "unindexed",
+    "template",
+    "has substance",
+    "declared",
+    "moved",
+    "replaced",
+    "instead",
+    "gone",
+    "former",
+    "no longer",
+    "now",
+    "version",
+    "value",
+    "former value",
+    "opposite",
+    "negated",
+    "cluster",
+    "no-substance",
+    "substance",
+    "diamond",
+    "bad-feedback",
+    "recalled",
+)
+"""As `services.lifecycle.items` has them; a test holds them equal."""
+
+
+def find_home() -> Places:
+    """Return the four folders of this home."""
+    return find_places(os.environ, home=Path.home(), cwd=Path.cwd())
+
+
+def find_database() -> Path | None:
+    """Return the path of the memory's database; None where the memory lies in PostgreSQL."""
+    return None if _is_elsewhere() else find_home().data / DATABASE_NAME
+
+
+def _is_elsewhere() -> bool:
+    """Tell whether the memory lies in PostgreSQL, which Tab never asks; a file here is a former one then."""
+    if profile := os.environ.get("RAGMEM_STORE_PROFILE"):
+        return profile == "postgres"
+    path = find_home().config / "config.toml"
+    if not path.is_file():
+        return False
+    table = ""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        # Not parsed, which would cost more than the look into SQLite.
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            table = text.strip("[] ")
+        name, _, value = text.partition("=")
+        if f"{table}.{name.strip()}".strip(".") == "store.profile":
+            return value.strip().strip("\"'") == "postgres"
+    return False
+
+
+def sources(prefix: str) -> Pairs:
+    """Return the names of sources, stored and configured."""
+    stored = dict(completion.sources(find_database(), prefix))
+    names = {name for name in _configured_sources() if name.startswith(prefix)}
+    return [(name, stored.get(name, "not seeded yet")) for name in sorted(names | set(stored))]
+
+
+def _configured_sources() -> Iterable[str]:
+    """Return the names in the headers of sources.toml; its values are not needed, so it is not parsed."""
+    for path in (shipped(SOURCES_FILE), find_home().config / SOURCES_FILE):
+        if path.is_file():
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                if line.startswith("[sources."):
+                    yield line.removeprefix("[sources.").partition("]")[0].strip("\"' ")
+
+
+def projects(prefix: str) -> Pairs:
+    """Return the names of projects, in any case."""
+    # `user` is no project but a scope; every option that takes a project takes it.
+    scopes = {"user": "what belongs to you and to no project", "unassigned": "what names no known project"}
+    found = [(name, hint) for name, hint in scopes.items() if name.startswith(prefix)]
+    return found + completion.projects(find_database(), prefix)
+
+
+def models(prefix: str) -> Pairs:
+    """Return models that are on this machine."""
+    from ragmem.config.hub import MODELS, SEPARATOR, hub_cache, subfolders  # noqa: PLC0415 - only models need it
+
+    own = [folder.name for folder in subfolders(find_home().data / MODELS)]
+    cached = [
+        folder.name.removeprefix("models--")
+        for folder in subfolders(hub_cache(os.environ, home=Path.home()))
+        if folder.name.startswith("models--")
+    ]
+    hints = dict.fromkeys(cached, "in the cache of the hub") | dict.fromkeys(own, "fetched by ragmem")
+    named = {"minilm": "the bundled embedding model"} | {
+        name.replace(SEPARATOR, "/", 1): hint for name, hint in hints.items()
+    }
+    folded = prefix.lower()
+    return [(name, hint) for name, hint in sorted(named.items()) if name.lower().startswith(folded)]
+
+
+def gc_rules(prefix: str) -> Pairs:
+    """Return the rules by which gc does something."""
+    return [(rule, "") for rule in GC_RULES if rule.startswith(prefix)]

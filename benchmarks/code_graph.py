@@ -63,13 +63,13 @@ def measure(root: Path, home: Path) -> dict[str, Any]:
     """Return the figures of one project."""
     age(root)
     with Ragmem.open(environ=common.environment(home), home=root.parent, cwd=root) as memory:
-        runs = [timed("first", lambda: memory.ingest_code(root), once=True)]
-        runs.append(timed("nothing changed", lambda: memory.ingest_code(root)))
+        runs = [timed("first", lambda: memory.code.ingest(root), once=True)]
+        runs.append(timed("nothing changed", lambda: memory.code.ingest(root)))
         changed = largest(root)
         runs.append(timed("a comment added to one", lambda: edited(memory, root, changed, "\n# more\n")))
         defined = "\n\ndef newly_defined():\n    return 1\n"
         runs.append(timed("a function added to one", lambda: edited(memory, root, changed, defined)))
-        report = memory.ingest_code(root)
+        report = memory.code.ingest(root)
         return {
             "runs": runs,
             "files": report.files,
@@ -104,7 +104,7 @@ def edited(memory: Ragmem, root: Path, path: Path, more: str) -> CodeReport:
     """Add lines to a file and bring the graph up to date."""
     with path.open("a") as file:
         file.write(more)
-    return memory.ingest_code(root)
+    return memory.code.ingest(root)
 
 
 def lookups(memory: Ragmem, project: str) -> dict[str, float]:

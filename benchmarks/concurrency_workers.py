@@ -70,12 +70,14 @@ def fill(size: int) -> None:
 
 
 def ingest(memory: Any, texts: list[str]) -> list[str]:
-    from ragmem.services.ingestion.drafts import HandIn
+    from ragmem.services.ingestion.drafts import DraftOptions
 
     drafts = []
     for text in texts:
         title = text.partition("\n")[0].removeprefix("# ")
-        drafts += memory.hand_in([], HandIn(project="user"), text=text.encode(), title=title).drafts
+        drafts += memory.ingestion.draft(
+            [], DraftOptions(project="user"), text=text.encode(), title=title
+        ).drafts
     return [stored.id for stored in memory.ingest(drafts)]
 
 
@@ -132,7 +134,8 @@ def read(first: int) -> None:
                 options = {"profile": "sqlite", "storages": {}, "environment": {}}
                 store = backends.open_store("lightrag", options, kept.models, database=catalog.database)
                 asked = Question(question(first), limit=5)
-                found = ask(catalog, lambda store=store: store, asked, policy=kept.policy(), now=now())
+                policy = kept.retrieval.policy()
+                found = ask(catalog, lambda store=store: store, asked, policy=policy, now=now())
                 store.close()
                 catalog.close()
             except Exception as error:  # noqa: BLE001 - counted as above

@@ -165,7 +165,7 @@ def main() -> None:
     document: dict[str, Any] = {"benchmark": "decay", "machine": about, "sets": {}}
     with common.temporary_folder("models") as place:
         models = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
-        systems = variants(models.policy())
+        systems = variants(models.retrieval.policy())
         cache = VectorCache(options.cache, models.models.embedder)
 
         def ranked(chosen: RetrievalSet, *, pool: bool) -> dict[str, dict[str, list[str]]]:

@@ -24,7 +24,7 @@ from ragmem.domain.model import Draft, Match
 from ragmem.domain.model.document_place import place_metadata
 from ragmem.readers.documents.converting import Converter
 from ragmem.readers.documents.suffixes import FORMATS
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 SAMPLES = common.REPOSITORY / "tests" / "readers" / "documents"
 RANK = 3
@@ -110,7 +110,7 @@ def ours(samples: Iterable[Any], folder: Path, rounds: int) -> dict[str, Figures
                         told.seconds.append(time.perf_counter() - begun)
                     told.peak_mb = max(told.peak_mb, converter.peak_mb)
     with common.temporary_folder("home-") as home, opened(home) as memory:
-        handed = memory.hand_in([folder / sample.name for sample in samples], HandIn())
+        handed = memory.ingestion.draft([folder / sample.name for sample in samples], DraftOptions())
         memory.ingest(handed.drafts)
         ask(memory, samples, folder, figures)
     return figures

@@ -39,7 +39,7 @@ from ragmem.config import load
 from ragmem.server.app import create_app
 from ragmem.server.security.origin import Names
 from ragmem.server.uvicorn_server import bind
-from ragmem.services.ingestion.drafts import HandIn
+from ragmem.services.ingestion.drafts import DraftOptions
 
 CASES = 2_200
 QUICK = 180
@@ -161,10 +161,10 @@ def fill(folder: Path, memory: Ragmem) -> None:
     notes.mkdir()
     for name, text in NOTES.items():
         (notes / f"{name}.md").write_text(f"# {name.title()}\n\n{text}\n")
-    handed = memory.hand_in([notes], HandIn())
+    handed = memory.ingestion.draft([notes], DraftOptions())
     stored = memory.ingest(handed.drafts, projects=handed.projects)
     memory.forget([stored[-1].id])
-    memory.anticipate("fuzz", "why do we pin psycopg for PostgreSQL", everywhere=True)
+    memory.injections.anticipate("fuzz", "why do we pin psycopg for PostgreSQL", everywhere=True)
     memory.query("PostgreSQL")
 
 

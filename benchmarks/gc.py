@@ -17,7 +17,7 @@ from ragmem.backends.minilm.blas import import_numpy
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.connections.connecting import connect
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.processes.worker_pool import cores
 from ragmem.storage.sql.batches import batches
 
@@ -173,7 +173,7 @@ def build(memory: Ragmem, models: GivenVectors, size: int) -> None:
                     event_time=START + timedelta(minutes=number),
                     scope=Scope(f"project{project}"),
                 )
-                item = judge(draft, now=START, sizes=sizes, rule="off", redactor=DEFAULT)
+                item = classify_draft(draft, now=START, sizes=sizes, rule="off", redactor=DEFAULT)
                 for part in item.chunks:
                     models.known[part.searchable] = vector
                 judged.append(item)
@@ -186,21 +186,23 @@ def measure(memory: Ragmem) -> dict[str, Any]:
     """Return seconds of each stage, what was decided, and the peak of memory."""
     stages: dict[str, float] = {}
     began = time.perf_counter()
-    connected = connect(memory.catalog, memory.store, now=now(), policy=memory.lifecycle(), workers=cores())
+    connected = connect(
+        memory.catalog, memory.store, now=now(), policy=memory.settings.lifecycle.policy, workers=cores()
+    )
     stages["connect"] = time.perf_counter() - began
     began = time.perf_counter()
-    plan = memory.plan_gc(workers=cores())
+    plan = memory.gc.plan(workers=cores())
     stages["plan"] = time.perf_counter() - began
     counts = Counter(f"{action}/{rule}" for action, rule in plan.counts().elements())
     began = time.perf_counter()
-    done = memory.apply_gc(plan, allow_large=True, workers=cores())
+    done = memory.gc.apply(plan, allow_large=True, workers=cores())
     stages["apply"] = time.perf_counter() - began
     del plan
     began = time.perf_counter()
-    again = memory.plan_gc(workers=cores())
+    again = memory.gc.plan(workers=cores())
     stages["second plan"] = time.perf_counter() - began
     began = time.perf_counter()
-    undone = memory.undo_gc(workers=cores())
+    undone = memory.gc.undo(workers=cores())
     stages["undo"] = time.perf_counter() - began
     return {
         "stages": stages,

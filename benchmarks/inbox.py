@@ -21,7 +21,7 @@ from ragmem import inbox
 from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import Scope, content_hash, memory_id
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.ingestion.classify import chunks_of, judge
+from ragmem.services.ingestion.classify import chunks_of, classify_draft
 from ragmem.services.ingestion.drafts import plain_draft
 
 BASELINE = startup.BASELINE
@@ -86,7 +86,9 @@ def fill(environ: Mapping[str, str], folder: Path, count: int) -> None:
     with opened(environ, folder) as memory:
         memory.prepare()
         sizes = memory.settings.chunking
-        first = judge(plain_draft(text_of(0), scope=Scope()), now=now(), sizes=sizes, redactor=DEFAULT).memory
+        first = classify_draft(
+            plain_draft(text_of(0), scope=Scope()), now=now(), sizes=sizes, redactor=DEFAULT
+        ).memory
         for start in range(0, count, BATCH):
             items = []
             for number in range(start, min(start + BATCH, count)):
@@ -107,7 +109,7 @@ def drain(environ: Mapping[str, str], folder: Path, rounds: int) -> dict[str, An
     """Return what a write costs within a process, and taking in one and 32, in the filled home."""
     figures: dict[str, list[float]] = {"put": [], "1": [], "32": []}
     with opened(environ, folder) as memory:
-        memory.take_in()
+        memory.inbox.drain()
         for number in range(rounds):
             for size in ("1", "32"):
                 for one in range(int(size)):
@@ -116,7 +118,7 @@ def drain(environ: Mapping[str, str], folder: Path, rounds: int) -> dict[str, An
                     inbox.put(memory.settings.places.data, text, at_ns=time.time_ns())
                     figures["put"].append(time.perf_counter() - begun)
                 begun = time.perf_counter()
-                memory.take_in()
+                memory.inbox.drain()
                 figures[size].append(time.perf_counter() - begun)
     return {size: common.spread(values) for size, values in figures.items()}
 

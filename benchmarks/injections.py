@@ -19,8 +19,8 @@ from vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.context.topics import says_too_little
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.context.topics import reason_to_skip
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import BATCH
 from ragmem.storage.sql.batches import batches
 
@@ -63,13 +63,15 @@ def build(memory: Ragmem, chosen: RetrievalSet) -> dict[str, str]:
     documents: dict[str, str] = {}
     for batch in batches(chosen.drafts, BATCH):
         judged = [
-            judge(draft, now=chosen.latest, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT)
+            classify_draft(
+                draft, now=chosen.latest, sizes=memory.settings.chunking, rule="off", redactor=DEFAULT
+            )
             for draft in batch
         ]
         documents |= {item.memory.id: item.memory.uri for item in judged}
         memory.catalog.memories.accept([(item.memory, item.chunks) for item in judged])
         put_texts(memory.catalog, memory.store, judged)
-    memory.calibrate()
+    memory.retrieval.calibrate()
     return documents
 
 
@@ -80,9 +82,9 @@ def ask(
     told = Told()
     for query in asked:
         told.prompts += 1
-        told.too_short += bool(says_too_little(query.text, first=True))
+        told.too_short += bool(reason_to_skip(query.text, first=True))
         started = time.perf_counter()
-        given = memory.anticipate(
+        given = memory.injections.anticipate(
             f"{event} {scope} {query.id}",
             query.text,
             event=event,

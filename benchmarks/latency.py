@@ -27,9 +27,9 @@ from ragmem import backends
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import USER, Draft, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import BATCH, index_pending
-from ragmem.services.retrieval import query
+from ragmem.services.retrieval import retrieve
 from ragmem.services.retrieval.query import Question, ask
 from ragmem.storage.fulltext import fulltext
 from ragmem.storage.memories.memories import Memories
@@ -134,7 +134,7 @@ def build(memory: Ragmem, models: GivenVectors, pool: Sequence[str], size: int, 
     chunks = 0
     for batch in batches(enumerate(texts(pool)), BATCH):
         judged = [
-            judge(
+            classify_draft(
                 Draft(
                     "bench",
                     f"/notes/area-{number % 50}/note-{number}.md",
@@ -170,7 +170,7 @@ def watched(store: Any) -> Iterator[dict[str, float]]:
         ("lexical", fulltext, "allowed"),
         ("vectors", store, "search"),
         ("vectors", store, "similarities"),
-        ("names", query, "graph_list"),
+        ("names", retrieve, "graph_list"),
         ("catalog", Memories, "outlines"),
         ("catalog", Memories, "chunks_by_id"),
         ("catalog", Memories, "openings"),
@@ -196,7 +196,7 @@ def watched(store: Any) -> Iterator[dict[str, float]]:
 
 def warm(memory: Ragmem, store: Any, asked: Sequence[str]) -> dict[str, list[float]]:
     """Return the seconds of each question as a whole and in its stages."""
-    policy = memory.policy()
+    policy = memory.retrieval.policy()
     figures: dict[str, list[float]] = {stage: [] for stage in ("whole", *STAGES)}
     for text in [asked[0], *asked]:
         best: dict[str, float] | None = None

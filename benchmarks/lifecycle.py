@@ -76,7 +76,7 @@ def run(rows: Sequence[Row], folder: Path, *, waves: int) -> Seen:
         seen = Seen()
         projects = sorted({row["project"] for row in rows})
         last = max(_at(row) for row in rows)
-        size = memory.lifecycle().age_after
+        size = memory.settings.lifecycle.policy.age_after
         for wave in range(waves):
             common.tell(f"wave {wave + 1} of {waves}")
             numbers = range(wave * size, (wave + 1) * size)
@@ -100,7 +100,7 @@ def run(rows: Sequence[Row], folder: Path, *, waves: int) -> Seen:
 
 def _tidy(memory: Ragmem, names: Mapping[str, str], seen: Seen) -> bool:
     """Run gc once and keep what it did; return whether it did anything."""
-    plan = memory.plan_gc()
+    plan = memory.gc.plan()
     for one in memory.catalog.connections.of():
         if one.first in names and one.second in names:
             seen.connected.add(frozenset((names[one.first], names[one.second])))
@@ -117,7 +117,7 @@ def _tidy(memory: Ragmem, names: Mapping[str, str], seen: Seen) -> bool:
             seen.gone[names[item.id]] = item.name
     if plan.empty:
         return False
-    memory.apply_gc(plan, allow_large=True)
+    memory.gc.apply(plan, allow_large=True)
     return True
 
 

@@ -24,7 +24,7 @@ from vector_cache import CachedModels, VectorCache
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.ingestion.classify import judge
+from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import index_pending
 from ragmem.services.retrieval.query import Question
 
@@ -80,7 +80,7 @@ def store(memory: Ragmem, drafts: Sequence[Draft], *, now: Any) -> None:
     memory.prepare()
     for start in range(0, len(drafts), 48):
         judged = [
-            judge(
+            classify_draft(
                 draft,
                 now=now,
                 sizes=memory.settings.chunking,
@@ -147,7 +147,7 @@ def asked(memory: Ragmem, found: RetrievalSet) -> dict[str, Any]:
 def searched(memory: Ragmem) -> dict[str, int]:
     """Return how many memories a question searches by default, by their sort."""
     counts: Counter[str] = Counter()
-    for entry in memory.catalog.lives.entries(policy=memory.lifecycle()):
+    for entry in memory.catalog.lives.entries(policy=memory.settings.lifecycle.policy):
         if not entry.superseded_by:
             counts[_sort(entry.memory.source, entry.memory.uri)] += 1
     return dict(counts)
@@ -162,10 +162,10 @@ def collect(memory: Ragmem) -> list[dict[str, Any]]:
     passes: list[dict[str, Any]] = []
     for _ in range(PASSES):
         started = time.perf_counter()
-        plan = memory.plan_gc()
+        plan = memory.gc.plan()
         if not plan.acting():
             break
-        outcome = memory.apply_gc(plan, allow_large=True)
+        outcome = memory.gc.apply(plan, allow_large=True)
         passes.append(
             {
                 "seconds": time.perf_counter() - started,
@@ -224,7 +224,7 @@ def main() -> None:
         with Ragmem(outer.settings, home=place, cwd=place, models=models) as memory:
             started = time.perf_counter()
             store(memory, drafts, now=found.latest)
-            memory.calibrate()
+            memory.retrieval.calibrate()
             stored = time.perf_counter() - started
             common.tell(f"stored {len(drafts)} drafts in {stored:.0f} s")
             before, searched_before = asked(memory, found), searched(memory)

@@ -10,7 +10,7 @@ import common
 import numpy as np
 
 from ragmem.storage.fulltext.lexicon import read_segment
-from ragmem.storage.fulltext.segments import merged
+from ragmem.storage.fulltext.segments import merge_segments
 
 SEPARATOR = "<SEP>"
 """LightRAG's separator of the parts of a merged field."""
@@ -142,7 +142,7 @@ def _full_text(connection: sqlite3.Connection) -> str:
     columns: list[list[Any]] = [[], [], [], []]
     for (last,) in connection.execute("SELECT last FROM lexicon_segments").fetchall():
         segment, dead = read_segment(connection, last)
-        kept = merged([segment], [~dead])
+        kept = merge_segments([segment], [~dead])
         counts = kept.documents.counts
         memory = np.repeat(np.arange(len(counts)), counts)[kept.ordinals]
         columns[0].append(kept.documents.order[memory])

@@ -28,8 +28,7 @@ from ragmem.domain.model import Draft, Scope
 from ragmem.domain.text.keywords import levels
 from ragmem.ports import Mode, Models, Store
 from ragmem.services.retrieval.calibration import calibrate, due, known
-from ragmem.services.retrieval.helpers import Assistance
-from ragmem.services.retrieval.query import Policy, Question, ask
+from ragmem.services.retrieval.query import Assistance, Policy, Question, ask
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.names.spellings import entities_of
 
@@ -122,7 +121,7 @@ def own_order(
     def finds(query: Query) -> list[str]:
         by_rule = levels(query.text)
         words = [*by_rule.low, *entities_of(catalog.database, project, by_rule.low)]
-        data = store.native_query(
+        data = store.native.native_query(
             query.text, mode, keywords=words, themes=by_rule.high, limit=candidates, project=project
         ).get("data", {})
         chunks = [chunk["chunk_id"] for chunk in data.get("chunks", [])]
@@ -189,7 +188,7 @@ def measure(
         scale = (
             calibrate(catalog, store, model=model) if due(None, chunks) else known(catalog.database, model)
         )
-        policy = memory.policy()
+        policy = memory.retrieval.policy()
         for mode in (None, *MODES):
             systems[mode or "default"] = our_answers(
                 catalog,

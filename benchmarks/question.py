@@ -14,7 +14,8 @@ from typing import Any
 import common
 from retrieval_sets import Query, RetrievalSet, folders_of_sets
 
-from ragmem.domain.retrieval.question import Asked, parse, time_match
+from ragmem.domain.retrieval.question import Query as Parsed
+from ragmem.domain.retrieval.question import parse, time_match
 from ragmem.domain.text.spans import Span
 
 FEATURES = (
@@ -34,7 +35,7 @@ Judged = tuple[str, float, bool, float]
 """Length of what is named, area, whether a gold document lies inside, share of the others inside."""
 
 
-def judge(query: Query, asked: Asked, dated: Sequence[tuple[str, datetime]]) -> Judged | None:
+def judge(query: Query, asked: Parsed, dated: Sequence[tuple[str, datetime]]) -> Judged | None:
     """Return what the dates of a question are worth; None where nothing with a date can be compared."""
     gold, others = [], []
     for uri, moment in dated:

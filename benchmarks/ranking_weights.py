@@ -23,7 +23,9 @@ from ragmem.api.memory import Ragmem
 from ragmem.config.settings import QuerySettings
 from ragmem.domain.retrieval import question as reading
 from ragmem.domain.retrieval.scoring import CODE_SHIFT, FITTED, Weights, code_share
-from ragmem.services.retrieval.candidates import Gathering
+from ragmem.services.retrieval.query import Question
+from ragmem.services.retrieval.retrieve import VECTORS, retrieve
+from ragmem.services.retrieval.sources import Search
 
 EVIDENCE = tuple(item.name for item in fields(Weights))
 WORDS = frozenset({"text", "coverage", "whole_text", "whole_coverage"})
@@ -73,16 +75,11 @@ def questions_of(chosen: RetrievalSet, models: CachedModels) -> list[Asked]:
         Ragmem.open(environ=common.environment(home), home=home, cwd=home) as memory,
     ):
         catalog, store, documents, _ = build(home, chosen, memory, models, graph=False)
-        asked = [query for query in chosen.queries if query.gold]
-        for query in asked[:: max(1, len(asked) // PER_SET)]:
-            gathering = Gathering(
-                catalog,
-                store,
-                reading.parse(query.text, now=query.at),
-                projects=(query.scope,),
-                depth=DEPTH,
-            )
-            candidates = gathering.candidates()
+        with_gold = [query for query in chosen.queries if query.gold]
+        for query in with_gold[:: max(1, len(with_gold) // PER_SET)]:
+            asked = Question(query.text, projects=(query.scope,))
+            search = Search(catalog, store, asked, reading.parse(query.text, now=query.at), DEPTH)
+            candidates = retrieve(search, [VECTORS], policy=memory.retrieval.policy()).candidates
             if not candidates:
                 continue
             texts = catalog.memories.get(item.memory_id for item in candidates)

@@ -127,9 +127,9 @@ def _unsound(memory: Ragmem, *, whole: bool) -> list[str]:
 
 def _heal(memory: Ragmem, chance: random.Random) -> None:
     """Do what a person does next: seed, or gc where it would remove nothing else."""
-    plan = memory.plan_gc(rules=UPKEEP)
+    plan = memory.gc.plan(rules=UPKEEP)
     if chance.random() < 0.5 and not plan.ids("remove"):
-        memory.apply_gc(plan)
+        memory.gc.apply(plan)
     else:
         memory.seed()
 

@@ -173,25 +173,25 @@ def _forget(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, 
 
 def _undo(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del step, note
-    done = memory.undo_gc()
+    done = memory.gc.undo()
     return {"undone": done.run, "count": done.restored}
 
 
 def _gc(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
-    plan = memory.plan_gc(missing=bool(step.options.get("missing")), rules=UPKEEP)
+    plan = memory.gc.plan(missing=bool(step.options.get("missing")), rules=UPKEEP)
     note(remove=plan.ids("remove"))
-    outcome = memory.apply_gc(plan, allow_large=True)
+    outcome = memory.gc.apply(plan, allow_large=True)
     return {"run": outcome.run, "removed": outcome.removed}
 
 
 def _lifecycle(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del step
-    plan = memory.plan_gc()
+    plan = memory.gc.plan()
     note(
         leaving=plan.ids("remove", "archive", "merge"),
         made={one.memory.id: sha(one.memory.text) for one in plan.merges},
     )
-    outcome = memory.apply_gc(plan, allow_large=True)
+    outcome = memory.gc.apply(plan, allow_large=True)
     return {"run": outcome.run, "merged": outcome.merged}
 
 
@@ -206,19 +206,19 @@ def _unlive(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, 
         returning={item.memory.id: sha(item.memory.text) for item in catalog.archive.of(run)},
         unmade=[key for key in catalog.gc_runs.merged(run) if key in catalog.memories.ids()],
     )
-    return {"undone": memory.undo_gc().run}
+    return {"undone": memory.gc.undo().run}
 
 
 def _bring(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del note
     for identifier in step.ids:
-        memory.restore_archived(identifier)
+        memory.gc.restore(identifier)
     return {}
 
 
 def _purge(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del step, note
-    return {"purged": memory.purge_archive().memories}
+    return {"purged": memory.gc.purge().memories}
 
 
 def _seed(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
@@ -301,8 +301,8 @@ def _repair(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, 
 
 def mend(memory: Ragmem) -> list[str]:
     """Do what `ragmem doctor --deep --repair` does; return the names of the repairs."""
-    steps = plan_repair(memory.examine(deep=True))
-    return [step.name for step in memory.repair(steps)]
+    steps = plan_repair(memory.doctor.examine(deep=True))
+    return [step.name for step in memory.doctor.repair(steps)]
 
 
 ACTIONS: dict[str, Callable[[Ragmem, Step, Callable[..., None]], dict[str, Any]]] = {

@@ -89,7 +89,7 @@ def measure(memory: Ragmem, folder: Path) -> dict[str, Any]:
         times = []
         for _ in range(RUNS):
             began = time.perf_counter()
-            memory.plots([name], at=NOW)
+            memory.reports.plots([name], at=NOW)
             times.append(time.perf_counter() - began)
         plots[name] = common.spread(times)
     page = folder / "report.html"

@@ -27,11 +27,10 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Record, State
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.ports import Embedder, Models, Store
-from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.classify import Classified, classify_draft
 from ragmem.services.ingestion.index import BATCH, index_pending
 from ragmem.services.retrieval.calibration import calibrate, due, known
-from ragmem.services.retrieval.helpers import Assistance
-from ragmem.services.retrieval.query import Policy, Question, ask
+from ragmem.services.retrieval.query import Assistance, Policy, Question, ask
 from ragmem.storage.fulltext.fulltext import search as search_text
 from ragmem.storage.home.catalog import Catalog
 
@@ -81,7 +80,7 @@ def build(
     chunks = 0
     for start in range(0, len(chosen.drafts), BATCH):
         judged = [
-            judge(draft, now=chosen.latest, sizes=settings.chunking, rule="off", redactor=DEFAULT)
+            classify_draft(draft, now=chosen.latest, sizes=settings.chunking, rule="off", redactor=DEFAULT)
             for draft in chosen.drafts[start : start + BATCH]
         ]
         documents |= {item.memory.id: item.memory.uri for item in judged}
@@ -96,7 +95,7 @@ def build(
     return catalog, store, documents, chunks
 
 
-def put_texts(catalog: Catalog, store: Store, judged: Sequence[Judged]) -> None:
+def put_texts(catalog: Catalog, store: Store, judged: Sequence[Classified]) -> None:
     """Put chunks and their vectors only: what they speak of takes most of the time, and is not asked for."""
     store.put(
         [Record(item.memory, item.chunks) for item in judged],
@@ -440,7 +439,7 @@ def main() -> None:
     sets: dict[str, dict[str, Any]] = {}
     with common.temporary_folder("models") as place:
         memory = Ragmem.open(environ=common.environment(place), home=place, cwd=place)
-        variants = grid(memory.policy(), options.set or ())
+        variants = grid(memory.retrieval.policy(), options.set or ())
         cache = VectorCache(options.cache, memory.models.embedder)
         # Of all sets, so that a set is asked the same whatever others are measured in this run.
         every = [RetrievalSet.read(folder) for folder in folders_of_sets(options.data)]

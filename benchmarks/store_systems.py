@@ -14,7 +14,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope, State
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.ports import Mode
-from ragmem.services.ingestion.classify import Judged, judge
+from ragmem.services.ingestion.classify import Classified, classify_draft
 from ragmem.services.ingestion.index import BATCH
 from ragmem.services.retrieval.query import Question
 from ragmem.storage.sql.batches import batches
@@ -145,7 +145,9 @@ class Ours:
 
     def native(self, mode: Mode, text: str, keywords: Sequence[str]) -> int:
         """Ask LightRAG itself."""
-        found = self.memory.store.native_query(text, mode, keywords=keywords, limit=10, project=PROJECT)
+        found = self.memory.store.native.native_query(
+            text, mode, keywords=keywords, limit=10, project=PROJECT
+        )
         return len(found["data"]["chunks"])
 
     def written(self) -> int | None:
@@ -173,7 +175,7 @@ class Ours:
         now = START
         catalog = self.memory.catalog
         judged = [
-            judge(
+            classify_draft(
                 self._draft(one), now=now, sizes=self.memory.settings.chunking, rule="off", redactor=DEFAULT
             )
             for one in documents
@@ -194,7 +196,7 @@ class Ours:
         return Draft("bench", document.name, document.text, event_time=when, scope=Scope(PROJECT))
 
     @staticmethod
-    def _record(item: Judged, document: Document) -> Record:
+    def _record(item: Classified, document: Document) -> Record:
         (chunk,) = item.chunks
         return Record(
             item.memory, item.chunks, (Extraction(chunk.id, document.entities, document.relations),)

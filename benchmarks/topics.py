@@ -17,7 +17,7 @@ import numpy as np
 from vector_cache import VectorCache
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.context.topics import THRESHOLD, Topic, calibrated, said, says_too_little, watch
+from ragmem.services.context.topics import THRESHOLD, Topic, calibrated, prompt_text, reason_to_skip, watch
 
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 MAX_PROMPTS = 25
@@ -100,7 +100,9 @@ def main() -> None:
                 sessions, min(len(sessions), 20 if options.quick else MAX_SESSIONS)
             )
             prompts = sorted({prompt for _, asked in sessions for prompt in asked})
-            embedded = cache.embed([said(prompt)[:MAX_CHARS] or "-" for prompt in prompts], role="query")
+            embedded = cache.embed(
+                [prompt_text(prompt)[:MAX_CHARS] or "-" for prompt in prompts], role="query"
+            )
             vectors = {prompt: row.tolist() for prompt, row in zip(prompts, embedded, strict=True)}
             going, leaving = distances(sessions, vectors)
             judged = [(one, two) for one, two in ((going, "going"), (leaving, "leaving")) if two]
@@ -129,7 +131,7 @@ def main() -> None:
             first = [
                 vectors[asked[0]]
                 for _, asked in random.Random(5).sample(sessions, min(60, len(sessions)))
-                if not says_too_little(asked[0])
+                if not reason_to_skip(asked[0])
             ]
             whole, judged_area = area(going, leaving), area(*full)
             mute = f"{silent['going']:.2f} of those that go on and {silent['leaving']:.2f} of first prompts"

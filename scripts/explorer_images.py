@@ -56,11 +56,11 @@ def _fill(folder: Path) -> None:
 
     with Ragmem.open(home=folder, cwd=folder / "repos" / "tideline") as memory:
         memory.seed()
-        memory.add_gotcha("the tide tables are in UTC", trigger="the clock changes", project="user")
-        memory.plan_gc()
-        memory.anticipate(SESSION, event="start", assistant="claude-code", everywhere=True)
+        memory.records.add_gotcha("the tide tables are in UTC", trigger="the clock changes", project="user")
+        memory.gc.plan()
+        memory.injections.anticipate(SESSION, event="start", assistant="claude-code", everywhere=True)
         for prompt in PROMPTS:
-            memory.anticipate(SESSION, prompt, assistant="claude-code", everywhere=True)
+            memory.injections.anticipate(SESSION, prompt, assistant="claude-code", everywhere=True)
 
 
 async def _walk(folder: Path) -> None:

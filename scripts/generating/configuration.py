@@ -10,7 +10,7 @@ from generating.tree import Command
 from ragmem.config.loading import CONFIG_FILE, DECAY_FILE
 from ragmem.config.places import SOURCES_FILE, shipped
 from ragmem.config.project import MAX_ITEMS, PROJECT_FILE
-from ragmem.config.project import allowed as allowed_in_project
+from ragmem.config.project import project_keys as allowed_in_project
 from ragmem.config.settings import FORMER, SECTIONS
 from ragmem.config.sources import source_keys
 from ragmem.config.values import Rule

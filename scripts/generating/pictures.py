@@ -7,14 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from generating.tree import Command
-from ragmem.charts.charts import Mark
-from ragmem.charts.plots.model import Axis, Curves, Line, Row, Scale, Stacks
-from ragmem.charts.plots.picture import svg
+from ragmem.charts.model import Axis, Curves, Line, Mark, Row, Scale, Stacks
+from ragmem.charts.svg import svg
 from ragmem.config import Settings, load
-from ragmem.domain.lifecycle.ageing import decided
+from ragmem.domain.lifecycle.ageing import decide_entry
 from ragmem.domain.model import Kind, Memory, content_hash
-from ragmem.domain.model.decay import bounded_score, recency
-from ragmem.domain.model.lifecycle import Entry, Life, LifecyclePolicy
+from ragmem.domain.model.lifecycle import Entry, LifecyclePolicy, LifecycleState
 from ragmem.services.reporting.over_time import decay_plot
 
 YEAR = 365
@@ -50,7 +48,7 @@ def score_picture(tree: Command) -> str:
         Line(
             ", ".join(sorted(named)),
             [
-                (float(day), bounded_score(RELEVANCE, recency(day, days, policy), policy))
+                (float(day), policy.score(RELEVANCE, policy.recency(day, days)))
                 for day in (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 7, *range(10, YEAR + 1, 5))
             ],
         )
@@ -78,7 +76,7 @@ def weights_picture(tree: Command) -> str:
     for semantic, recent in WEIGHTS:
         policy = replace(shipped, semantic_weight=semantic, recency_weight=recent)
         points = [
-            (float(day), bounded_score(RELEVANCE, recency(day, half_life, policy), policy))
+            (float(day), policy.score(RELEVANCE, policy.recency(day, half_life)))
             for day in (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 7, *range(10, YEAR + 1, 5))
         ]
         named = f"{semantic:g} / {recent:g}"
@@ -135,12 +133,12 @@ def _life(
     entry = Entry(memory, 0, feedback=feedback, sessions=sessions, pinned=pinned)
     counts: Counter[str] = Counter()
     for newer in range(NEWER):
-        decision = decided(entry, newer, connections, policy)
+        decision = decide_entry(entry, newer, connections, policy)
         if decision.action == "archive":
             counts["in the archive"] += NEWER - newer
             break
         if decision.action == "promote":
-            entry = replace(entry, life=decision.life or Life.PROVEN)
+            entry = replace(entry, life=decision.life or LifecycleState.PROVEN)
         elif decision.action == "reprieve":
             entry = replace(entry, reprieves=entry.reprieves + 1, checked_age=newer)
         if decision.rule in ("young", "connected"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ragmem import errors
-from ragmem.assistants.table import ASSISTANTS
+from ragmem.assistants import NAMES
 from ragmem.cli.app import COMMANDS, EPILOG, GROUPS, HELP, build, load_command
 
 PROGRAM = "ragmem"
@@ -58,7 +58,7 @@ KNOWN_THERE = {
 # Parameters whose few values are not declared: others are taken too, or refused with a hint of its own.
 WORDS = {
     "agents signal type_": ("stop", "pause", "resume", "message"),
-    "check assistant": tuple(one.name for one in ASSISTANTS),
+    "check assistant": NAMES,
 }
 # Arguments that are paths without being declared as such, because `-` is one of their values.
 PATHS = {"paths", "check file", "projects move new"}

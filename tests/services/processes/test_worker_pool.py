@@ -110,14 +110,14 @@ def _process(_):
 WAITING = """
 import os, time
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.processes.worker_pool import SideBySide
+from ragmem.services.processes.worker_pool import WorkerPool
 
 def work(number):
     print(os.getpid(), flush=True)
     time.sleep(600)
 
 if __name__ == "__main__":
-    with SideBySide(2) as processes:
+    with WorkerPool(2) as processes:
         list(processes.each(work, range(2)))
 """
 

@@ -264,6 +264,15 @@ def detect_category(text: str, *, title: str = "") -> Category:
     return best if scores[best] >= floor else Category.NONE
 
 
+def kind_scores(text: str) -> Mapping[str, float]:
+    """Return name -> evidence for each kind and category by their cues, without a prior of the source."""
+    read = _text_for_cues(text, "")
+    scores = {f"kind {kind}": _score(read, cues) for kind, cues in _KIND_CUES.items()}
+    scores |= {f"category {category}": _score(read, cues) for category, cues in _CATEGORY_CUES.items()}
+    found = (("finding", _FINDING), ("fix", _FIX), ("error", _ERROR))
+    return scores | {name: float(_occurs(read, cue, 1)) for name, cue in found}
+
+
 def _occurs(text: str, pattern: re.Pattern[str], times: int) -> bool:
     """Tell whether a pattern matches at least `times` times."""
     return sum(1 for _ in islice(pattern.finditer(text), times)) == times

@@ -155,3 +155,17 @@ def protection_reasons(text: str, *, title: str = "") -> tuple[str, ...]:
     faint = dict.fromkeys(_FAINT.find(low))
     needed = 1 + len(read) // LONG_CHARS
     return (*hints, *faint) if len(hints) + len(faint) // FAINT_HINTS >= needed else ()
+
+
+def hint_counts(text: str) -> Mapping[str, float]:
+    """Return name -> number of distinct hints of each sort in a text."""
+    read = text[:MAX_CHARS]
+    low = read.lower()
+    return {
+        "record": float(len(set(_RECORD.find(low)))),
+        "hint": float(len(set(_HINT.find(low)))),
+        "emphatic hint": float(len(set(_EMPHATIC.findall(read)))),
+        "faint hint": float(len(set(_FAINT.find(low)))),
+        "prompt": float(len(set(_PROMPT.findall(low)))),
+        "user speaks": float(bool(_USER_SAYS.match(low))),
+    }

@@ -6,12 +6,19 @@ from typing import Literal
 
 from ragmem.domain.classification.evidence import Evidence, weigh
 from ragmem.domain.classification.evidence_cues import EvidenceType
+from ragmem.domain.classification.judge import Verdict, judge
 from ragmem.domain.model import Tier
 from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.turns import turns
 
-Rule = Literal["graded", "classic"]
-"""The rule of classification: weigh the evidence, or count the published markers."""
+Rule = Literal["graded", "classic", "learned"]
+"""The rule of classification: weigh the evidence, count the published markers, or ask the trained judge."""
+
+CERTAIN = 0.85
+"""The judge discards a text only above this probability; docs/judge.md has the curve."""
+
+PERHAPS_PROTECTED = 0.03
+"""The judge discards no text whose probability of being a decision or an instruction is above this."""
 
 KEPT_ABOVE = 0.5
 """A text is kept if the evidence for it outweighs the evidence against it by this much."""
@@ -74,9 +81,15 @@ class Signal:
     evidence: tuple[Evidence, ...] = ()
 
 
-def classify(text: str, *, rule: Rule = "graded", protected: bool = False) -> Signal:
-    """Return the tier of a text by a rule; a protected text is never discarded."""
-    signal = classify_by_markers(text) if rule == "classic" else classify_by_evidence(text)
+def classify(text: str, *, rule: Rule = "graded", protected: bool = False, source: str = "") -> Signal:
+    """Return the tier of a text by a rule; a protected text is never discarded.
+
+    Only the rule "learned" considers the source.
+    """
+    if rule == "learned":
+        signal = classify_by_judge(text, source=source)
+    else:
+        signal = classify_by_markers(text) if rule == "classic" else classify_by_evidence(text)
     if not protected or signal.tier is not Tier.DISCARD:
         return signal
     return Signal(
@@ -129,6 +142,36 @@ def classify_by_markers(text: str) -> Signal:
         return Signal(Tier.DISCARD, markers, "a greeting")
     reason = f"{_NUMBERS[min(len(markers), MIN_INGEST_MARKERS)]}: {', '.join(markers)}"
     return Signal(Tier.INGEST if len(markers) >= MIN_INGEST_MARKERS else Tier.SUMMARIZE, markers, reason)
+
+
+def classify_by_judge(text: str, *, source: str = "") -> Signal:
+    """Classify a text by the trained judge; when it is not certain, the text is kept.
+
+    Discard: the judge is certain for every part, no part may be a decision or an instruction, the text is
+    read as a whole, its language is known, and it is not a user's alone. Ingest: that is more probable than
+    summarize. Summarize: everything else.
+    """
+    verdict = judge(text, source=source)
+    worth = verdict.probabilities["tier"]
+    tier = Tier.INGEST if worth[Tier.INGEST] >= worth[Tier.SUMMARIZE] else Tier.SUMMARIZE
+    kept_by = _reason_to_keep(verdict)
+    if verdict.discard > 0.5:
+        tier = Tier.SUMMARIZE if kept_by else Tier.DISCARD
+    shares = ", ".join(f"{name} {probability:.2f}" for name, probability in worth.items())
+    told = f"{shares}; protected {verdict.protected:.2f}"
+    return Signal(tier, (), "; ".join(filter(None, (told, kept_by, verdict.reason))))
+
+
+def _reason_to_keep(verdict: Verdict) -> str:
+    """Return why a text is kept though the judge calls it worthless; empty if nothing keeps it."""
+    reasons = (
+        (verdict.discard <= CERTAIN, "kept: not certain"),
+        (verdict.protected > PERHAPS_PROTECTED, "kept: perhaps a decision or an instruction"),
+        (not verdict.whole, "kept: too long to be read as a whole"),
+        (not verdict.known_language, "kept: of another language than English"),
+        (verdict.only_user, "kept: a user's words"),
+    )
+    return next((reason for applies, reason in reasons if applies), "")
 
 
 def is_greeting(text: str) -> bool:

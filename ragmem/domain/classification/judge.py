@@ -1,0 +1,281 @@
+"""Judge a text by trained weights: its tier, its kind and category, and whether it is protected.
+
+Four logistic regressions share one set of inputs, all of which are read off the text and its source: the
+form, the source with the speaker, the cues of `protection` and `kinds`, and common words. They need no model
+of meaning, so that a verdict is the same with every embedder and without any. `scripts/train_judge.py` makes
+the weights; docs/judge.md tells what they reach on repositories that they were not trained on.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+from ragmem.domain.classification.kinds import kind_scores
+from ragmem.domain.classification.protection import hint_counts
+from ragmem.domain.model import Category, Kind, Tier
+from ragmem.domain.text.turns import turns
+
+WEIGHTS = Path(__file__).with_name("judge.json")
+
+HEADS: Mapping[str, tuple[str, ...]] = {
+    "tier": tuple(Tier),
+    "protected": ("no", "yes"),
+    "kind": tuple(Kind),
+    "category": tuple(Category),
+}
+
+WINDOW_CHARS = 1500
+"""Longest part of a text that is judged at once: the texts of the training are not longer."""
+
+MAX_WINDOWS = 8
+"""Parts that are judged; of a longer text the first and the last ones, and it is never called certain."""
+
+MIN_WORDS, MIN_COMMON = 8, 0.15
+"""A text of so many words, of which a smaller share is common in English, is of another language."""
+
+DISCARD = HEADS["tier"].index(Tier.DISCARD)
+SHOWN = 4
+"""Inputs that an explanation names on each side."""
+
+SOURCES = {
+    "claudemds": "instructions",
+    "paidocs": "plan",
+    "prds": "requirements",
+    "skills": "skill",
+    "agents": "agent",
+    "commands": "command",
+    "memory": "memory",
+    "sessions": "summary",
+    "reflections": "summary",
+    "transcripts": "chat",
+}
+"""Source -> its type in the training; any other source has none."""
+
+ROLES = ("user", "assistant", "tool", "system")
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[a-z]+)?")
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+
+_LINES = {
+    "list items": re.compile(r"\s*(?:[-*+]|\d{1,4}[.)])\s"),
+    "headings": re.compile(r"\s{0,3}#"),
+    "table rows": re.compile(r"\s*\|"),
+    "boxes": re.compile(r"\s*[-*] \[[ xX]\]"),
+    "indented": re.compile(r" {4}|\t"),
+    "numbered output": re.compile(r"\s*\d{1,6}[\t:|]"),
+}
+"""Shares of lines that begin so."""
+
+_RATES = {
+    "code spans": re.compile(r"`[^`\n]+`"),
+    "bold": re.compile(r"\*\*"),
+    "identifiers": re.compile(r"\b\w+[_/]\w+|\b[a-z]+[A-Z]\w+"),
+    "tags": re.compile(r"</?[a-zA-Z][\w-]*>"),
+    "blanks to fill in": re.compile(r"\[[^\]\n]{2,60}\]|\{\{|\$[A-Z]{3,}"),
+    "links": re.compile(r"https?://"),
+    "decimals": re.compile(r"\b\d+\.\d+"),
+    "dates": re.compile(r"\b20\d\d-\d\d"),
+    "arrows": re.compile("\u2192|=>|->"),
+    "digits": re.compile(r"\d"),
+    "capitals": re.compile(r"[A-Z]"),
+    "other letters": re.compile(r"[^\x00-\x7f]"),
+    "questions": re.compile(r"\?"),
+    "exclamations": re.compile(r"!"),
+    "colons": re.compile(r":"),
+}
+"""Occurrences for each ten words, four at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The probabilities of one text; `head` is one of HEADS.
+
+    `whole` is false where parts of a long text were left out. `reason` names the inputs that weighed most.
+    """
+
+    probabilities: Mapping[str, Mapping[str, float]]
+    whole: bool = True
+    known_language: bool = True
+    only_user: bool = False
+    reason: str = ""
+
+    def best(self, head: str) -> str:
+        """Return the most probable class of a head."""
+        found = self.probabilities[head]
+        return max(found, key=lambda name: found[name])
+
+    @property
+    def discard(self) -> float:
+        """The probability that the text is worth nothing."""
+        return self.probabilities["tier"][Tier.DISCARD]
+
+    @property
+    def protected(self) -> float:
+        """The probability that the text is a decision or a standing instruction."""
+        return self.probabilities["protected"]["yes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """`values[name]` are the weights of an input, one for each class of each head in order, after `bias`."""
+
+    bias: tuple[float, ...]
+    values: Mapping[str, tuple[float, ...]]
+    words: frozenset[str]
+
+
+@cache
+def load_weights() -> Weights:
+    """Return the weights that ragmem ships."""
+    document = json.loads(WEIGHTS.read_bytes())
+    scale = document["scale"]
+    values = {name: tuple(each / scale for each in row) for name, row in document["weights"].items()}
+    words = frozenset(name[5:] for name in values if name.startswith("word "))
+    return Weights(tuple(each / scale for each in document["bias"]), values, words)
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text in lower case, with `'` for each apostrophe."""
+    return set(_WORD.findall(text.lower().replace("\u2019", "'")))
+
+
+def inputs(text: str, *, source: str = "", role: str = "") -> dict[str, float]:
+    """Return name -> value of the inputs that are not words; `source` is a type of SOURCES, or empty.
+
+    All values lie between 0 and some 10, however long or strange the text is.
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    first, last = (lines[0].strip(), lines[-1].strip()) if lines else ("", "")
+    count = max(1, text.count(" ") + text.count("\n"))
+    sentences = max(1, sum(1 for each in _SENTENCE.split(text) if each.strip()))
+    code = sum(map(len, _FENCE.findall(text)))
+    tokens = _WORD.findall(text.lower())
+    found = {
+        "form length": math.log1p(len(text)),
+        "form words": math.log1p(count),
+        "form lines": math.log1p(len(lines)),
+        "form sentence length": min(6.0, count / sentences / 10),
+        "form word length": min(3.0, sum(map(len, tokens)) / max(1, len(tokens)) / 5),
+        "form distinct words": len(set(tokens)) / max(1, len(tokens)),
+        "form code": code / max(1, len(text)),
+        "form short": float(len(text) < 80),
+        "form ends in a colon": float(last.endswith(":")),
+        "form ends in a question": float(last.endswith("?")),
+        "form begins with a heading": float(first.startswith("#")),
+        "form begins with a tag": float(first.startswith("<")),
+        "form begins with data": float(first.startswith(("{", "["))),
+    }
+    for name, pattern in _LINES.items():
+        found[f"form {name}"] = sum(1 for line in lines if pattern.match(line)) / max(1, len(lines))
+    for name, pattern in _RATES.items():
+        found[f"form {name}"] = min(4.0, 10 * len(pattern.findall(text)) / count)
+    for name, score in chain(hint_counts(text).items(), kind_scores(text).items()):
+        found[f"cue {name}"] = min(8.0, score)
+    if source:
+        found[f"source {source}"] = 1.0
+    if role in ROLES:
+        found[f"role {role}"] = 1.0
+    return found
+
+
+def windows(text: str) -> tuple[list[tuple[str, str]], bool]:
+    """Return (role, part) of the parts of a text to judge, and whether they are all of it."""
+    spoken = [
+        ("user" if turn.asks else _role(turn.speaker), text[turn.body : turn.end]) for turn in turns(text)
+    ]
+    parts = [(role, part) for role, said in spoken or [("", text)] for part in _split(said)]
+    if len(parts) <= MAX_WINDOWS:
+        return parts or [("", text[:WINDOW_CHARS])], True
+    end = MAX_WINDOWS // 3
+    return parts[: MAX_WINDOWS - end] + parts[-end:], False
+
+
+def _role(speaker: str) -> str:
+    return speaker if speaker in ROLES else "assistant"
+
+
+def _split(text: str) -> list[str]:
+    """Return the parts of a text of at most WINDOW_CHARS, cut between paragraphs or lines where possible."""
+    parts: list[str] = []
+    rest = text.strip()
+    while len(rest) > WINDOW_CHARS:
+        cut = max(rest.rfind("\n\n", WINDOW_CHARS // 3, WINDOW_CHARS), 0)
+        cut = cut or rest.rfind("\n", WINDOW_CHARS // 3, WINDOW_CHARS)
+        cut = cut if cut > 0 else WINDOW_CHARS
+        parts.append(rest[:cut])
+        rest = rest[cut:].strip()
+    return [*parts, rest] if rest else parts
+
+
+def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Verdict:
+    """Judge a text of a source, such as "sessions"; an unknown source counts as none.
+
+    Of several parts the least certain discard and the most certain protection count, because one part that
+    says something is enough. Takes about a millisecond for each part.
+    """
+    weights = weights or load_weights()
+    kind = SOURCES.get(source, "")
+    parts, whole = windows(text)
+    found = [_judge_part(part, kind, role, weights) for role, part in parts]
+    best = min(found, key=lambda one: one.probabilities["tier"][Tier.DISCARD])
+    protected = max(one.probabilities["protected"]["yes"] for one in found)
+    return Verdict(
+        {**best.probabilities, "protected": {"no": 1 - protected, "yes": protected}},
+        whole=whole,
+        known_language=all(_is_english(part, weights.words) for _, part in parts),
+        only_user=all(role == "user" for role, _ in parts),
+        reason=best.reason,
+    )
+
+
+def _is_english(text: str, words: frozenset[str]) -> bool:
+    """Tell whether a text has hardly a word, or at least some of the common English words of the training."""
+    said = words_of(text)
+    return len(said) < MIN_WORDS or len(said & words) >= MIN_COMMON * len(said)
+
+
+def _judge_part(text: str, source: str, role: str, weights: Weights) -> Verdict:
+    logits = list(weights.bias)
+    shares: dict[str, float] = {}
+    for name, value in present(text, weights.words, source=source, role=role).items():
+        row = weights.values.get(name)
+        if row is not None and value:
+            for place, weight in enumerate(row):
+                logits[place] += weight * value
+            shares[name] = value * (max(row[:DISCARD]) - row[DISCARD])
+    result = {}
+    start = 0
+    for head, classes in HEADS.items():
+        result[head] = dict(zip(classes, softmax(logits[start : start + len(classes)]), strict=True))
+        start += len(classes)
+    return Verdict(result, reason=_explain(shares))
+
+
+def _explain(shares: Mapping[str, float]) -> str:
+    """Return the inputs that moved a text most towards being kept, and most towards the opposite."""
+    ranked = sorted((name for name in shares if not name.startswith("form")), key=lambda name: shares[name])
+    against = [name for name in ranked[:SHOWN] if shares[name] < 0]
+    speaks_for = [name for name in ranked[::-1][:SHOWN] if shares[name] > 0]
+    parts = (("for it", speaks_for), ("against it", against))
+    return "; ".join(f"{label}: {', '.join(names)}" for label, names in parts if names)
+
+
+def present(text: str, words: frozenset[str], *, source: str = "", role: str = "") -> dict[str, float]:
+    """Return name -> value of all inputs of a part that are not 0; a word of `words` counts once."""
+    found = inputs(text, source=source, role=role)
+    found.update((f"word {word}", 1.0) for word in words_of(text) & words)
+    return found
+
+
+def softmax(logits: Sequence[float]) -> list[float]:
+    """Return the probabilities of logits."""
+    top = max(logits)
+    powers = [math.exp(each - top) for each in logits]
+    total = sum(powers)
+    return [each / total for each in powers]

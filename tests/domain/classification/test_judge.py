@@ -1,0 +1,107 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragmem.domain.classification.judge import (
+    HEADS,
+    MAX_WINDOWS,
+    WINDOW_CHARS,
+    inputs,
+    judge,
+    load_weights,
+    windows,
+)
+from ragmem.domain.classification.signal import CERTAIN, classify
+from ragmem.domain.model import Tier
+
+CHATTER = "Great, thanks so much! That looks really good to me."
+FACT = (
+    "## Root cause\n\nThe importer dropped rows because `parse_row` in `loader/csv.py` read the byte-order"
+    " mark as a part of the first column's name. Fixed by decoding as utf-8-sig; older exports need it."
+)
+WISH = "From now on never commit without running the tests first, and always ask me before you push."
+
+
+@given(st.text(max_size=4000), st.sampled_from(["", "sessions", "transcripts", "claudemds", "my notes"]))
+def test_every_text_gets_probabilities(text, source):
+    verdict = judge(text, source=source)
+    for head, classes in HEADS.items():
+        found = verdict.probabilities[head]
+        assert tuple(found) == classes
+        assert math.isclose(sum(found.values()), 1.0, abs_tol=1e-6)
+
+
+@given(st.text(max_size=6000))
+def test_a_short_text_is_read_as_a_whole_and_a_long_one_in_bounded_parts(text):
+    parts, whole = windows(text)
+    assert len(parts) <= MAX_WINDOWS
+    assert all(len(part) <= WINDOW_CHARS for _, part in parts)
+    if whole and len(parts) == 1 and len(text.strip()) <= WINDOW_CHARS:
+        assert parts[0][1].split() == text[:WINDOW_CHARS].split() or text.strip() == parts[0][1]
+
+
+@given(st.text(max_size=3000))
+def test_inputs_stay_bounded(text):
+    assert all(0 <= value <= 20 for value in inputs(text, source="chat", role="user").values())
+
+
+def test_the_shipped_weights_fit_the_heads():
+    weights = load_weights()
+    classes = sum(map(len, HEADS.values()))
+    assert len(weights.bias) == classes
+    assert all(len(row) == classes for row in weights.values.values())
+    assert weights.words
+
+
+def test_chatter_is_discarded():
+    signal = classify(CHATTER, rule="learned", source="transcripts")
+    assert signal.tier is Tier.DISCARD
+    assert "discard" in signal.reason
+
+
+@pytest.mark.parametrize("text", [FACT, WISH])
+@pytest.mark.parametrize("source", ["", "sessions", "transcripts", "claudemds"])
+def test_a_fact_and_a_wish_are_never_discarded(text, source):
+    assert classify(text, rule="learned", source=source).tier is not Tier.DISCARD
+
+
+def test_a_wish_is_seen_as_protected():
+    assert judge(WISH, source="transcripts").protected > 0.5
+    assert judge(CHATTER, source="transcripts").protected < 0.05
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Danke, das sieht wirklich sehr gut aus, genau so hatte ich mir das heute vorgestellt.",
+        "Merci beaucoup, cela fonctionne parfaitement maintenant, je continue avec la suite demain.",
+        "Большое спасибо, теперь всё работает отлично, продолжим завтра утром с остальными.",  # noqa: RUF001
+    ],
+)
+def test_another_language_is_kept(text):
+    assert not judge(text, source="transcripts").known_language
+    assert classify(text, rule="learned", source="transcripts").tier is not Tier.DISCARD
+
+
+def test_the_words_of_a_user_alone_are_kept():
+    record = f"## User\n\n{CHATTER}\n\n## User\n\n{CHATTER}\n\n## Assistant\n"
+    assert judge(record, source="transcripts").only_user
+    assert classify(record, rule="learned", source="transcripts").tier is not Tier.DISCARD
+
+
+def test_one_part_that_says_something_keeps_the_others():
+    talk = f"user: go on\n\nassistant: {CHATTER}\n\n"
+    assert judge(talk, source="transcripts").discard > CERTAIN
+    assert judge(f"{talk}user: why?\n\nassistant: {FACT}", source="transcripts").discard < CERTAIN
+
+
+def test_a_text_of_many_parts_is_kept():
+    text = "\n\n".join([CHATTER] * 1000)
+    assert not judge(text).whole
+    assert classify(text, rule="learned", source="transcripts").tier is not Tier.DISCARD
+
+
+def test_a_protected_text_is_kept():
+    assert classify(CHATTER, rule="learned", protected=True).tier is Tier.SUMMARIZE

@@ -27,8 +27,10 @@ from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.domain.lifecycle.connections import CONNECTED
 from ragmem.domain.model import Memory, Scope, State, content_hash
 from ragmem.domain.text.identifiers import identifiers
-from ragmem.services.connections.comparison import CANDIDATES, Comparison
-from ragmem.services.connections.connecting import connect
+from ragmem.services.connections.comparison import Comparison
+from ragmem.services.connections.connect import connect
+from ragmem.services.connections.pair_comparison import AT_ONCE, CANDIDATES, LOWEST, PairComparison
+from ragmem.services.vectors.neighbour_search import search
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.rows import MEMORY_COLUMNS, memory_values
@@ -219,14 +221,29 @@ def plain(vectors: NDArray[np.float32]) -> float:
     return (time.perf_counter() - started) * len(vectors) / len(rows)
 
 
+def exact_connections(catalog: Catalog, store: Any, ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return with what each of these memories is connected, found by comparing each with all."""
+    model = store.answering_model()
+    kept = catalog.connections.scale(model)
+    if kept is None:
+        raise SystemExit(f"there is no scale of {model}: the memories were not connected")
+    every = catalog.connections.members(PROJECT, model)
+    comparison = Comparison(catalog, store, PROJECT, kept.scale, every, all_of_project=True)
+    keys, known = list(comparison.places), comparison.job().known
+    asked = np.array(sorted(comparison.places[key] for key in ids if key in comparison.places), np.intp)
+    pairs = PairComparison(known, catalog.connections.texts)
+    found: dict[str, list[str]] = {keys[place]: [] for place in asked.tolist()}
+    bar = kept.scale.cosine(LOWEST)
+    for near in search(known.space, asked, count=CANDIDATES, bar=bar, at_once=AT_ONCE, exact=True):
+        batch = pairs.among(near)
+        for one, other in zip(batch.ones[batch.own].tolist(), batch.others[batch.own].tolist(), strict=True):
+            found[keys[one]].append(keys[other])
+    return found
+
+
 def recall(catalog: Catalog, store: Any) -> tuple[float, int]:
     """Return the share of the connections by exact comparison that are kept, and how many these are."""
-    model = store.answering_model()
-    scale = catalog.connections.scale(model).scale
-    every = catalog.connections.members(PROJECT, model)
-    comparison = Comparison(catalog, store, PROJECT, scale, every, all_of_project=True)
-    ids = catalog.connections.sample(PROJECT, CHECKED)
-    exact = comparison.links(ids)
+    exact = exact_connections(catalog, store, catalog.connections.sample(PROJECT, CHECKED))
     kept = {
         key: {other for one in catalog.connections.neighbours(key) for other in (one.first, one.second)}
         for key in exact

@@ -22,7 +22,7 @@ import common
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Match
 from ragmem.domain.model.document_place import place_metadata
-from ragmem.readers.documents.converting import Converter
+from ragmem.readers.documents.converter import Converter
 from ragmem.readers.documents.suffixes import FORMATS
 from ragmem.services.ingestion.drafts import DraftOptions
 

@@ -18,7 +18,7 @@ import common
 import extraction_baselines as baselines
 
 from ragmem.api.memory import Ragmem
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.entities.entities import canonical_key
 from ragmem.domain.entities.extraction import extract
 from ragmem.domain.entities.extraction_answer import Answer, read_answer
@@ -193,7 +193,7 @@ def main() -> int:
             )
             extractors[f"llm: {model.model_id}"] = with_answers(answers, rules=False)
             extractors[f"both: {model.model_id}"] = with_answers(answers, rules=True)
-            invalid = sum(not answer.valid for answer in answers.values())
+            invalid = sum(not answer.is_valid for answer in answers.values())
             invented = sum(answer.invented for answer in answers.values())
             notes.append(f"{len(answers)} chunks: {invalid} invalid answers, {invented} invented entities")
     results = {name: score(score_all, passages, extractor) for name, extractor in extractors.items()}

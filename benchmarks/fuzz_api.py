@@ -35,7 +35,7 @@ from schemathesis.specs.openapi import checks as openapi_checks
 from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.backends.fake.language_model import FakeLanguageModel
-from ragmem.config import load
+from ragmem.config.loader import load
 from ragmem.server.app import create_app
 from ragmem.server.security.origin import Names
 from ragmem.server.uvicorn_server import bind

@@ -16,9 +16,9 @@ from ragmem.api.memory import Ragmem, now
 from ragmem.backends.minilm.blas import import_numpy
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.connections.connecting import connect
+from ragmem.services.connections.connect import connect
 from ragmem.services.ingestion.classify import classify_draft
-from ragmem.services.processes.worker_pool import cores
+from ragmem.services.processes.worker_pool import cpu_count
 from ragmem.storage.sql.batches import batches
 
 # One BLAS thread, as with the bundled model: also in the processes that are started, which read this file.
@@ -186,23 +186,21 @@ def measure(memory: Ragmem) -> dict[str, Any]:
     """Return seconds of each stage, what was decided, and the peak of memory."""
     stages: dict[str, float] = {}
     began = time.perf_counter()
-    connected = connect(
-        memory.catalog, memory.store, now=now(), policy=memory.settings.lifecycle.policy, workers=cores()
-    )
+    connected = connect(memory.catalog, memory.store, now=now(), workers=cpu_count())
     stages["connect"] = time.perf_counter() - began
     began = time.perf_counter()
-    plan = memory.gc.plan(workers=cores())
+    plan = memory.gc.plan(workers=cpu_count())
     stages["plan"] = time.perf_counter() - began
     counts = Counter(f"{action}/{rule}" for action, rule in plan.counts().elements())
     began = time.perf_counter()
-    done = memory.gc.apply(plan, allow_large=True, workers=cores())
+    done = memory.gc.apply(plan, allow_large=True, workers=cpu_count())
     stages["apply"] = time.perf_counter() - began
     del plan
     began = time.perf_counter()
-    again = memory.gc.plan(workers=cores())
+    again = memory.gc.plan(workers=cpu_count())
     stages["second plan"] = time.perf_counter() - began
     began = time.perf_counter()
-    undone = memory.gc.undo(workers=cores())
+    undone = memory.gc.undo(workers=cpu_count())
     stages["undo"] = time.perf_counter() - began
     return {
         "stages": stages,
@@ -212,11 +210,11 @@ def measure(memory: Ragmem) -> dict[str, Any]:
         "archived": done.archived,
         "merged": done.merged,
         "made": done.made,
-        "acting again": len(again.acting()),
+        "acting again": len(again.active_items()),
         "restored": undone.restored,
         "peak_mb": common.peak_memory_mb(),
         "peak_helper_mb": common.peak_memory_mb(resource.RUSAGE_CHILDREN),
-        "helpers": cores(),
+        "helpers": cpu_count(),
     }
 
 

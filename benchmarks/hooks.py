@@ -124,7 +124,7 @@ class Home:
 
     def empty_spool(self) -> None:
         """Forget all events."""
-        for path in spool.waiting(self.data):
+        for path in spool.list_events(self.data):
             Path(path).unlink(missing_ok=True)
 
 
@@ -277,7 +277,7 @@ def situations(home: Home, asked: Sequence[str]) -> list[dict[str, Any]]:
                     "deadline": deadline,
                     "valid": valid,
                     "told": bool(said),
-                    "event_kept": bool(spool.waiting(home.data)) if event == "SessionEnd" else None,
+                    "event_kept": bool(spool.list_events(home.data)) if event == "SessionEnd" else None,
                 }
             )
         (home.home / "state" / "hooks.missed").unlink(missing_ok=True)

@@ -167,7 +167,7 @@ def watched(store: Any) -> Iterator[dict[str, float]]:
     spent: dict[str, float] = dict.fromkeys(STAGES, 0.0)
     places = [
         ("lexical", fulltext, "search"),
-        ("lexical", fulltext, "allowed"),
+        ("lexical", fulltext, "filter_chunks"),
         ("vectors", store, "search"),
         ("vectors", store, "similarities"),
         ("names", retrieve, "graph_list"),
@@ -189,8 +189,8 @@ def watched(store: Any) -> Iterator[dict[str, float]]:
 
     with ExitStack() as stack:
         for stage, owner, name in places:
-            if hasattr(owner, name):
-                stack.enter_context(mock.patch.object(owner, name, timed(stage, getattr(owner, name))))
+            # Fails where a function has another name by now: its seconds would be missing unseen.
+            stack.enter_context(mock.patch.object(owner, name, timed(stage, getattr(owner, name))))
         yield spent
 
 

@@ -106,12 +106,7 @@ def _tidy(memory: Ragmem, names: Mapping[str, str], seen: Seen) -> bool:
             seen.connected.add(frozenset((names[one.first], names[one.second])))
     for merge in plan.merges:
         seen.merged |= {names[key] for key in merge.members if key in names}
-        seen.superseded |= {
-            (names[older], names[newer])
-            for older, newer in merge.superseded.items()
-            if older in names and newer in names
-        }
-    for item in plan.acting():
+    for item in plan.active_items():
         seen.counts[item.name] += item.id in names
         if item.id in names and item.action in {"archive", "merge", "remove"}:
             seen.gone[names[item.id]] = item.name

@@ -163,7 +163,7 @@ def collect(memory: Ragmem) -> list[dict[str, Any]]:
     for _ in range(PASSES):
         started = time.perf_counter()
         plan = memory.gc.plan()
-        if not plan.acting():
+        if not plan.active_items():
             break
         outcome = memory.gc.apply(plan, allow_large=True)
         passes.append(
@@ -171,12 +171,12 @@ def collect(memory: Ragmem) -> list[dict[str, Any]]:
                 "seconds": time.perf_counter() - started,
                 "large": plan.large,
                 "counts": {f"{action}/{rule}": count for (action, rule), count in plan.counts().items()},
-                "changed": outcome.changed,
+                "changed": outcome.changed_count,
                 "made": outcome.made,
                 "note": outcome.note or plan.note,
             }
         )
-        if not outcome.changed:
+        if not outcome.changed_count:
             break
     return passes
 

@@ -30,7 +30,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from ragmem.mcp.definitions import INSTRUCTIONS, tools_of
 async def listed(context, params):
-    return {"tools": [tool.listed() for tool in tools_of("default")]}
+    return {"tools": [tool.to_json() for tool in tools_of("default")]}
 server = Server("ragmem", instructions=INSTRUCTIONS, on_list_tools=listed)
 async def main():
     async with stdio_server() as (read, write):

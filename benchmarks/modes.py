@@ -27,7 +27,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.text.keywords import levels
 from ragmem.ports import Mode, Models, Store
-from ragmem.services.retrieval.calibration import calibrate, due, known
+from ragmem.services.retrieval.calibration import calibrate, calibration_for, is_due
 from ragmem.services.retrieval.query import Assistance, Policy, Question, ask
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.names.spellings import entities_of
@@ -186,7 +186,9 @@ def measure(
             chunks = store.statistics()["chunks"]
         model = models.embedder.model_id
         scale = (
-            calibrate(catalog, store, model=model) if due(None, chunks) else known(catalog.database, model)
+            calibrate(catalog, store, model=model)
+            if is_due(None, chunks)
+            else calibration_for(catalog.database, model)
         )
         policy = memory.retrieval.policy()
         for mode in (None, *MODES):

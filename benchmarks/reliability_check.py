@@ -21,7 +21,7 @@ from ragmem.services.doctor.invariants import violations
 from ragmem.services.lifecycle.items import UPKEEP
 from ragmem.services.transfer.backup import SUFFIX, backups
 from ragmem.services.transfer.backup_file import read_archive
-from ragmem.services.transfer.export_reading import ExportReader
+from ragmem.services.transfer.export_reader import ExportReader
 
 PATIENCE = 5.0
 """Seconds after which a lock that a killed process left behind counts as one that blocks."""

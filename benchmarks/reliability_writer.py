@@ -19,12 +19,12 @@ from reliability_world import Place, Step, sha
 from ragmem.api.memory import Ragmem, now
 from ragmem.services.doctor.repair import plan as plan_repair
 from ragmem.services.lifecycle.items import UPKEEP
-from ragmem.services.lifecycle.undo import undoable
+from ragmem.services.lifecycle.undo import undoable_runs
 from ragmem.services.processes.progress import Silent
 from ragmem.services.transfer.backup import back_up
-from ragmem.services.transfer.export_reading import ExportReader
-from ragmem.services.transfer.exporting import export_file
-from ragmem.services.transfer.importing import import_export
+from ragmem.services.transfer.export_reader import ExportReader
+from ragmem.services.transfer.exporter import export_file
+from ragmem.services.transfer.importer import import_export
 from ragmem.services.transfer.restore import restore
 
 LIFE_AFTER = 3
@@ -198,13 +198,13 @@ def _lifecycle(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[st
 def _unlive(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del step
     catalog = memory.catalog
-    runs = undoable(catalog)
+    runs = undoable_runs(catalog)
     if not runs:
         return {}
     run = runs[0].run
     note(
         returning={item.memory.id: sha(item.memory.text) for item in catalog.archive.of(run)},
-        unmade=[key for key in catalog.gc_runs.merged(run) if key in catalog.memories.ids()],
+        unmade=[key for key in catalog.gc_runs.merged_memories(run) if key in catalog.memories.ids()],
     )
     return {"undone": memory.gc.undo().run}
 

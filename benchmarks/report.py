@@ -16,7 +16,7 @@ import common
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Scope
-from ragmem.services.reporting.table import PLOTS
+from ragmem.services.reporting.plots import PLOTS
 from ragmem.storage.activity.injections import Injection
 from ragmem.storage.lifecycle.lifecycle_state import Recall
 
@@ -68,7 +68,7 @@ def build(memory: Ragmem, size: int) -> None:
             "INSERT INTO connections (low, high, cosine, shared, strength) VALUES (?, ?, 0.6, 0.5, 0.6)",
             pairs,
         )
-    memory.catalog.lives.recalled(
+    memory.catalog.lives.add_recalls(
         [Recall(chance.choice(ids), f"s{number % 300}", NOW) for number in range(size)]
     )
     memory.catalog.injections.record(

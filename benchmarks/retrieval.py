@@ -27,9 +27,9 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Record, State
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.ports import Embedder, Models, Store
-from ragmem.services.ingestion.classify import Classified, classify_draft
+from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.index import BATCH, index_pending
-from ragmem.services.retrieval.calibration import calibrate, due, known
+from ragmem.services.retrieval.calibration import calibrate, calibration_for, is_due
 from ragmem.services.retrieval.query import Assistance, Policy, Question, ask
 from ragmem.storage.fulltext.fulltext import search as search_text
 from ragmem.storage.home.catalog import Catalog
@@ -95,7 +95,7 @@ def build(
     return catalog, store, documents, chunks
 
 
-def put_texts(catalog: Catalog, store: Store, judged: Sequence[Classified]) -> None:
+def put_texts(catalog: Catalog, store: Store, judged: Sequence[ClassifiedMemory]) -> None:
     """Put chunks and their vectors only: what they speak of takes most of the time, and is not asked for."""
     store.put(
         [Record(item.memory, item.chunks) for item in judged],
@@ -321,7 +321,9 @@ def measure(
         cache.embed([query.text for query in (*chosen.queries, *foreign)], role="query")
         model = memory_models.embedder.model_id
         measured = (
-            calibrate(catalog, store, model=model) if due(None, chunks) else known(catalog.database, model)
+            calibrate(catalog, store, model=model)
+            if is_due(None, chunks)
+            else calibration_for(catalog.database, model)
         )
         assistance = Assistance(measured)
         silent = silent_on_foreign(

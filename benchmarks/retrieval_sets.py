@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ragmem.config import SourceSpec
+from ragmem.config.settings import SourceSpec
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.readers import markdown

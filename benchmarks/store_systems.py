@@ -14,7 +14,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope, State
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.ports import Mode
-from ragmem.services.ingestion.classify import Classified, classify_draft
+from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.index import BATCH
 from ragmem.services.retrieval.query import Question
 from ragmem.storage.sql.batches import batches
@@ -137,7 +137,7 @@ class Ours:
         """Store one document by the public API, which finds entities and relations itself."""
         (result,) = self.memory.ingest([self._draft(document)])
         assert result.change == "new"
-        assert result.judged.memory.state == "indexed", "the document must be worth indexing"
+        assert result.classified.memory.state == "indexed", "the document must be worth indexing"
 
     def search(self, text: str) -> int:
         """Search the vectors of the chunks."""
@@ -196,7 +196,7 @@ class Ours:
         return Draft("bench", document.name, document.text, event_time=when, scope=Scope(PROJECT))
 
     @staticmethod
-    def _record(item: Classified, document: Document) -> Record:
+    def _record(item: ClassifiedMemory, document: Document) -> Record:
         (chunk,) = item.chunks
         return Record(
             item.memory, item.chunks, (Extraction(chunk.id, document.entities, document.relations),)

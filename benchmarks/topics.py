@@ -17,7 +17,7 @@ import numpy as np
 from vector_cache import VectorCache
 
 from ragmem.api.memory import Ragmem
-from ragmem.services.context.topics import THRESHOLD, Topic, calibrated, prompt_text, reason_to_skip, watch
+from ragmem.services.context.topics import THRESHOLD, Topic, calibrate, prompt_text, reason_to_skip, watch
 
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 MAX_PROMPTS = 25
@@ -97,7 +97,7 @@ def main() -> None:
         for name, found in sets.items():
             sessions = [(project, prompts[:MAX_PROMPTS]) for project, prompts in found if len(prompts) > 1]
             sessions = random.Random(1).sample(
-                sessions, min(len(sessions), 20 if options.quick else MAX_SESSIONS)
+                sessions, min(len(sessions), 50 if options.quick else MAX_SESSIONS)
             )
             prompts = sorted({prompt for _, asked in sessions for prompt in asked})
             embedded = cache.embed(
@@ -138,7 +138,7 @@ def main() -> None:
             notes += [
                 f"{name}: area under the curve {whole:.3f} of all, {judged_area:.3f} of judged prompts",
                 f"{name}: not judged, because they say too little, are {mute}",
-                f"{name}: threshold calibrated on {len(first)} first prompts: {calibrated(first):.2f}",
+                f"{name}: threshold calibrated on {len(first)} first prompts: {calibrate(first):.2f}",
             ]
         cache.close()
     headers = ["sessions, threshold", "pairs", "false switches", "switches found"]

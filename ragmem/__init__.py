@@ -4,14 +4,14 @@
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False
-"""Type checkers take it as true; the one of `typing` would cost every start the import of that module."""
+"""Type checkers treat it as true. `typing.TYPE_CHECKING` would cost every start the import of `typing`."""
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
 else:
 
     def __getattr__(name: str) -> object:
-        """Import the API when it is asked for, so that `import ragmem` stays cheap."""
+        """Import the API on first use, so that `import ragmem` stays cheap."""
         if name != "Ragmem":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from ragmem.api.memory import Ragmem  # noqa: PLC0415 - loaded on first use

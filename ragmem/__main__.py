@@ -1,4 +1,4 @@
-"""The entry: instant answers before the command line is even loaded, and every exception to its exit code."""
+"""The entry point: fast paths that skip the command line, and the exit code of every exception."""
 
 import os
 import sys
@@ -6,13 +6,13 @@ import sys
 from ragmem import __version__
 from ragmem.errors import EXIT_BUG, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, RagmemError
 
-# typing.TYPE_CHECKING without importing typing, nor collections, which a write to the inbox does without.
+# typing.TYPE_CHECKING without importing typing or collections, which a write to the inbox does not need.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OFFLINE = "--offline"
-"""Stands before the command, so that it holds before anything of that is imported."""
+"""Must come before the command, so that it takes effect before the command is imported."""
 
 
 def main() -> None:
@@ -20,13 +20,13 @@ def main() -> None:
     _open_closed_streams()
     code = run(sys.argv[1:])
     if sys.argv[1:2] in (["hook"], ["mcp"]):
-        # Nothing is left to be written, and an assistant waits: Python's own end takes some milliseconds.
+        # Everything is written, and an assistant waits: Python's own shutdown takes some milliseconds.
         os._exit(code)
     sys.exit(code)
 
 
 def _open_closed_streams() -> None:
-    """Lead a stream that was closed before the start (`>&-`) nowhere; a file would take its number else."""
+    """Redirect streams that were closed before the start (`>&-`) to null; a file could get their number."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
             if getattr(sys, name) is None:
@@ -34,11 +34,11 @@ def _open_closed_streams() -> None:
 
 
 def run(arguments: "Sequence[str]") -> int:
-    """Return the exit code of a command line; every error has become one line on stderr."""
+    """Run a command line and return its exit code; every error is one line on stderr."""
     if arguments[:1] == ["hook"]:
         return _hook(arguments[1:])
     if arguments[:2] == [OFFLINE, "hook"]:
-        # It reaches no further than a socket of this machine; what it starts goes offline by itself.
+        # A hook only uses a local socket; the processes that it starts go offline themselves.
         os.environ["RAGMEM_OFFLINE"] = "1"
         return _hook(arguments[2:])
     if arguments[:1] == [OFFLINE]:
@@ -52,7 +52,7 @@ def run(arguments: "Sequence[str]") -> int:
 
 
 def _run_offline(arguments: "Sequence[str]") -> int:
-    """Run a command line of which nothing may leave this machine, and say what was seen."""
+    """Run a command line that must not reach other machines, and report its connections."""
     from ragmem.config import offline
 
     offline.go()
@@ -66,24 +66,26 @@ def _run_offline(arguments: "Sequence[str]") -> int:
 
 def _run(arguments: "Sequence[str]") -> int:
     if (failures := sys.modules.get("ragmem.readers.failures")) is not None:
-        # What an earlier command of this process wrote there is not this one's.
+        # Forget what an earlier command of this process logged.
         failures.LOG.written = None
     try:
         code = _dispatch(arguments)
-        # Here and not while Python exits: a full disk or a reader that left has its own exit code.
+        # Flush here, not while Python exits: a full disk and a closed pipe have exit codes of their own.
         sys.stdout.flush()
         _tell_of_failures()
     except RagmemError as error:
         _complain(str(error), error.hint)
         return error.exit_code
     except KeyboardInterrupt:
-        # A ^C that passed through a compiled text (dataclasses make some) marks the process for death by the
-        # signal, whoever catches it later; running another compiled text takes the mark away.
+        # A ^C inside `exec` (dataclasses use it) makes CPython kill the process with the signal at exit, even
+        # if the exception is caught. Another `exec` clears that flag.
         exec("")  # noqa: S102 - nothing is executed
         _complain("interrupted; what was finished is stored", "run the same command again to go on")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        return _reader_left()
+        # The reader of a pipe has left: exit quietly.
+        _lead_nowhere(sys.stdout.fileno())
+        return EXIT_OK
     except OSError as error:
         where = f' "{error.filename}"' if error.filename else ""
         _complain(
@@ -98,7 +100,7 @@ def _run(arguments: "Sequence[str]") -> int:
 
 
 def _tell_of_failures() -> None:
-    """Name the log where what one input raised, which ended nothing, was kept for a report."""
+    """Name the log that has the traceback of an input that failed without ending the command."""
     failures = sys.modules.get("ragmem.readers.failures")
     if failures is not None and failures.LOG.written is not None:
         _say_beside(f"note: where in the code it failed stands in {failures.LOG.written}\n")
@@ -116,7 +118,7 @@ def _dispatch(arguments: "Sequence[str]") -> int:
         case ["ingest", *rest] if "--buffer" in rest:
             from ragmem.inbox.buffer import accept, request_of
 
-            # What it does not know, and what is wrong, is the whole command line's to tell.
+            # The full command line reports unknown options and errors.
             if request := request_of(rest):
                 return accept(request, environ=os.environ, home=_home(), cwd=os.getcwd())  # noqa: PTH109
         case ["mcp", *rest]:
@@ -125,8 +127,8 @@ def _dispatch(arguments: "Sequence[str]") -> int:
             # An assistant waits for the handshake.
             if options := stdio.options_of(rest):
                 return stdio.run(options)
-    # Before numpy is imported: its threads cost 70 ms of processor time at each start, and the embedder has
-    # threads of its own, which two BLAS threads would only hinder.
+    # Set before numpy is imported: its threads cost 70 ms of processor time at each start, and they would
+    # compete with the threads of the embedder.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from ragmem.cli.app import run_command_line
 
@@ -134,7 +136,7 @@ def _dispatch(arguments: "Sequence[str]") -> int:
 
 
 def _hook(arguments: "Sequence[str]") -> int:
-    """Run the hook of an assistant, which must not be disturbed, not even by a broken installation."""
+    """Run the hook of an assistant; not even a broken installation may disturb the assistant."""
     try:
         from ragmem.hooks.entry import hook
 
@@ -149,7 +151,7 @@ def _home() -> str:
 
 
 def _complain(message: str, hint: str) -> None:
-    # A file name can hold bytes that are no UTF-8, and a query line ends: one line, always printable.
+    # File names may hold bytes that are not UTF-8, queries may hold line breaks: print one line.
     line = " ".join(message.split())
     _say_beside(f"ragmem: {line}\n" + (f"\nhint: {' '.join(hint.split())}\n" if hint else ""))
 
@@ -162,14 +164,8 @@ def _say_beside(text: str) -> None:
         sys.stderr.write(replace_controls(text).encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
     except OSError:
-        # Nobody can be told; the exit code still says it.
+        # The message is lost; the exit code still tells.
         _lead_nowhere(sys.stderr.fileno())
-
-
-def _reader_left() -> int:
-    """Go quietly when the reader of a pipe has left."""
-    _lead_nowhere(sys.stdout.fileno())
-    return EXIT_OK
 
 
 def _drop_unwritten() -> None:
@@ -180,7 +176,7 @@ def _drop_unwritten() -> None:
 
 
 def _lead_nowhere(descriptor: int) -> None:
-    """Let what a stream still holds vanish; Python would try again while it exits, and complain."""
+    """Discard what a stream still holds; Python would try to write it at exit, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
@@ -194,7 +190,7 @@ def _report_bug(error: Exception) -> int:
         "w", prefix="ragmem-bug-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
     ) as file:
         file.write(f"ragmem {__version__}, Python {sys.version}\n")
-        # It is made to be sent to somebody, and a message may quote what was being read.
+        # The report is sent to others, and a message may quote an input.
         file.write(DEFAULT.redact("".join(traceback.format_exception(error)))[0])
     _complain(
         DEFAULT.redact(f"this is a bug in ragmem: {type(error).__name__}: {error}")[0],

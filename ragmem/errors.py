@@ -34,8 +34,8 @@ class RagmemError(Exception):
         self.hint = hint
 
     @property
-    def told(self) -> str:
-        """The message and the hint in one line, for a note beside what was done nevertheless."""
+    def full_message(self) -> str:
+        """The message and the hint in one line, for a note in the report of a partial success."""
         return f"{self}; {self.hint}" if self.hint else str(self)
 
 
@@ -50,11 +50,11 @@ class ConfigError(UsageError):
 
 
 class NotFoundError(UsageError):
-    """A source, memory or entity that was named does not exist (exit code 2)."""
+    """A source, memory or entity does not exist (exit code 2)."""
 
 
 class ConflictError(UsageError):
-    """What is asked for cannot be in the state that things are in (exit code 2)."""
+    """The request conflicts with the present state (exit code 2)."""
 
 
 class SourceError(RagmemError):
@@ -62,7 +62,7 @@ class SourceError(RagmemError):
 
 
 class LimitReachedError(RagmemError):
-    """What is bounded, such as the inbox of an agent, is full; try again later (exit code 3)."""
+    """A bounded queue, such as the inbox of an agent, is full; try again later (exit code 3)."""
 
 
 class StorageError(RagmemError):
@@ -70,7 +70,7 @@ class StorageError(RagmemError):
 
 
 class RejectionError(StorageError):
-    """The database rejects one text, and would take others (exit code 3)."""
+    """The database rejects one text, but accepts others (exit code 3)."""
 
 
 class BackendError(RagmemError):

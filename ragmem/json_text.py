@@ -1,4 +1,4 @@
-"""JSON read and written in a process that has no 15 ms for the `json` module."""
+"""Read and write JSON without the `json` module, whose import takes 15 ms."""
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# What the json module itself calls; it is CPython's own, and may be another in a later one.
+# The json module calls these internals of CPython, which a later version may change.
 _quoted: "Any"
 _make_scanner: "Any"
 try:
@@ -17,7 +17,7 @@ except ImportError:
 
 
 class _Rules:
-    """The rules of `json.loads`, and control characters in texts: some assistants do not escape them."""
+    """The rules of `json.loads`, but control characters are allowed: some assistants do not escape them."""
 
     strict = False
     object_hook = None
@@ -28,7 +28,7 @@ class _Rules:
 
     @staticmethod
     def parse_constant(_name: str) -> None:
-        """Read NaN and the infinities as null: JSON has none of them."""
+        """Read NaN and the infinities as null: JSON does not have them."""
 
 
 def read(text: str) -> "Any":
@@ -41,15 +41,15 @@ def read(text: str) -> "Any":
     except MemoryError:
         raise
     except Exception as error:
-        # It fails in many ways, by version, for what the module itself would call a ValueError.
-        raise ValueError("it is no JSON") from error
+        # Versions of Python raise different errors where the json module raises ValueError.
+        raise ValueError("it is not JSON") from error
     if end != len(text):
         raise ValueError("there is more than one value")
     return value
 
 
 def write(value: "Any") -> str:
-    """Return texts, numbers, booleans, None, and mappings and lists of these, as one line of JSON."""
+    """Return a value as one line of JSON: texts, numbers, booleans, None, dicts and lists of these."""
     if isinstance(value, str):
         return _in_quotes(value)
     if isinstance(value, dict):
@@ -58,7 +58,7 @@ def write(value: "Any") -> str:
         return "[" + ",".join(write(item) for item in value) + "]"
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
-    # NaN and the infinities are no JSON.
+    # NaN and the infinities are not JSON.
     return "null" if isinstance(value, float) and value - value != 0 else str(value)
 
 
@@ -80,7 +80,7 @@ def _in_quotes(text: str) -> str:
 
 
 def text_of(mapping: "Mapping[str, Any]", *names: str) -> str:
-    """Return the first of these values that is a text and not blank, or an empty text."""
+    """Return the first of these values that is a text and not blank; "" if none is."""
     for name in names:
         value = mapping.get(name)
         if isinstance(value, str) and value.strip():

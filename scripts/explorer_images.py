@@ -66,7 +66,7 @@ def _fill(folder: Path) -> None:
 async def _walk(folder: Path) -> None:
     from ragmem import Ragmem
     from ragmem.cli.explorer.app import Explorer
-    from ragmem.cli.explorer.reading import Reader
+    from ragmem.cli.explorer.reader import Reader
 
     for theme in ("dark", "light", "wide"):
         with Ragmem.open(home=folder, cwd=folder) as memory, Reader(memory) as reader:

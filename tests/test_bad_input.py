@@ -293,7 +293,7 @@ CASES = (
         2,
         'there is a file "notes/wal.md" already',
     ),
-    Case("pictures into a file", "inspect report --svg notes/wal.md", 2, '"notes/wal.md" is no folder'),
+    Case("pictures into a file", "inspect report --svg notes/wal.md", 2, '"notes/wal.md" is not a folder'),
     Case("an explorer without a terminal", "inspect explore", 2, "the explorer needs a terminal"),
     Case("connections of nothing", "inspect connections zzzz", 2, 'no memory has the id "zzzz"'),
     Case(
@@ -325,20 +325,20 @@ CASES = (
     ),
     Case("a folder of code that does not exist", "ingest --code nope", 2, 'there is no folder "nope"'),
     Case("code with a tag", "ingest --code notes --tag x", 2, "--code takes folders alone"),
-    Case("the home as code", "ingest --code ~", 2, '"~" is no project'),
+    Case("the home as code", "ingest --code ~", 2, '"~" is not a project'),
     Case("standard input that is empty", "ingest -", 2, "standard input is empty"),
     Case(
         "standard input with NUL bytes",
         "ingest -",
         2,
-        "standard input is no text: it has NUL bytes",
+        "standard input is not text: it has NUL bytes",
         stdin=b"because\0fix",
     ),
     Case(
-        "standard input that is no UTF-8",
+        "standard input that is not UTF-8",
         "ingest -",
         2,
-        "standard input is no UTF-8: byte 3 is invalid",
+        "standard input is not UTF-8: byte 3 is invalid",
         stdin=b"caf\xe9 because",
     ),
     Case(
@@ -411,7 +411,7 @@ CASES = (
         "fields that are no JSON",
         "record gotcha -",
         2,
-        "standard input is no JSON: expecting value: line 1 column 1 (char 0)",
+        "standard input is not JSON: expecting value: line 1 column 1 (char 0)",
         stdin=b"gotcha",
     ),
     Case("an empty question", "query ''", 2, "the question is empty"),
@@ -430,10 +430,10 @@ CASES = (
         stdin=b"x" * 5_000_000,
     ),
     Case(
-        "a question that is no UTF-8",
+        "a question that is not UTF-8",
         "query - --json",
         2,
-        "standard input is no UTF-8: byte 3 is invalid",
+        "standard input is not UTF-8: byte 3 is invalid",
         stdin=b"caf\xe9",
     ),
     Case(
@@ -527,7 +527,7 @@ CASES = (
         "settings of another shape",
         "connect claude-code",
         2,
-        '"~/.claude/settings.json" has another shape than Claude Code reads: "hooks" is no object',
+        '"~/.claude/settings.json" has another shape than Claude Code reads: "hooks" is not an object',
         _file(".claude/settings.json", '{"hooks": []}'),
     ),
     Case(
@@ -591,7 +591,7 @@ CASES = (
         2,
         'no agent "builder" has checked in',
     ),
-    Case("a signal that is none", "agents signal halt all", 2, '"halt" is no signal'),
+    Case("a signal that is none", "agents signal halt all", 2, '"halt" is not a signal'),
     Case("a message without a text", "agents signal message all", 2, "the message is empty"),
     Case(
         "a number that is none",
@@ -674,7 +674,7 @@ CASES = (
         "an address that is none",
         "serve --host 999.1.1.1 --allow-remote",
         3,
-        '"999.1.1.1" is no address to listen on',
+        '"999.1.1.1" is not an address to listen on',
         environ=(("RAGMEM_SERVE_ALLOW_REMOTE", "true"),),
     ),
     Case(
@@ -746,19 +746,19 @@ CASES = (
     Case("an unknown command", "warm up", 2, "no such command 'up'"),
     Case("nothing to remove", "scrub ''", 2, "the pattern is empty"),
     Case("nothing to remove", "scrub -", 2, "the pattern is empty"),
-    Case("a text that is no UTF-8", "scrub - --yes", 2, "the pattern is not UTF-8", stdin=b"caf\xe9"),
+    Case("a text that is not UTF-8", "scrub - --yes", 2, "the pattern is not UTF-8", stdin=b"caf\xe9"),
     Case(
         "a text that stands everywhere",
         "scrub WAL --yes",
         2,
-        "the pattern has fewer than 4 characters, and so few stand in many words",
+        "the pattern has fewer than 4 characters, which occur in many words",
     ),
     Case("a pattern that is missing", "scrub --regex", 2, "--regex needs a PATTERN"),
     Case(
         "a pattern that is none",
         "scrub --regex ( --yes",
         2,
-        "the pattern is no regular expression: missing ), unterminated subpattern at position 0",
+        "the pattern is not a regular expression: missing ), unterminated subpattern at position 0",
     ),
     Case("a pattern that all memories have", "scrub --regex .* --yes", 2, "3 of 3 memories have it"),
     Case(
@@ -1031,9 +1031,7 @@ CASES = (
         2,
         '"nope" is neither a backend nor a model on this machine',
     ),
-    Case(
-        "a model of a hub without its owner", "models pull nope", 2, '"nope" is no name of a model on a hub'
-    ),
+    Case("a model of a hub without its owner", "models pull nope", 2, "is not a name of a model on a hub"),
     Case(
         "a hub that is no address",
         "models pull team/model --from hub.example",
@@ -1099,8 +1097,8 @@ HOOKS = (
     ("an unknown event", "hook Nope", b"{}"),
     ("an unknown assistant", "hook SessionStart --for emacs", b"{}"),
     ("an unknown option", "hook SessionStart --nope", b"{}"),
-    ("input that is no JSON", "hook SessionStart", b"{broken"),
-    ("input that is no UTF-8", "hook UserPromptSubmit", b'{"prompt": "caf\xe9"}'),
+    ("input that is not JSON", "hook SessionStart", b"{broken"),
+    ("input that is not UTF-8", "hook UserPromptSubmit", b'{"prompt": "caf\xe9"}'),
 )
 
 
@@ -1128,7 +1126,7 @@ FILES = (
         0,
         (
             "warning: ~/notes/bad.md: the frontmatter was read line by line,"
-            " because it is no plain YAML: it has aliases"
+            " because it is not valid YAML: it has aliases"
         ),
     ),
     (

@@ -8,7 +8,7 @@ from interactive_shells import SHELLS, Shell
 
 from ragmem.errors import UsageError
 from ragmem.services.wiring import shell_completion
-from ragmem.services.wiring.shell_completion import BEGIN, END, installation, shell_in_use
+from ragmem.services.wiring.shell_completion import BEGIN, END, plan_installation, shell_in_use
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = {
@@ -145,10 +145,10 @@ def test_a_folder_that_a_person_has_named_needs_no_lines(line, home, ragmem):
 
 def test_bash_needs_no_line_where_bash_completion_is(home, tmp_path, monkeypatch):
     monkeypatch.setattr(shell_completion, "BASH_COMPLETION", ("etc/bash_completion",))
-    bare = installation("bash", {}, home=home, root=tmp_path)
+    bare = plan_installation("bash", {}, home=home, root=tmp_path)
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "bash_completion").touch()
-    loaded = installation("bash", {}, home=home, root=tmp_path)
+    loaded = plan_installation("bash", {}, home=home, root=tmp_path)
 
     assert (bare.lines, bare.start_up_change) == ((f". '{home / FILES['bash']}'",), "needed")
     assert (loaded.lines, loaded.start_up_change) == ((), "")

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragmem.config import Settings, find_places, load, shipped
 from ragmem.config.documents import json_lines, toml_lines
+from ragmem.config.loader import load
+from ragmem.config.places import find_default, find_places
+from ragmem.config.settings import Settings
 from ragmem.domain.model import Kind
 from ragmem.errors import EXIT_USAGE, ConfigError
 
@@ -77,7 +79,7 @@ def test_an_empty_home_gives_the_eight_sources_and_the_published_decay(home: Pat
 
 
 def test_the_shipped_decay_json_has_the_published_numbers_and_their_bound() -> None:
-    assert json.loads(shipped("decay.json").read_text()) == {
+    assert json.loads(find_default("decay.json").read_text()) == {
         "weights": {"semantic": 0.7, "recency": 0.3},
         "half_lives_days": {
             "preference": 180,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.config.writing import plan, write
+from ragmem.config.toml_edit import plan, write
 from ragmem.errors import ConfigError, StorageError
 
 USE = {"models": {"backend": "ollama", "model": "nomic", "url": None}}

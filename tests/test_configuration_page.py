@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.config.loading import load
+from ragmem.config.loader import load
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text()
 ROW = re.compile(r"^\| `([a-z_]+)` \| ([^|]*) \| ([^|]*) \| (?:[^|\\]|\\.)* \| (?:`(RAGMEM_\w+)`)? *\|$")

@@ -17,7 +17,7 @@ from ragmem.__main__ import run
 from ragmem.assistants import NAMES, load_assistant
 from ragmem.assistants.places import Places
 from ragmem.errors import StorageError
-from ragmem.services.wiring import wiring
+from ragmem.services.wiring import connect
 from ragmem.services.wiring.command import Program
 from ragmem.services.wiring.json_hooks import read_hooks
 
@@ -186,7 +186,7 @@ def test_entries_that_somebody_took_out_are_not_missed(ragmem, home):
     told = ragmem("disconnect", "claude-code")
 
     assert told.returncode == 0
-    assert "nothing of ragmem is in" in told.stderr
+    assert "no longer contains anything of ragmem" in told.stderr
     assert path.read_bytes() == b'{"model": "haiku"}\n'
 
 
@@ -221,8 +221,8 @@ def test_settings_that_are_no_json_are_told_with_line_and_column(command, ragmem
     [
         (b'{"a": "\xff"}', "is not UTF-8"),
         ('{"a": 1}'.encode("utf-16"), "is not UTF-8"),
-        (b"[]", "no object"),
-        (b'{"hooks": {"Stop": 1}}', '"hooks.Stop" is no list'),
+        (b"[]", "not an object"),
+        (b'{"hooks": {"Stop": 1}}', '"hooks.Stop" is not a list'),
     ],
 )
 def test_settings_that_cannot_be_changed_are_left_alone(content, told, ragmem, home):
@@ -274,7 +274,7 @@ def test_a_folder_that_cannot_be_written_changes_nothing(ragmem, home):
 
 def test_a_second_file_that_cannot_be_written_puts_the_first_one_back(ragmem, home, monkeypatch):
     hooks = put(home, "codex", b'{"hooks": {}}')
-    real = wiring.replace_settings
+    real = connect.replace_settings
 
     def refuse(path, before, after):
         if path.name == "config.toml":
@@ -282,7 +282,7 @@ def test_a_second_file_that_cannot_be_written_puts_the_first_one_back(ragmem, ho
         real(path, before, after)
 
     with monkeypatch.context() as patch:
-        patch.setattr(wiring, "replace_settings", refuse)
+        patch.setattr(connect, "replace_settings", refuse)
         assert ragmem("connect", "codex").returncode == 3
 
     assert hooks.read_bytes() == b'{"hooks": {}}'
@@ -292,7 +292,7 @@ def test_a_second_file_that_cannot_be_written_puts_the_first_one_back(ragmem, ho
 
 def test_what_another_program_writes_meanwhile_is_kept(ragmem, home, monkeypatch):
     path = put(home, "claude-code", b'{"model": "opus"}')
-    real = wiring.replace_settings
+    real = connect.replace_settings
     writes = iter([b'{"model": "haiku"}'])
 
     def interrupted(target, before, after):
@@ -300,7 +300,7 @@ def test_what_another_program_writes_meanwhile_is_kept(ragmem, home, monkeypatch
         real(target, before, after)
 
     with monkeypatch.context() as patch:
-        patch.setattr(wiring, "replace_settings", interrupted)
+        patch.setattr(connect, "replace_settings", interrupted)
         assert ragmem("connect", "claude-code").returncode == 0
 
     assert json.loads(path.read_text())["model"] == "haiku"
@@ -313,7 +313,7 @@ def test_many_homes_connecting_at_once_all_get_in(home):
     claude = load_assistant("claude-code")
     places = Places(dict(os.environ), home, home)
     desks = [
-        wiring.ConnectContext(
+        connect.ConnectContext(
             places,
             Program(("/opt/ragmem",), (("RAGMEM_HOME", f"/homes/{n}"),)),
             home / f"state-{n}",
@@ -329,11 +329,11 @@ def test_many_homes_connecting_at_once_all_get_in(home):
         for thread in threads:
             thread.join()
 
-    at_once(wiring.connect)
+    at_once(connect.connect)
     commands = [hook.command for hook in read_hooks(path.read_text()) if hook.call]
-    assert len(set(commands)) == len(commands) == len(desks) * len(claude.hooks())
+    assert len(set(commands)) == len(commands) == len(desks) * len(claude.hook_events())
 
-    at_once(wiring.disconnect)
+    at_once(connect.disconnect)
     assert not [hook for hook in read_hooks(path.read_text()) if hook.call]
 
 
@@ -486,7 +486,7 @@ def test_without_its_record_what_is_ours_is_found_by_what_it_says(name, content,
 
 def test_a_plugin_that_is_not_ours_or_was_changed_is_left_alone(ragmem, home):
     path = put(home, "opencode", b"export const Mine = 1\n")
-    assert "is not of ragmem" in ragmem("connect", "opencode").stderr
+    assert "was not written by ragmem" in ragmem("connect", "opencode").stderr
     path.unlink()
     ragmem("connect", "opencode")
     path.write_text(path.read_text() + "// mine\n")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ragmem import inbox
 from ragmem.__main__ import run
 from ragmem.errors import StorageError, UsageError
-from ragmem.inbox import buffer, reading
+from ragmem.inbox import buffer, reader
 from ragmem.readers.roots import marked_root
 
 SAID = "We decided to pin the driver at 2.9."
@@ -30,8 +30,8 @@ def put(data, text, **said):
 
 
 def held(data):
-    folder = inbox.folder_in(data)
-    return [reading.read(f"{folder}/{name}") for name in reading.waiting(folder)]
+    folder = inbox.inbox_folder(data)
+    return [reader.read(f"{folder}/{name}") for name in reader.list_writes(folder)]
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
@@ -61,13 +61,13 @@ def test_what_goes_in_is_what_comes_out(text, title, tags, metadata, folder):
     [
         ("", {}, "the text is empty"),
         (" \n\t", {}, "the text is empty"),
-        ("half \ud83d", {}, "no UTF-8 in the text"),
+        ("half \ud83d", {}, "invalid UTF-8 in the text"),
         ("a\0b", {}, "NUL bytes in the text"),
         ("x" * (inbox.MOST_BYTES + 1), {}, "the text is longer than 8,388,608 bytes"),
-        (SAID, {"type": "wish"}, '"wish" is no type of an entry'),
-        (SAID, {"kind": "wish"}, '"wish" is no kind of a text'),
+        (SAID, {"type": "wish"}, '"wish" is not an entry type'),
+        (SAID, {"kind": "wish"}, '"wish" is not a kind of text'),
         (SAID, {"event_time": datetime.fromisoformat("0001-01-01T00:00+14:00")}, "is not a date"),
-        (SAID, {"title": "\udcff"}, "no UTF-8 in title, tags and metadata"),
+        (SAID, {"title": "\udcff"}, "invalid UTF-8 in title, tags and metadata"),
         (SAID, {"metadata": {"a": "x" * 300_000}}, "title, tags and metadata are longer"),
         (SAID, {"project": "../other"}, '"../other" cannot be a project name'),
     ],
@@ -124,7 +124,7 @@ def test_on_a_full_disk_a_write_is_refused_whole_and_those_before_it_stay(small_
         put_all()
     assert accepted
     assert [write.text for write in held(small_disk)] == accepted
-    assert reading.unfinished(inbox.folder_in(small_disk)) == []
+    assert reader.list_unfinished(inbox.inbox_folder(small_disk)) == []
 
 
 # --- the command
@@ -190,7 +190,7 @@ def test_standard_input_is_a_text_or_a_text_a_line(answer, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ('"good"\nbad', "line 2 is no JSON"),
+        ('"good"\nbad', "line 2 is not JSON"),
         ('"good"\n{"title": "x"}', "line 2 has no text"),
         ('"good"\n{"text": "x", "tittle": "y"}', 'line 2 says "tittle"'),
         ('"good"\n{"text": "x", "tags": "y"}', 'line 2 says "tags"'),
@@ -198,9 +198,9 @@ def test_standard_input_is_a_text_or_a_text_a_line(answer, tmp_path):
         ('"good"\n{"text": "x", "event_time": "0001-01-01T00:00+14:00"}', "is not a date"),
         ('"good"\n{"text": "x", "event_time": "9999-12-31T23:59-14:00"}', "is not a date"),
         ('"good"\n"  "', "the text is empty"),
-        ('"good"\n{"text": "x", "type": "wish"}', '"wish" is no type'),
-        ('"good"\n{"text": "x", "title": "\\ud83d"}', "no UTF-8 in title"),
-        ('"good"\n' + "[" * 100_000, "line 2 is no JSON"),
+        ('"good"\n{"text": "x", "type": "wish"}', '"wish" is not an entry type'),
+        ('"good"\n{"text": "x", "title": "\\ud83d"}', "invalid UTF-8 in title"),
+        ('"good"\n' + "[" * 100_000, "line 2 is not JSON"),
     ],
 )
 def test_one_wrong_line_lets_none_in(lines, told, answer, tmp_path):

@@ -566,7 +566,7 @@ def test_doctor_tells_of_a_model_that_is_too_large_for_a_processor(home, monkeyp
     from ragmem.services.doctor import models as doctor_models
     from ragmem.services.models import hardware
 
-    monkeypatch.setattr(doctor_models, "this_machine", lambda: hardware.Machine("", 2_000_000_000))
+    monkeypatch.setattr(doctor_models, "detect_machine", lambda: hardware.Machine("", 2_000_000_000))
     details = [check["detail"] for check in _checks(home, "hardware")]
     assert details == [
         "team/large-embedding takes 2.4 GB of memory; there are 2.0",
@@ -575,5 +575,5 @@ def test_doctor_tells_of_a_model_that_is_too_large_for_a_processor(home, monkeyp
             " a processor makes about 83 tokens a second of it"
         ),
     ]
-    monkeypatch.setattr(doctor_models, "this_machine", lambda: hardware.Machine("Metal", 16 * 10**9))
+    monkeypatch.setattr(doctor_models, "detect_machine", lambda: hardware.Machine("Metal", 16 * 10**9))
     assert _checks(home, "hardware") == []

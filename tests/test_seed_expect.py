@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.config.expectations import Asked, Count
-from ragmem.services.seeding.expecting import Outcome, Verdict, _pattern
+from ragmem.config.expectations import Count, QuestionExpectation
+from ragmem.services.seeding.expectation_check import Outcome, Verdict, _pattern
 from ragmem.services.seeding.outcome_reports import annotations, junit, summary
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -434,7 +434,7 @@ def test_a_path_is_found_by_a_glob(glob, place, fits):
 def test_a_count_is_a_number_or_a_range(least, most, wanted, holding):
     count = Count("notes", "files", least, most, 1)
 
-    assert count.wanted == wanted
+    assert count.description == wanted
     assert [number for number in range(4) if count.holds(number)] == holding
 
 
@@ -443,4 +443,4 @@ def test_questions_of_one_name_are_told_apart(seed):
     found = outcomes(seed(same + same, "--json"))
 
     assert {'"a zebra" finds nothing', '"a zebra" finds nothing (2)'} <= set(found)
-    assert Asked("a zebra", False, "", "", "", 3, 1).question == "a zebra"
+    assert QuestionExpectation("a zebra", False, "", "", "", 3, 1).question == "a zebra"

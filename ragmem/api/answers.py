@@ -1,8 +1,8 @@
-"""Answers in a language model's own words."""
+"""Answers in the words of a language model."""
 
 from ragmem.api.home import Home
 from ragmem.ports import LanguageModel
-from ragmem.services.retrieval.answering import Answerer
+from ragmem.services.retrieval.answerer import Answerer
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 
 
@@ -24,7 +24,7 @@ class Answers:
     def answerer(self) -> Answerer | None:
         """Return an answerer that remembers a failure for a while; None if no language model is configured.
 
-        Raises BackendError if the model cannot be opened. See `services.retrieval.answering`.
+        Raises BackendError if the model cannot be opened. See `services.retrieval.answerer`.
         """
         model = self.model
         return None if model is None else Answerer(model, self._breaker)

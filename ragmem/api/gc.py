@@ -8,7 +8,7 @@ from ragmem.api.home import Home, now
 from ragmem.errors import BackendError
 
 if TYPE_CHECKING:
-    from ragmem.services.connections.connecting import ConnectionReport
+    from ragmem.services.connections.connect import ConnectionReport
     from ragmem.services.lifecycle.idle_gc import IdleGcResult
     from ragmem.services.lifecycle.items import Plan
     from ragmem.services.lifecycle.outcome import Outcome
@@ -65,7 +65,7 @@ class Gc:
 
         This also makes the missing connections.
         """
-        from ragmem.services.lifecycle.gone_sources import find_gone_sources as gone_from_sources
+        from ragmem.services.lifecycle.missing_sources import find_missing_memories as gone_from_sources
         from ragmem.services.lifecycle.plan import plan
 
         home = self._home
@@ -84,10 +84,10 @@ class Gc:
 
     def worker_count(self) -> int:
         """Return the number of processes with which gc is fastest: all cores, or 1 for few memories."""
-        from ragmem.services.processes.worker_pool import cores
+        from ragmem.services.processes.worker_pool import cpu_count
 
         self._home.require()
-        return cores() if len(self._home.catalog.memories.ids()) >= LARGE else 1
+        return cpu_count() if len(self._home.catalog.memories.ids()) >= LARGE else 1
 
     def apply(
         self,
@@ -127,11 +127,11 @@ class Gc:
         try:
             model = self._home.models.language_model
         except BackendError as error:
-            return plan, f"merged by rule: {error.told}"
+            return plan, f"merged by rule: {error.full_message}"
         if model is None:
             return (
                 plan,
-                'merged by rule: lifecycle.merge_by is "llm", and no model stands below [language_model]',
+                'merged by rule: lifecycle.merge_by is "llm", and no model is set in [language_model]',
             )
         writer = Writer(model, settings.language_model.backend, self._home.meter)
         found = write_draft(plan, self._home.catalog, writer, sizes=settings.chunking, progress=progress)
@@ -144,12 +144,12 @@ class Gc:
         than half of them. Merges by a language model are left to `ragmem gc`, because they may cost money.
         Returns None and does nothing if the latest run was undone: only a person may repeat it.
         """
-        from ragmem.services.lifecycle.idle_gc import tend
+        from ragmem.services.lifecycle.idle_gc import run_idle_gc
 
         latest = self._home.catalog.gc_runs.latest(1)
         if latest and latest[0].undone is not None:
             return None
-        return tend(
+        return run_idle_gc(
             may_change=self._home.reload_settings().lifecycle.automatic,
             connect=lambda: self._connect(budget_s / 2, progress),
             plan=lambda: self.plan(budget_s=budget_s / 2, progress=progress),
@@ -159,7 +159,7 @@ class Gc:
 
     def _connect(self, budget_s: float, progress: "Progress | None") -> "ConnectionReport | None":
         """Connect memories for `budget_s` seconds at most; return None if no model is available."""
-        from ragmem.services.connections.connecting import connect
+        from ragmem.services.connections.connect import connect
 
         self._drain()
         try:
@@ -201,7 +201,7 @@ class Gc:
         return plan_purge(self._home.catalog, now=now(), keep=self._archive_age())
 
     def purge(self) -> "Purge":
-        """Delete for good what is in the archive for longer than [archive] keep_days."""
+        """Delete for good the memories that are in the archive for longer than [archive] keep_days."""
         from ragmem.services.lifecycle.purge import purge
 
         home = self._home

@@ -1,4 +1,4 @@
-"""A home and what it consists of, opened at first use: catalog, models, store, ledger, recalls and agents."""
+"""A home and its resources, opened at first use: catalog, models, store, ledger, recalls and agents."""
 
 import os
 import threading
@@ -11,11 +11,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from ragmem import backends
-from ragmem.backends.composed import ComposedModels, LateMeter
-from ragmem.config import ModelSettings, Settings, load
+from ragmem.backends.composed_models import ComposedModels, LateMeter
+from ragmem.config.loader import load
+from ragmem.config.models import ModelSettings
+from ragmem.config.settings import Settings
 from ragmem.errors import ConfigError, UsageError
-from ragmem.inbox import folder_in
-from ragmem.inbox.reading import is_empty
+from ragmem.inbox import inbox_folder
+from ragmem.inbox.reader import is_empty
 from ragmem.ports import LanguageModel, Models, Purpose, Store
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.database import Database
@@ -127,7 +129,7 @@ class Home:
         self.catalog.close()
 
     def reopen(self) -> None:
-        """Close the store and the database; their next use opens what lies there then."""
+        """Close the store and the database; their next use opens the files that are there then."""
         self._close("unprepared_store")
         self.catalog.close()
 
@@ -151,7 +153,7 @@ class Home:
 
     @lazy
     def agents(self) -> "Agents":
-        """The agents of this home; nothing is created before the first has checked in."""
+        """The agents of this home; nothing is created before the first one checks in."""
         from ragmem.services.agents.agents import Agents
         from ragmem.storage.operational.file import OperationalFile
 
@@ -191,9 +193,9 @@ class Home:
         )
 
     def language_model(self, purpose: Purpose) -> LanguageModel | None:
-        """Return the model of [language_model], whose requests count for a purpose; None: not configured.
+        """Return the model of [language_model], whose requests count for a purpose; None if not configured.
 
-        Raises BackendError where it cannot be opened.
+        Raises BackendError if it cannot be opened.
         """
         if self._models_override is not None:
             return self._models_override.language_model
@@ -204,7 +206,7 @@ class Home:
 
     @property
     def store(self) -> Store:
-        """The configured store; raises BackendError when there is no such backend."""
+        """The configured store; raises BackendError if there is no such backend."""
         self.prepare()
         return self.unprepared_store
 
@@ -226,8 +228,8 @@ class Home:
         )
 
     def prepare(self) -> None:
-        """Create the database where it is missing."""
-        # A database that was put back meanwhile may be one of an older ragmem.
+        """Create the database if it is missing, and bring its schema up to date."""
+        # A database that was restored meanwhile may be one of an older ragmem.
         if self._prepared is None or self._prepared != self.catalog.database.identity:
             self.catalog.prepare()
             self._prepared = self.catalog.database.identity
@@ -239,7 +241,7 @@ class Home:
 
     @cached_property
     def _inbox_folder(self) -> str:
-        return folder_in(self.settings.places.data)
+        return inbox_folder(self.settings.places.data)
 
     def is_stored(self) -> bool:
         """Tell whether anything was ever stored here; first stores a part of the inbox, for a short time."""
@@ -266,7 +268,7 @@ class Home:
 
 
 def _database_of(settings: Settings) -> Database:
-    """Return the database of the profile, not opened yet; raises ConfigError where its address is missing."""
+    """Return the database of the profile, not opened yet; raises ConfigError if its address is missing."""
     chosen, data, patience = settings.store, settings.places.data, settings.write.busy_timeout_s
     if chosen.profile != "postgres":
         return SQLiteDatabase(data, busy_timeout=patience)

@@ -9,7 +9,7 @@ from ragmem.errors import BackendError, RagmemError
 from ragmem.services.ingestion.inbox import DrainResult, drain
 
 if TYPE_CHECKING:
-    from ragmem.services.ingestion.inbox_waiting import Waiting
+    from ragmem.services.ingestion.inbox_status import InboxStatus
     from ragmem.services.processes.progress import Progress
     from ragmem.services.processes.refusals import Refusal
     from ragmem.services.transcripts.hook_events import EventResult
@@ -67,11 +67,11 @@ class Inbox:
             advance = progress.advance if progress else None
             index_pending(self._home.catalog, self._home.store, advance=advance, refusals=refusals)
         except BackendError as error:
-            return error.told
+            return error.full_message
         return ""
 
-    def status(self) -> "Waiting":
+    def status(self) -> "InboxStatus":
         """Return what the inbox holds and what of it is unreadable; changes nothing."""
-        from ragmem.services.ingestion.inbox_waiting import waiting
+        from ragmem.services.ingestion.inbox_status import inbox_status
 
-        return waiting(self._home.settings.places.data)
+        return inbox_status(self._home.settings.places.data)

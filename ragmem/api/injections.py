@@ -30,7 +30,7 @@ class Injections:
     ) -> "list[ListedInjection]":
         """Return the injections, latest first.
 
-        `session` and `memory` are beginnings of ids and choose the injections into a session or of a memory.
+        `session` and `memory` are prefixes of ids and select the injections into a session or of a memory.
         Raises NotFoundError for an unknown memory.
         """
         from ragmem.services.context.injection_list import find_injected_memory, find_injections
@@ -56,7 +56,7 @@ class Injections:
         at: datetime | None = None,
         until: float = math.inf,
     ) -> "AnticipatedContext":
-        """Return what a running session should know now and was not shown yet; mostly nothing.
+        """Return memories that a running session should know now and was not shown yet; usually none.
 
         `event` is start, prompt or research ("": prompt if there is one, else start). `agent` is an agent
         within the session. `again` says that the session has lost its earlier context. Without `projects`,

@@ -9,7 +9,7 @@ from ragmem.errors import RagmemError
 if TYPE_CHECKING:
     from ragmem.domain.model import Memory
     from ragmem.services.lifecycle.feedback import FeedbackState, Verdict
-    from ragmem.services.retrieval.asking import Answer
+    from ragmem.services.retrieval.question import Answer
 
 # Services are imported inside functions: a question counts its recalls and needs nothing else of this.
 
@@ -35,21 +35,21 @@ class Lifecycle:
         """
         if not session.strip() or not answer.matches:
             return
-        from ragmem.services.lifecycle.recalls import recalled_by
+        from ragmem.services.lifecycle.recalls import recalled_ids
 
-        recalled = recalled_by(answer, floor=self._home.settings.decay.min_score)
+        recalled = recalled_ids(answer, floor=self._home.settings.decay.min_score)
         self._home.recalls.note(recalled, session)
 
     def rate(self, prefix: str, verdict: "Verdict", *, session: str = "") -> "Memory":
-        """Store whether a memory was useful; return it. `prefix` is the beginning of its id.
+        """Store whether a memory was useful; return the memory. `prefix` is a prefix of its id.
 
         A good rating also counts as a recall of the session, a bad one cancels it. Raises NotFoundError.
         """
-        from ragmem.services.lifecycle.feedback import rate, require_living
+        from ragmem.services.lifecycle.feedback import rate, require_memory
         from ragmem.services.lifecycle.recalls import session_id
 
         self._home.require()
-        memory = require_living(self._home.catalog, prefix)
+        memory = require_memory(self._home.catalog, prefix)
         if verdict == "good" and session_id(session):
             self._home.recalls.note([memory.id], session)
         self._home.recalls.absorb()
@@ -57,25 +57,25 @@ class Lifecycle:
         return memory
 
     def pin(self, prefix: str, *, pinned: bool = True) -> "Memory":
-        """Pin a memory, so that it never expires, or unpin it; return it. `prefix` begins its id.
+        """Pin or unpin a memory and return it; a pinned memory never expires. `prefix` is a prefix of its id.
 
         A superseded memory becomes valid again when it is pinned. Pinning twice has no further effect.
         Raises NotFoundError.
         """
-        from ragmem.services.lifecycle.feedback import pin, require_living
+        from ragmem.services.lifecycle.feedback import pin, require_memory
 
         self._home.require()
-        memory = require_living(self._home.catalog, prefix)
+        memory = require_memory(self._home.catalog, prefix)
         pin(self._home.catalog, memory.id, pinned=pinned, now=now())
         return memory
 
     def status(self, prefix: str) -> "FeedbackState":
-        """Return the lifecycle state of a memory by the beginning of its id; raises NotFoundError."""
-        from ragmem.services.lifecycle.feedback import standing_of
+        """Return the lifecycle state of a memory by a prefix of its id; raises NotFoundError."""
+        from ragmem.services.lifecycle.feedback import feedback_state
 
         home = self._home
         home.require()
         with suppress(RagmemError, OSError):
             home.recalls.absorb(patience=0)
         memory = home.catalog.memories.resolve(prefix)
-        return standing_of(home.catalog, memory.id, policy=home.settings.lifecycle.policy)
+        return feedback_state(home.catalog, memory.id, policy=home.settings.lifecycle.policy)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ragmem.api.home import Home, lazy, now
-from ragmem.domain.injection.purity import sanitize_text
+from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.model import Draft, Memory
 from ragmem.inbox import Receipt, put
 from ragmem.readers.roots import marked_root
@@ -99,7 +99,7 @@ class Ragmem(Home):
         max_chars: int | None = None,
         at: datetime | None = None,
     ) -> "Context":
-        """Return what a new session should know, of this project and the user unless others are named.
+        """Return what a new session should know, of this project and the user unless `projects` are given.
 
         See `services.context.session_context`.
         """
@@ -131,8 +131,8 @@ class Ragmem(Home):
     ) -> Receipt:
         """Accept a text into the inbox in a millisecond: durable at once, found by the next question.
 
-        It belongs to the project of the folder that this memory was opened in, unless one is named. Raises
-        what `ragmem.inbox.put` raises.
+        It belongs to the project of `cwd` unless `project` is given. Raises the errors of
+        `ragmem.inbox.put`.
         """
         named = {
             name: sanitize_text(value, redactor=self.redactor) for name, value in (metadata or {}).items()
@@ -264,9 +264,9 @@ class Ragmem(Home):
     ) -> str:
         """Move memories to the archive, all of them or none; return the run for `gc.undo`, "" for none.
 
-        They are chosen as for `removal.plan`. No seed and no hook brings them back. A choice that is not made
-        by ids alone may move more than half of all memories only with `allow_large`. Raises NotFoundError
-        or UsageError before anything is done.
+        They are selected as for `removal.plan`. No seed and no hook brings them back. More than half of all
+        memories may be moved only by their ids or with `allow_large`. Raises NotFoundError or UsageError
+        before anything is done.
         """
         named = list(prefixes)
         only_ids = bool(named) and not (sources or projects or run)
@@ -274,7 +274,7 @@ class Ragmem(Home):
         return self.removal.archive(planned, allow_large=allow_large or only_ids).run
 
     def graph(self, projects: Sequence[str] | None = None) -> "GraphViews":
-        """Return the views of the graphs of these projects (None: of all), each of which is a method."""
+        """Return the views of the graphs of these projects (None: of all); each view is a method."""
         from ragmem.services.graph.views import GraphViews
 
         self.require()
@@ -282,14 +282,14 @@ class Ragmem(Home):
 
     @lazy
     def answers(self) -> "Answers":
-        """Answers in a language model's own words."""
+        """Answers in the words of a language model."""
         from ragmem.api.answers import Answers
 
         return Answers(self)
 
     @lazy
     def code(self) -> "Code":
-        """The code of a project as a graph: ingest it, map it, tell what a change reaches."""
+        """The code of a project as a graph: ingest it, map it, find what a change affects."""
         from ragmem.api.code import Code
 
         return Code(self, self.projects)

@@ -30,8 +30,8 @@ class MemoryFile:
     ) -> RefreshPlan:
         """Bring the memory file of a project up to date; see `services.context.refresh_file`.
 
-        Without the id of a `project` it is the one of the working folder, and without a `file` the one that
-        Claude Code keeps for it. With a file outside of any project, the memories of the user are written.
+        `project` is an id, by default that of the working folder; `file` is by default the one that Claude
+        Code keeps for it. For a file outside of any project, the memories of the user are written.
         Raises UsageError if there is no project, no folder for the file, or no folder of Claude Code.
         """
         planned = partial(self._plan, project, file, environ or {}, max_lines)
@@ -54,7 +54,7 @@ class MemoryFile:
             )
         path = file or self._path(known or USER, environ)
 
-        def found(said: str, without: frozenset[str], room: int) -> Index:
+        def build_index(said: str, without: frozenset[str], room: int) -> Index:
             return index(
                 home.catalog,
                 project=known or USER,
@@ -64,7 +64,7 @@ class MemoryFile:
                 without=without,
             )
 
-        return plan(path, found, most=max_lines)
+        return plan(path, build_index, most=max_lines)
 
     def _path(self, project: str, environ: Mapping[str, str]) -> Path:
         """Return the path of Claude Code's memory of a project; raises UsageError without a folder."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ragmem.api.home import Home, now
 from ragmem.domain.model import USER
-from ragmem.services.ingestion.scope import named_project, project_at, project_named_by
+from ragmem.services.ingestion.scope import project_at, project_by_path, resolve_project
 from ragmem.storage.memories.read_cache import ReadCache
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ class Projects:
 
         With `by_name`, only the name of the path counts: nothing is read from disk.
         """
-        find = project_named_by if by_name else project_at
+        find = project_by_path if by_name else project_at
         project = find(self._home.catalog, path, home=self._home.home)
         return (USER,) if project is None else (project, USER)
 
     def resolve(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the ids of projects given by name, id or path; raises NotFoundError."""
-        return tuple(named_project(self._home.catalog, name) for name in names)
+        return tuple(resolve_project(self._home.catalog, name) for name in names)
 
     def changes(self, *, dry_run: bool = False, progress: "Progress | None" = None) -> "ProjectContext":
         """Return the dependencies of `services.projects.projects`, which joins, splits, renames and moves."""

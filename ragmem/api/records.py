@@ -12,10 +12,10 @@ from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.ingest import IngestResult
 from ragmem.services.records.records import (
     MIN_SCORE,
-    Among,
     Ask,
-    Belonging,
-    Recorded,
+    RecordContext,
+    RecordFilters,
+    RecordMatch,
     RecordStore,
     Where,
     discoveries,
@@ -70,7 +70,7 @@ class Records:
         wish = DraftOptions(project=project, spec=spec, at=at, tags=tuple(tags))
         return [stored.id for stored in self.store.add(checked, wish, now=now())]
 
-    def _add_one(self, kind: RecordType, belonging: Belonging, **fields: Any) -> str:
+    def _add_one(self, kind: RecordType, belonging: RecordContext, **fields: Any) -> str:
         [identifier] = self.add([(kind, fields)], **belonging)
         return identifier
 
@@ -88,7 +88,7 @@ class Records:
         what_worked: Sequence[str] = (),
         what_failed: Sequence[str] = (),
         recommendations: Sequence[str] = (),
-        **belonging: Unpack[Belonging],
+        **belonging: Unpack[RecordContext],
     ) -> str:
         """Store what a session did and learnt; any one field is enough."""
         return self._add_one(
@@ -108,9 +108,9 @@ class Records:
         )
 
     def add_codebase_discoveries(
-        self, purposes: Mapping[str, str], **belonging: Unpack[Belonging]
+        self, purposes: Mapping[str, str], **belonging: Unpack[RecordContext]
     ) -> list[str]:
-        """Store what files are for, path -> purpose, a record each; return the ids in their order.
+        """Store a record with the purpose of each file, path -> purpose; return the ids in the same order.
 
         A later purpose of the same file in the same project and spec replaces the earlier one.
         """
@@ -126,7 +126,7 @@ class Records:
         when: str = "",
         example: str = "",
         files: Sequence[str] = (),
-        **belonging: Unpack[Belonging],
+        **belonging: Unpack[RecordContext],
     ) -> str:
         """Store a pattern that works in this project."""
         return self._add_one(
@@ -140,7 +140,7 @@ class Records:
         trigger: str = "",
         solution: str = "",
         files: Sequence[str] = (),
-        **belonging: Unpack[Belonging],
+        **belonging: Unpack[RecordContext],
     ) -> str:
         """Store a pitfall, with its trigger and its solution."""
         return self._add_one(
@@ -154,7 +154,7 @@ class Records:
         success: bool,
         outcome: str = "",
         metadata: Mapping[str, str | float] | None = None,
-        **belonging: Unpack[Belonging],
+        **belonging: Unpack[RecordContext],
     ) -> str:
         """Store how a task went."""
         return self._add_one(
@@ -162,7 +162,7 @@ class Records:
         )
 
     def add_knowledge(
-        self, category: str, title: str, content: str = "", **belonging: Unpack[Belonging]
+        self, category: str, title: str, content: str = "", **belonging: Unpack[RecordContext]
     ) -> str:
         """Store what was learnt; the category is error_solution, pattern, best_practice or gotcha."""
         return self._add_one(RecordType.KNOWLEDGE, belonging, category=category, title=title, content=content)
@@ -176,7 +176,7 @@ class Records:
         session: str = "",
         agent: str = "",
         importance: float = 0.5,
-        **belonging: Unpack[Belonging],
+        **belonging: Unpack[RecordContext],
     ) -> str:
         """Store what happened; the event is an action, error, decision or outcome."""
         return self._add_one(
@@ -197,13 +197,13 @@ class Records:
         *,
         fix: str = "",
         files: Sequence[str] = (),
-        **belonging: Unpack[Belonging],
+        **belonging: Unpack[RecordContext],
     ) -> str:
         """Store the cause of an error; `files` are those that the fix changed."""
         return self._add_one(RecordType.ROOT_CAUSE, belonging, error=error, cause=cause, fix=fix, files=files)
 
     def add_user_correction(
-        self, right: str, *, said: str = "", rule: str = "", **belonging: Unpack[Belonging]
+        self, right: str, *, said: str = "", rule: str = "", **belonging: Unpack[RecordContext]
     ) -> str:
         """Store a correction by the user; it never ages."""
         return self._add_one(RecordType.USER_CORRECTION, belonging, right=right, said=said, rule=rule)
@@ -220,11 +220,11 @@ class Records:
         limit: int = 10,
         min_score: float = MIN_SCORE,
         at: datetime | None = None,
-    ) -> list[Recorded]:
-        """Return records of a type, of several, or of all: those that answer the query, else the newest.
+    ) -> list[RecordMatch]:
+        """Return records of one type, of several, or of all: those that answer the query, else the newest.
 
-        `projects` are names, ids or paths (else this one and the user); `min_score` is the least score where
-        something is asked, `at` the moment from which ages count.
+        `projects` are names, ids or paths (default: this one and the user). `min_score` is the minimum score
+        of an answer, `at` the moment from which ages count.
         """
         named = (types,) if isinstance(types, str) else types
         return self.store.read(
@@ -237,21 +237,23 @@ class Records:
         )
 
     def get_patterns_and_gotchas(
-        self, query: str, num_results: int = 5, **among: Unpack[Among]
-    ) -> tuple[list[Recorded], list[Recorded]]:
+        self, query: str, num_results: int = 5, **among: Unpack[RecordFilters]
+    ) -> tuple[list[RecordMatch], list[RecordMatch]]:
         """Return the patterns and the gotchas for a task, at most `num_results` of each."""
         return (
             self.get(RecordType.PATTERN, query, limit=num_results, **among),
             self.get(RecordType.GOTCHA, query, limit=num_results, **among),
         )
 
-    def get_similar_task_outcomes(self, task: str, limit: int = 5, **among: Unpack[Among]) -> list[Recorded]:
+    def get_similar_task_outcomes(
+        self, task: str, limit: int = 5, **among: Unpack[RecordFilters]
+    ) -> list[RecordMatch]:
         """Return the outcomes of similar tasks."""
         return self.get(RecordType.TASK_OUTCOME, task, limit=limit, **among)
 
     def get_session_history(
-        self, limit: int = 5, *, spec_only: bool = True, **among: Unpack[Among]
-    ) -> list[Recorded]:
+        self, limit: int = 5, *, spec_only: bool = True, **among: Unpack[RecordFilters]
+    ) -> list[RecordMatch]:
         """Return the last session insights, newest first; of all specs unless `spec_only`."""
         if not spec_only:
             among["spec"] = ""
@@ -260,7 +262,7 @@ class Records:
     def get_codebase_discoveries(
         self, *, projects: Sequence[str] = (), spec: str = "", everywhere: bool = False
     ) -> dict[str, str]:
-        """Return path -> purpose of the files that sessions recorded, the latest word on each."""
+        """Return path -> purpose of the files that sessions recorded, the latest purpose of each."""
         catalog = self._home.catalog
         if not catalog.exists():
             return {}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from ragmem.api.home import Home, now
-from ragmem.api.scrub import scrub_tools
-from ragmem.services.ingestion.scope import known_sources, named_project
+from ragmem.api.scrub import scrub_context
+from ragmem.services.ingestion.scope import require_sources, resolve_project
 from ragmem.services.lifecycle.undo import UndoResult
 from ragmem.services.processes.progress import Progress
 from ragmem.services.scrub import forget
@@ -35,11 +35,11 @@ class Removal:
         """
         home = self._home
         home.require()
-        chosen = forget.choice(
+        chosen = forget.choose(
             home.catalog,
             prefixes,
-            sources=known_sources(home.catalog, home.settings, sources, archived=True),
-            projects=[named_project(home.catalog, name) for name in projects],
+            sources=require_sources(home.catalog, home.settings, sources, archived=True),
+            projects=[resolve_project(home.catalog, name) for name in projects],
             run=run,
             purge=purge,
         )
@@ -64,9 +64,9 @@ class Removal:
         See `services.scrub.forget`.
         """
         self._home.require()
-        return forget.purge(scrub_tools(self._home, progress), planned, allow_large=allow_large)
+        return forget.purge(scrub_context(self._home, progress), planned, allow_large=allow_large)
 
     def finish_purge(self) -> str:
         """Finish a purge that was killed before its bytes were erased; return the obstacle, or ""."""
         self._home.require()
-        return forget.end_unfinished_purge(scrub_tools(self._home))
+        return forget.end_unfinished_purge(scrub_context(self._home))

@@ -8,9 +8,9 @@ from ragmem.api.home import Home, now
 
 if TYPE_CHECKING:
     from ragmem.charts.model import Plot
+    from ragmem.services.reporting.context import ReportContext
     from ragmem.services.reporting.latency import Latency
     from ragmem.services.reporting.lifecycle_report import LifecycleReport
-    from ragmem.services.reporting.reading import ReportReader
     from ragmem.services.reporting.report import Report
     from ragmem.services.retrieval.query import Answer, Question
 
@@ -71,8 +71,8 @@ class Reports:
         return measure_latency(lambda title: self._ask(Question(title, projects=chosen, limit=limit)), titles)
 
     def plots(self, names: Sequence[str] = (), **of: "Unpack[Extent]") -> "dict[str, Plot]":
-        """Return plots by their names; see `services.reporting.table`."""
-        from ragmem.services.reporting.table import plots_of
+        """Return plots by their names; see `services.reporting.plots`."""
+        from ragmem.services.reporting.plots import plots_of
 
         return plots_of(self._reading(**of), names)
 
@@ -90,13 +90,13 @@ class Reports:
         private: bool = False,
         latency: "Latency | None" = None,
         at: datetime | None = None,
-    ) -> "ReportReader":
+    ) -> "ReportContext":
+        from ragmem.services.reporting.context import ReportContext
         from ragmem.services.reporting.latency import latency_plot
-        from ragmem.services.reporting.reading import ReportReader
 
         home = self._home
         home.require()
-        return ReportReader(
+        return ReportContext(
             home.catalog,
             lambda: home.store,
             home.settings.decay,

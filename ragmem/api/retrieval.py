@@ -76,7 +76,7 @@ class Retrieval:
         return ask_by_route(context, question, route, now=now)
 
     def _assistance(self) -> Assistance:
-        from ragmem.services.retrieval.rerank import reranking
+        from ragmem.services.retrieval.rerank import make_reranker
 
         home = self._home
         calibration = None
@@ -86,37 +86,37 @@ class Retrieval:
         reranker = home.settings.reranker
         rerank = None
         if reranker.backend:
-            rerank = reranking(lambda: home.models.reranker, reranker, self._reranker_breaker)
+            rerank = make_reranker(lambda: home.models.reranker, reranker, self._reranker_breaker)
         return Assistance(calibration, self.expand, rerank, reranker.candidates)
 
     def expand(self, text: str) -> tuple[tuple[str, ...], str]:
-        """Return paraphrases of a question from the language model, or none and a note that says why.
+        """Return paraphrases of a question from the language model, or none and a note with the reason.
 
-        Raises BackendError where no language model is configured.
+        Raises BackendError if no language model is configured.
         """
-        from ragmem.services.retrieval.expansion import Expansions, needed
+        from ragmem.services.retrieval.expansion import Expansions, require_language_model
 
         with self._home.lock:
             self._expansions = self._expansions or Expansions()
-        return self._expansions.of(needed(self._home.language_model("query")), text)
+        return self._expansions.of(require_language_model(self._home.language_model("query")), text)
 
     def calibration(self) -> "Calibration | None":
         """Return the scores of questions without an answer in this store; None if not measured."""
-        from ragmem.services.retrieval.calibration import known
+        from ragmem.services.retrieval.calibration import calibration_for
 
         database, model = self._home.catalog.database, self._home.models.embedder.model_id
         if not self._home.is_prepared:
-            return known(database, model)
+            return calibration_for(database, model)
         if model not in self._calibrations:
-            self._calibrations[model] = ReadCache(database, lambda: known(database, model))
+            self._calibrations[model] = ReadCache(database, lambda: calibration_for(database, model))
         return self._calibrations[model].value()
 
     def calibrate(self) -> None:
         """Measure the calibration if it is due; do nothing beyond a daily cap or if a model fails."""
-        from ragmem.services.retrieval.calibration import keep_current
+        from ragmem.services.retrieval.calibration import refresh_calibration
 
         home = self._home
         with suppress(BackendError):
             # Caps do not apply to questions, but this is background work.
             home.meter.admit("document")
-            keep_current(home.catalog, home.store, model=home.models.embedder.model_id)
+            refresh_calibration(home.catalog, home.store, model=home.models.embedder.model_id)

@@ -7,7 +7,7 @@ from ragmem.api.home import Home, now
 from ragmem.domain.sessions.rules import Rule
 from ragmem.errors import BackendError
 from ragmem.services.context.checker import CheckReport, Judge, check, read_rules, rules_file
-from ragmem.storage.activity.violations import Broken
+from ragmem.storage.activity.violations import Violation
 
 
 class Rules:
@@ -59,7 +59,7 @@ class Rules:
             )
         return found, new
 
-    def violations(self, *, session: str = "", limit: int = 20) -> list[Broken]:
+    def violations(self, *, session: str = "", limit: int = 20) -> list[Violation]:
         """Return the latest violations of one session or of all."""
         catalog = self._home.catalog
         return catalog.violations.latest(session=session, limit=limit) if catalog.exists() else []
@@ -68,7 +68,7 @@ class Rules:
         try:
             model = self._home.models.language_model
         except BackendError as error:
-            return None, f"no rule that takes judgement was looked at: {error.told}"
+            return None, f"no rule that needs judgement was checked: {error.full_message}"
         if model is None:
-            return None, "no rule that takes judgement was looked at: no model stands below [language_model]"
+            return None, "no rule that needs judgement was checked: no model is set in [language_model]"
         return Judge(model, self._home.settings.language_model.backend, self._home.meter), ""

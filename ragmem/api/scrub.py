@@ -10,7 +10,7 @@ from ragmem.api.home import Home, now
 from ragmem.ports import Store
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.services.scrub.scrub import Backups, Plan, ScrubContext, ScrubResult, plan, scrub
-from ragmem.services.scrub.wanted import ScrubTarget
+from ragmem.services.scrub.target import ScrubTarget
 from ragmem.storage.home.catalog import Catalog
 
 
@@ -24,7 +24,7 @@ class Scrub:
     def plan(self, wanted: ScrubTarget, *, progress: Progress | None = None) -> Plan:
         """Return where below the home the secret is stored; changes nothing. See `services.scrub.scrub`."""
         self._home.require()
-        return plan(scrub_tools(self._home, progress), wanted)
+        return plan(scrub_context(self._home, progress), wanted)
 
     def apply(
         self,
@@ -35,11 +35,11 @@ class Scrub:
         progress: Progress | None = None,
     ) -> ScrubResult:
         """Carry out a plan, then search everywhere for remains; see `services.scrub.scrub`."""
-        tools = scrub_tools(self._home, progress)
+        tools = scrub_context(self._home, progress)
         return scrub(tools, wanted, planned, backups=backups, index=self._index_pending)
 
 
-def scrub_tools(home: Home, progress: Progress | None = None) -> ScrubContext:
+def scrub_context(home: Home, progress: Progress | None = None) -> ScrubContext:
     """Return the dependencies of a scrub or purge of this home."""
     return ScrubContext(
         catalog=home.catalog,

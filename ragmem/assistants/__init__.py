@@ -23,7 +23,7 @@ def load_assistant(name: str) -> "Assistant":
     """Return an assistant by its name; raises UsageError for an unknown one."""
     if name not in NAMES:
         raise UsageError(f'no assistant "{name}" is known', hint=f"one of: {', '.join(NAMES)}")
-    # `import_module` needs a package of the standard library that a hook has no time for.
+    # Importing importlib would take too long for a hook.
     module = __import__(f"ragmem.assistants.{name.replace('-', '_')}", fromlist=("ASSISTANT",))
     assistant: Assistant = module.ASSISTANT
     return assistant

@@ -1,4 +1,4 @@
-"""What ragmem has to know about a coding assistant, and what follows from it.
+"""The base class of coding assistants: their events, settings and sessions.
 
 A hook imports this module and that of one assistant, so both use only what Python has loaded anyway.
 """
@@ -27,34 +27,34 @@ if TYPE_CHECKING:
 
 START, PROMPT, BEFORE_TOOL, AFTER_TOOL, NOTHING = "start", "prompt", "before-tool", "after-tool", "nothing"
 SESSION_END, STOP, SUBAGENT_STOP, PRE_COMPACT = "session-end", "stop", "subagent-stop", "pre-compact"
-"""What an event of an assistant means to ragmem."""
+"""The meanings of an assistant's events for ragmem."""
 
 
 class Assistant:
-    """A coding assistant. Each is a subclass; what most of them have in common is the default here."""
+    """A coding assistant. Each is a subclass; the defaults here fit most of them."""
 
     name: str
     title: str
     programs: tuple[str, ...]
-    """Its commands, one of which shows that it is installed."""
+    """Its commands; if one exists, the assistant is installed."""
     note = ""
-    """What the person should do, or expect, after the hooks are connected."""
+    """A note for the person after the hooks are connected."""
 
     # Hooks.
     events: "Mapping[str, tuple[Meaning, Reply]]"
-    """Its name of an event -> what that means to ragmem, and how it takes an answer.
+    """Its name of an event -> the meaning for ragmem, and the form of the reply.
 
     "nested": a text within `hookSpecificOutput`; "flat": a text in the field `additional_context`;
-    "continue": leave to go on; "none": not at all.
+    "continue": permission to continue; "none": no reply.
     """
     other_events: tuple[str, ...] = ()
-    """Events that are known and ignored."""
+    """Known events that are ignored."""
     session_fields: tuple[str, ...] = ("session_id",)
-    """Fields of the payload that may hold the id of the session; the first that is there counts."""
+    """Fields of the payload that may hold the id of the session; the first present one counts."""
     cwd_fields: tuple[str, ...] = ("cwd",)
     message_fields: tuple[str, ...] = ("last_assistant_message",)
     questions: "Mapping[str, tuple[str, ...]]" = {}
-    """A tool for research -> the fields of its input that make up a question."""
+    """A research tool -> the fields of its input that make up a question."""
     edits: "Mapping[str, tuple[str, ...]]" = {}
     """A tool that writes a file -> the fields of its input that may name the file."""
 
@@ -62,9 +62,9 @@ class Assistant:
     folder: str
     """The folder of the person's settings, below the home."""
     variable = ""
-    """The environment variable that names this folder elsewhere."""
+    """The environment variable that overrides this folder."""
     parent_variable = ""
-    """The environment variable that names the parent of this folder elsewhere."""
+    """The environment variable that overrides the parent of this folder."""
     project_folder = ""
     """The same folder within a project; by default a dot and the name."""
     user_files: "tuple[tuple[str, Form], ...]" = ()
@@ -75,9 +75,9 @@ class Assistant:
     units_per_second = 1
     """The unit of a time-out."""
     entry_name = False
-    """Whether the entry of a hook has a name, by which the person can turn it off."""
+    """Whether the entry of a hook has a name, with which the person can turn it off."""
     version: int | None = None
-    """The value of the key `version` that the settings need, if they do."""
+    """The value of the key `version`, if the settings need one."""
     plugin = ""
     """The plug-in that calls the hooks: a file beside this module."""
     switch: tuple[str, ...] = ()
@@ -87,18 +87,18 @@ class Assistant:
 
     # Sessions.
     session_name = ""
-    """The name that memories have for the assistant; empty if its sessions cannot be read."""
+    """The assistant's name in memories; empty if its sessions cannot be read."""
     session_format = ""
     """The module of `ragmem.readers.transcripts` that reads them; by default the same name."""
     session_files: tuple[str, ...] = ()
     """Globs of the files of all sessions."""
     session_folders: tuple[str, ...] = ()
-    """Folders on the way to such a file that tell whose it is, besides that of the settings."""
+    """Folders in the path of such a file that identify the assistant, besides that of the settings."""
     session_globs: tuple[str, ...] = ()
     """Globs below `folder` of the file of one `{session}`, for events that do not name it."""
 
     def find_event(self, *spellings: str) -> str:
-        """Return the assistant's name of the first event that is known, however it is spelled; else ""."""
+        """Return the assistant's name of the first known event, in any spelling; else ""."""
         for spelling in spellings:
             letters = _letters(spelling)
             for known in (*self.events, *self.other_events):
@@ -107,16 +107,16 @@ class Assistant:
         return ""
 
     def meaning(self, event: str) -> str:
-        """Return what an event means to ragmem; NOTHING for one that it ignores."""
+        """Return the meaning of an event for ragmem; NOTHING for an ignored one."""
         return self.events.get(event, (NOTHING, "none"))[0]
 
     def takes_text(self, event: str) -> bool:
-        """Tell whether the memory is asked at an event, because the assistant may take what it answers."""
+        """Tell whether an event queries the memory, because the assistant may take the answer."""
         meaning, reply = self.events.get(event, (NOTHING, "none"))
         return meaning in (START, PROMPT, BEFORE_TOOL) or (meaning == AFTER_TOOL and reply != "none")
 
     def answer(self, event: str, text: str) -> "dict[str, Any] | None":
-        """Return the answer to an event with a text for the model; None: nothing is printed."""
+        """Return the reply to an event with a text for the model, or None for no reply."""
         reply = self.events[event][1]
         if reply == "continue":
             return {"continue": True}
@@ -127,17 +127,17 @@ class Assistant:
         return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
     def payload_fields(self) -> tuple[str, ...]:
-        """Return the names of the fields of a payload that hold short texts."""
+        """Return the fields of a payload that hold short texts."""
         names = ("hook_event_name", "source", "reason", "trigger", "agent_transcript_path", "file_path")
         more = ("agent_id", "transcript_path", "tool_name")
         return (*names, *self.session_fields, *more, *self.cwd_fields)
 
-    def hooks(self) -> list[str]:
-        """Return the events to connect."""
+    def hook_events(self) -> list[str]:
+        """Return the events that get a hook."""
         return [event for event, (meaning, _) in self.events.items() if meaning != NOTHING]
 
     def hook_entry(self, event: str, command: str, seconds: int) -> dict[str, object]:
-        """Return what is written into the settings for an event; `seconds` is its time-out."""
+        """Return the entry of an event in the settings; `seconds` is its time-out."""
         meaning = self.meaning(event)
         asks = self.questions if meaning in (BEFORE_TOOL, AFTER_TOOL) and self.takes_text(event) else ()
         tools = "|".join(filter(None, (*asks, *(self.edits if meaning == AFTER_TOOL else ()))))
@@ -152,8 +152,8 @@ class Assistant:
         """Return the entry of an MCP server that is started by a command, with environment variables."""
         return {"command": words[0], "args": words[1:], **({"env": variables} if variables else {})}
 
-    def switches(self, _settings: dict[str, object]) -> list[str]:
-        """Return which keys of the settings keep hooks from running, in words."""
+    def find_hook_blockers(self, _settings: dict[str, object]) -> list[str]:
+        """Return the settings that keep hooks from running, in words."""
         return []
 
     def user_folder(self, places: "Places") -> "Path":
@@ -166,7 +166,7 @@ class Assistant:
     def settings_files(self, places: "Places", scope: "Scope") -> "tuple[tuple[Path, Form], ...]":
         """Return the files to change: first the one with the hooks, last the one with the MCP server.
 
-        A file that holds both is there twice.
+        A file that holds both occurs twice.
         """
         if scope == "user":
             folder, files = self.user_folder(places), self.user_files

@@ -52,11 +52,11 @@ class ClaudeCode(Assistant):
     session_folders = ("projects",)
 
     def settings_files(self, places: "Places", scope: "Scope") -> "tuple[tuple[Path, Form], ...]":
-        """Return settings.json and .claude.json, whose places differ from each other."""
+        """Return settings.json and .claude.json, which are in different folders."""
         if scope == "user":
             servers = places.folder(self.variable, places.home) / ".claude.json"
             return (self.user_folder(places) / "settings.json", "json"), (servers, "json server")
-        # A project's settings.json is everybody's, and the command has this machine's path in it.
+        # A project's settings.json is shared, and the command contains a path of this machine.
         hooks = places.project / ".claude" / "settings.local.json"
         return (hooks, "json"), (places.project / ".mcp.json", "json server")
 
@@ -64,7 +64,7 @@ class ClaudeCode(Assistant):
         """Return the common entry with its type."""
         return {"type": "stdio", **super().server_entry(words, variables)}
 
-    def switches(self, settings: dict[str, object]) -> list[str]:
+    def find_hook_blockers(self, settings: dict[str, object]) -> list[str]:
         """Return `disableAllHooks`, if it is set."""
         return ["disableAllHooks is true"] if settings.get("disableAllHooks") is True else []
 

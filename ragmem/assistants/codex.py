@@ -30,7 +30,7 @@ class Codex(Assistant):
     variable = "CODEX_HOME"
     user_files = (("hooks.json", "json"), ("config.toml", "toml"), ("config.toml", "toml server"))
     project_files = (("hooks.json", "json"), ("config.toml", "toml server"))
-    # The last key is that of versions before 0.130.
+    # The last key is for versions before 0.130.
     switch = ("features", "hooks", "codex_hooks")
     servers_key = "mcp_servers"
     session_name = "codex"

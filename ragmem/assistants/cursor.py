@@ -16,7 +16,7 @@ class Cursor(Assistant):
     events = {
         # Documented to take additional_context; Cursor 3.x drops it.
         "sessionStart": ("start", "flat"),
-        # Can be stopped, and nothing can be added to it.
+        # It can be stopped, but takes no text.
         "beforeSubmitPrompt": ("nothing", "continue"),
         "afterFileEdit": ("after-tool", "none"),
         "preCompact": ("pre-compact", "none"),
@@ -31,7 +31,7 @@ class Cursor(Assistant):
     )
     session_fields = ("conversation_id", "session_id")
     cwd_fields = ("cwd", "workspace_roots")
-    # afterFileEdit names no tool, and its file beside the other fields.
+    # afterFileEdit names no tool, and has the file among its own fields.
     edits = {"": ("file_path", "path")}
     folder = ".cursor"
     user_files = (("hooks.json", "json"), ("mcp.json", "json server"))

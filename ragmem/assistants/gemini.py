@@ -14,7 +14,7 @@ class Gemini(Assistant):
     events = {
         "SessionStart": ("start", "nested"),
         "BeforeAgent": ("prompt", "nested"),
-        # BeforeTool takes no text; what AfterTool is answered stands behind the tool's own result.
+        # BeforeTool takes no text; the reply to AfterTool is appended to the tool's own result.
         "AfterTool": ("after-tool", "nested"),
         "PreCompress": ("pre-compact", "none"),
         "AfterAgent": ("stop", "none"),
@@ -39,8 +39,8 @@ class Gemini(Assistant):
     session_name = "gemini"
     session_files = ("~/.gemini/tmp/*/chats/*.json*",)
 
-    def switches(self, settings: dict[str, object]) -> list[str]:
-        """Return the tables that turn hooks off; older versions say it within hooks and tools."""
+    def find_hook_blockers(self, settings: dict[str, object]) -> list[str]:
+        """Return the settings that turn hooks off; older versions have them in hooks and tools."""
         found = []
         for table, key in (("hooksConfig", "enabled"), ("hooks", "enabled"), ("tools", "enableHooks")):
             values = settings.get(table)

@@ -1,6 +1,6 @@
-"""OpenCode. It has no hooks that are commands; our plug-in calls them by the names of Claude Code.
+"""OpenCode. It has no command hooks; our plug-in calls them with the event names of Claude Code.
 
-Its sessions are in a database of its own, which ragmem does not read.
+Its sessions are in its own database, which ragmem does not read.
 """
 
 from ragmem.assistants.assistant import Assistant
@@ -38,10 +38,10 @@ class OpenCode(Assistant):
     servers_key = "mcp"
 
     def settings_files(self, places: "Places", scope: "Scope") -> "tuple[tuple[Path, Form], ...]":
-        """Return the plug-in, and the settings in the form that is there."""
+        """Return the plug-in and the existing settings file."""
         user = scope == "user"
         folder = self.user_folder(places) if user else places.project / ".opencode"
-        # Older versions know only the one, newer ones both.
+        # Older versions know only "plugin", newer ones both.
         old = (folder / "plugin").is_dir() and not (folder / "plugins").is_dir()
         place = folder if user else places.project
         names = [name for name in ("opencode.jsonc", "opencode.json") if (place / name).is_file()]

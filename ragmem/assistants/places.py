@@ -1,4 +1,4 @@
-"""Where settings of assistants can be, and in which forms."""
+"""The locations and formats of assistants' settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Literal
 Scope = Literal["user", "project"]
 
 Form = Literal["json", "toml", "plugin", "json server", "toml server"]
-"""What is in a file, and how: hooks as JSON, their switch, a plug-in; the MCP server as JSON or as TOML."""
+"""Content and format of a file: hooks as JSON, their switch, a plug-in; the MCP server as JSON or TOML."""
 
 SERVER_FORMS: tuple[Form, ...] = ("json server", "toml server")
 
@@ -18,14 +18,14 @@ Shape = Literal["groups", "flat", "plugin"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The environment, the person's home and the current folder, which decide where settings are."""
+    """The environment, the home folder and the current folder, which determine where settings are."""
 
     environ: Mapping[str, str]
     home: Path
     cwd: Path
 
     def folder(self, variable: str, default: Path) -> Path:
-        """Return the folder that an environment variable names by an absolute path, else the default."""
+        """Return the absolute path in an environment variable, else the default."""
         path = Path(self.environ.get(variable, ""))
         return path if path.is_absolute() else default
 
@@ -37,5 +37,5 @@ class Places:
 
     @property
     def in_project(self) -> bool:
-        """Whether this is a project. The home is none, because its settings are those for all work."""
+        """Whether this is a project. The home is not, because its settings apply everywhere."""
         return self.project != self.home

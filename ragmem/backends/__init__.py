@@ -29,14 +29,14 @@ SHIPPED: Mapping[str, str] = {
 
 
 def names() -> list[str]:
-    """Return the names of all backends that are installed, whatever they offer."""
+    """Return the names of all installed backends, with models or a store."""
     from importlib.metadata import entry_points
 
     return sorted({*SHIPPED, *(entry.name for entry in entry_points(group=ENTRY_POINTS))})
 
 
 def names_with_models() -> list[str]:
-    """Return the names of the backends that have models; those of other packages are not loaded to see."""
+    """Return the names of the backends with models; those of other packages count without being loaded."""
     return [name for name in names() if name not in SHIPPED or hasattr(_module(name), "open_models")]
 
 
@@ -57,7 +57,7 @@ def _module(name: str) -> ModuleType:
 
 
 def open_models(name: str, options: Mapping[str, Any]) -> Models:
-    """Return the models of a backend; raises BackendError when there is none of that name."""
+    """Return the models of a backend; raises BackendError for an unknown name."""
     module = _module(name)
     if not hasattr(module, "open_models"):
         raise BackendError(f'the backend "{name}" has no models', hint="see `ragmem inspect config`")
@@ -65,7 +65,7 @@ def open_models(name: str, options: Mapping[str, Any]) -> Models:
 
 
 def open_store(name: str, options: Mapping[str, Any], models: Models, *, database: Database) -> Store:
-    """Return the store of a backend; raises BackendError when there is none of that name."""
+    """Return the store of a backend; raises BackendError for an unknown name."""
     module = _module(name)
     if not hasattr(module, "open_store"):
         raise BackendError(f'the backend "{name}" has no store', hint="see `ragmem inspect config`")

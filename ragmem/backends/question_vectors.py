@@ -1,4 +1,4 @@
-"""QuestionCache before a search: long enough for LightRAG, and embedded only once."""
+"""Questions before a search: long enough for LightRAG, and embedded only once."""
 
 import threading
 from collections import OrderedDict
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KEPT_QUESTIONS = 32
-"""Vectors of questions that are kept, for as many threads that ask at once."""
+CACHED_QUESTIONS = 32
+"""Vectors in the cache, for as many threads that ask at once."""
 
 SHORTEST_QUERY = 3
-"""Characters that LightRAG's own retrieval needs at least."""
+"""Fewest characters for LightRAG's own retrieval."""
 
 
 def validate_query(query: str, mode: Mode) -> str:
@@ -30,26 +30,26 @@ def validate_query(query: str, mode: Mode) -> str:
 
 
 class QuestionCache:
-    """The vectors of the last questions, so that a second request about one need not embed it again."""
+    """A cache of the vectors of the last questions."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
         self._guard = threading.Lock()
 
     def embed(self, embedder: Embedder, text: str) -> "NDArray[np.float32]":
-        """Return the vector of a question that is new, and keep it; raises BackendError."""
+        """Embed a question and cache its vector; raises BackendError."""
         import numpy as np
 
         vector = np.asarray(embedder.embed([text], role="query")[0], np.float32)
         with self._guard:
-            self._kept[embedder.model_id, text] = vector
-            self._kept.move_to_end((embedder.model_id, text))
-            if len(self._kept) > KEPT_QUESTIONS:
-                self._kept.popitem(last=False)
+            self._vectors[embedder.model_id, text] = vector
+            self._vectors.move_to_end((embedder.model_id, text))
+            if len(self._vectors) > CACHED_QUESTIONS:
+                self._vectors.popitem(last=False)
         return vector
 
     def vector(self, embedder: Embedder, text: str) -> "NDArray[np.float32]":
-        """Return the vector of a question, embedding it where it is not kept; raises BackendError."""
+        """Return the vector of a question from the cache, else embed it; raises BackendError."""
         with self._guard:
-            kept = self._kept.get((embedder.model_id, text))
-        return self.embed(embedder, text) if kept is None else kept
+            cached = self._vectors.get((embedder.model_id, text))
+        return self.embed(embedder, text) if cached is None else cached

@@ -26,7 +26,7 @@ Key = TypeVar("Key")
 
 
 class StoreDefaults:
-    """What a store may leave out: capabilities that it lacks, and counts that follow from other counts."""
+    """Defaults of a store: capabilities that it lacks, and counts that follow from other counts."""
 
     name = ""
     """Name of the back end, for messages."""
@@ -82,7 +82,7 @@ class StoreDefaults:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a simple store keeps of one memory; `model` made row n of `vectors` from `chunk_ids[n]`."""
+    """The data of one memory in a simple store; `model` made row n of `vectors` from `chunk_ids[n]`."""
 
     memory_id: str
     project: str
@@ -92,7 +92,7 @@ class Entry:
     extractions: tuple[Extraction, ...]
 
     def to_json(self) -> str:
-        """Return the entry as text, which `entry_from_json` reads."""
+        """Return the entry as JSON for `entry_from_json`."""
         return orjson.dumps(
             {
                 "memory_id": self.memory_id,
@@ -107,7 +107,7 @@ class Entry:
 
 @lru_cache(maxsize=4096)
 def entry_from_json(text: str) -> Entry:
-    """Return the entry of a text that `Entry.to_json` made."""
+    """Return the entry from the JSON of `Entry.to_json`."""
     fields = orjson.loads(text)
     rows = np.frombuffer(b64decode(fields.pop("vectors")), np.float32)
     extractions = tuple(
@@ -166,7 +166,7 @@ class SimpleStore(StoreDefaults, ABC):
         """Return the nearest chunks by vector, best first."""
         if not query.strip() or limit < 1:
             return []
-        embedder = self._models.embedder  # before anything is read: a missing model is an error in any store
+        embedder = self._models.embedder  # before any read: a missing model is an error in any store
         found = [entry for entry in self.entries() if projects is None or entry.project in projects]
         found = [entry for entry in found if entry.chunk_ids]
         if not found:
@@ -273,7 +273,7 @@ class SimpleStore(StoreDefaults, ABC):
     def mentions(
         self, chunk_ids: Sequence[str], *, project: str, most: int
     ) -> Mapping[str, Mapping[str, Sequence[str]]]:
-        """Return chunk -> entity -> all chunks of the project that name it, of entities that `most` name."""
+        """Return chunk -> entity -> all chunks of the project that name it, up to `most` of them."""
         names = {
             one.chunk_id: list(dict.fromkeys(entity.name for entity in one.entities))
             for entry in self._of(project)
@@ -333,7 +333,7 @@ class SimpleStore(StoreDefaults, ABC):
         return found
 
     def check(self, *, deep: bool = False) -> list[str]:
-        """Return nothing, as there is one entry for a memory; deep: the vectors of a wrong length."""
+        """Return no problems, since a memory is one entry; deep: the vectors of a wrong length."""
         length = self._models.embedder.dimensions if deep else 0
         return [
             f"the vectors of {entry.memory_id} have {entry.vectors.shape[1]} dimensions instead of {length}"

@@ -5,10 +5,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from ragmem.charts.model import Axis, Columns, Layer, Mark, Scale
-from ragmem.charts.ticks import SAME, axis_range, format_number
+from ragmem.charts.ticks import TOLERANCE, axis_range, format_number
 
 MOST_RATIOS = 60
-"""The most classes of a logarithmic histogram."""
+"""Most classes of a logarithmic histogram."""
 
 
 def histogram_of(
@@ -16,7 +16,7 @@ def histogram_of(
     values: Sequence[float],
     x: Axis,
     *,
-    counted: str,
+    unit: str,
     classes: int = 20,
     marks: Sequence[Mark] = (),
     note: str = "",
@@ -24,14 +24,14 @@ def histogram_of(
     """Return the counts of values in about this number of classes of equal width between round numbers.
 
     On a logarithmic axis there are ten classes from each power of ten to the next (Renard's preferred
-    numbers). `marks` are at values. Raises ValueError for values that cannot be drawn on the axis.
+    numbers). `marks` are on the value axis. Raises ValueError for values that cannot be drawn there.
     """
     x.check([*values, *(mark.at for mark in marks)])
     edges = _ratios(values) if x.scale is Scale.LOG else axis_range(values, x, wanted=classes).ticks
     counts = [0.0] * (len(edges) - 1)
     for value in values:
         counts[max(0, min(len(counts), bisect_right(edges, value)) - 1)] += 1
-    return columns_between(title, edges, counts, x, counted=counted, marks=marks, note=note)
+    return columns_between(title, edges, counts, x, unit=unit, marks=marks, note=note)
 
 
 def columns_between(
@@ -40,7 +40,7 @@ def columns_between(
     counts: Sequence[float],
     x: Axis,
     *,
-    counted: str,
+    unit: str,
     marks: Sequence[Mark] = (),
     note: str = "",
 ) -> Columns:
@@ -50,19 +50,19 @@ def columns_between(
         for edge in edges[:-1]
     ]
     placed = [Mark(_place(mark.at, edges), mark.label) for mark in marks]
-    return Columns(title, x, Axis(counted), names, [Layer(counted, counts)], placed, note, from_edges=True)
+    return Columns(title, x, Axis(unit), names, [Layer(unit, counts)], placed, note, from_edges=True)
 
 
 def _ratios(values: Sequence[float]) -> tuple[float, ...]:
     """Return edges around the values, ten from each power of ten to the next."""
     logs = [10 * math.log10(value) for value in values] or [0.0]
-    first, last = math.floor(min(logs) + SAME), math.floor(max(logs) + SAME) + 1
+    first, last = math.floor(min(logs) + TOLERANCE), math.floor(max(logs) + TOLERANCE) + 1
     step = max(1, (last - first) // MOST_RATIOS)
     return tuple(10.0 ** (number / 10) for number in range(first, last + step, step))
 
 
 def _place(value: float, edges: Sequence[float]) -> float:
-    """Return the number of the value's class plus how far into the class it lies."""
+    """Return the index of the value's class plus its relative position within the class."""
     number = bisect_right(edges, value) - 1
     if number < 0 or number >= len(edges) - 1:
         return float(max(0, min(len(edges) - 1, number)))

@@ -13,18 +13,18 @@ from ragmem.charts.svg_parts import (
     STYLE,
     VARIABLES,
     document,
-    lawful,
+    escape_xml,
+    replace_forbidden,
     text_element,
     title_element,
-    xml,
 )
 from ragmem.charts.widths import display_width
 
 MAX_LETTERS = 44
-"""Columns of a line in a box; the tooltip has all of it."""
+"""Most columns of a line in a box; the tooltip has the whole text."""
 
 BOX, ROW, GAP, EDGE = 34, 42, 110, 24
-"""Pixels: height of a box, from box to box, between layers, around everything."""
+"""Pixels: height of a box, distance of boxes, gap between layers, margin."""
 
 HEAD = 62
 """Pixels above the boxes: the title, and the names of the layers."""
@@ -51,7 +51,7 @@ _STYLE = f"""\
 
 
 class Tint(StrEnum):
-    """What a box stands for."""
+    """The meaning of a box."""
 
     TARGET = "target"
     PLAIN = "plain"
@@ -125,7 +125,7 @@ def _order(picture: Layers) -> list[list[Box]]:
         ahead = sweep % 2 == 0
         for place in range(1, len(layers)) if ahead else range(len(layers) - 2, -1, -1):
             fixed = layers[place - 1] if ahead else layers[place + 1]
-            # From the middle, as they are drawn.
+            # Counted from the middle, as the rows are drawn.
             rows = {box.key: row - len(fixed) / 2 for row, box in enumerate(fixed)}
             means = {box.key: _mean(rows, beside[box.key]) for box in layers[place]}
             layers[place].sort(key=lambda box: means[box.key])
@@ -142,14 +142,15 @@ def _draw_arrow(arrow: Arrow, corners: Mapping[str, tuple[int, int, int]]) -> st
     end, end_top, width = corners[arrow.target]
     y, end_y, middle = top + BOX // 2, end_top + BOX // 2, (left + end + width) // 2
     curve = f"M{left} {y}C{middle} {y} {middle} {end_y} {end + width + 2} {end_y}"
-    return f'<path class="arrow" marker-end="url(#head)" d="{curve}"><title>{xml(arrow.label)}</title></path>'
+    title = f"<title>{escape_xml(arrow.label)}</title>"
+    return f'<path class="arrow" marker-end="url(#head)" d="{curve}">{title}</path>'
 
 
 def _draw_box(box: Box, left: int, top: int, width: int) -> str:
     tint = "" if box.tint is Tint.PLAIN else f" {box.tint}"
     name, detail = _shorten(box.name), _shorten(box.detail)
     return (
-        f"<g><title>{xml(box.tooltip or box.name)}</title>"
+        f"<g><title>{escape_xml(box.tooltip or box.name)}</title>"
         f'<rect class="box{tint}" x="{left}" y="{top}" width="{width}" height="{BOX}" rx="5"/>'
         f"{text_element(left + 9, top + (15 if detail else 21), name, classes='name', room=width)}"
         f"{text_element(left + 9, top + 28, detail, room=width) if detail else ''}</g>"
@@ -169,7 +170,7 @@ def _shorten(text: str) -> str:
 
 
 def mermaid(picture: Layers) -> str:
-    """Return a Mermaid flowchart without the boxes that would exceed its limit of arrows."""
+    """Return a Mermaid flowchart, without the last boxes if it had too many arrows."""
     numbers = {box.key: f"n{place}" for place, box in enumerate(picture.boxes)}
     arrows = [arrow for arrow in picture.arrows if arrow.source in numbers and arrow.target in numbers]
     while len(arrows) > MERMAID_ARROWS:
@@ -194,5 +195,5 @@ def mermaid(picture: Layers) -> str:
 
 def _escape(text: str) -> str:
     """Return a text without syntax: Mermaid reads `#code;` as the character."""
-    line = " ".join(lawful(text).split())
+    line = " ".join(replace_forbidden(text).split())
     return re.sub(r"[^\w ./:(),\-…]", lambda found: f"#{ord(found[0])};", line)

@@ -1,4 +1,4 @@
-"""What a chart shows: curves, columns, stacked bars or a strip; `terminal` and `svg` draw them."""
+"""The data of charts: curves, columns, stacked bars or a strip; `terminal` and `svg` draw them."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ HUGEST = 1e300
 
 
 class Tone(StrEnum):
-    """What a mark stands for, in the order of the colours; colour never carries this meaning alone."""
+    """The meaning of a mark, in the order of the colours; colour never carries it alone."""
 
     PLAIN = "plain"
     FADING = "fading"
@@ -42,7 +42,7 @@ class Scale(StrEnum):
 class Axis:
     """The title, unit and scale of an axis, and a range that it includes at least.
 
-    Raises ValueError for an end that is not a number, or that a logarithmic axis cannot show.
+    Raises ValueError for an end that is not finite, or that a logarithmic axis cannot show.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Axis:
         self.check([end for end in (self.least, self.most) if end is not None])
 
     @property
-    def named(self) -> str:
+    def label(self) -> str:
         """The title with the unit: "age (days)"."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
@@ -69,7 +69,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A name and its points, in the order in which they are joined."""
+    """A name and its points, in drawing order."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -77,7 +77,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Lines, or single points (`joined` False), over two axes; `marks` stand at an x, `levels` at a y.
+    """Lines, or single points (`joined` False), over two axes; `marks` are at an x, `levels` at a y.
 
     Raises ValueError for a value that is not a number, or that a logarithmic axis cannot show.
     """
@@ -136,7 +136,7 @@ class Columns:
     """At the boundary before the class of this number; 1.5 is the middle of the second class."""
     note: str = ""
     from_edges: bool = False
-    """Whether the name of a class is the value where it begins; it is then drawn at that edge."""
+    """Whether the name of a class is its lower edge, where it is then drawn."""
 
     def __post_init__(self) -> None:
         for layer in self.layers:
@@ -172,15 +172,15 @@ class Stacks:
     """
 
     title: str
-    counted: str
+    unit: str
     """The unit of the counts: "memories"."""
     parts: Sequence[str]
     rows: Sequence[Row]
     note: str = ""
-    named: str = "name"
-    """What a row stands for: "source"."""
+    category: str = "name"
+    """The meaning of a row: "source"."""
     tones: Sequence[Tone] = ()
-    """The tone of each part; without them the parts take all tones in turn."""
+    """The tone of each part; by default the parts take all tones in turn."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -194,7 +194,7 @@ class Stacks:
     @property
     def missing(self) -> str:
         """A message in place of the chart, if there is nothing to draw."""
-        return "" if any(self.totals) else f"no {self.counted}"
+        return "" if any(self.totals) else f"no {self.unit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +202,10 @@ class Strip:
     """A row of cells, darker for higher counts; raises ValueError for a bad count."""
 
     title: str
-    counted: str
+    unit: str
     cells: Sequence[tuple[str, float]] = field(default_factory=tuple)
-    named: str = "week"
-    """What a cell stands for."""
+    category: str = "week"
+    """The meaning of a cell."""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -214,7 +214,7 @@ class Strip:
     @property
     def missing(self) -> str:
         """A message in place of the chart, if there is nothing to draw."""
-        return "" if any(count for _, count in self.cells) else f"no {self.counted}"
+        return "" if any(count for _, count in self.cells) else f"no {self.unit}"
 
 
 Plot = Curves | Columns | Stacks | Strip
@@ -230,11 +230,11 @@ class Sheet:
 
 
 def bars_of(
-    title: str, counts: Mapping[str, float], *, counted: str, named: str = "name", note: str = ""
+    title: str, counts: Mapping[str, float], *, unit: str, category: str = "name", note: str = ""
 ) -> Stacks:
-    """Return one bar for each name -> count; `counted` is the unit, `named` is what a bar stands for."""
+    """Return one bar for each name -> count; `unit` is that of the counts, `category` what a bar is."""
     rows = [Row(name, [count]) for name, count in counts.items()]
-    return Stacks(title, counted, [counted], rows, note, named)
+    return Stacks(title, unit, [unit], rows, note, category)
 
 
 def check_numbers(values: Iterable[float]) -> None:

@@ -11,18 +11,18 @@ def table_of(plot: Plot) -> tuple[list[str], list[list[Cell]]]:
     """Return the column names and the rows of a plot, without its marks."""
     if isinstance(plot, Curves):
         several = len(plot.lines) > 1
-        head = [*(["line"] if several else []), plot.x.named, plot.y.named]
+        head = [*(["line"] if several else []), plot.x.label, plot.y.label]
         return head, [
             [*([line.name] if several else []), x, y] for line in plot.lines for x, y in line.points
         ]
     if isinstance(plot, Columns):
-        head = [plot.x.named, *(layer.name for layer in plot.layers)]
+        head = [plot.x.label, *(layer.name for layer in plot.layers)]
         return head, [
             [name, *(layer.counts[place] for layer in plot.layers)] for place, name in enumerate(plot.classes)
         ]
     if isinstance(plot, Stacks):
-        return [plot.named, *plot.parts], [[row.label, *row.counts] for row in plot.rows]
-    return [plot.named, plot.counted], [[label, count] for label, count in plot.cells]
+        return [plot.category, *plot.parts], [[row.label, *row.counts] for row in plot.rows]
+    return [plot.category, plot.unit], [[label, count] for label, count in plot.cells]
 
 
 def plot_shape(plot: Plot) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Draw plots as SVG that can be read on light and on dark ground, by eye or by a screen reader."""
+"""Draw plots as SVG that is legible on light and dark backgrounds, with texts for screen readers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from ragmem.charts.svg_parts import (
     LINE,
     SMALL,
     document,
+    escape_xml,
     text_element,
     text_width,
     title_element,
-    xml,
 )
 from ragmem.charts.ticks import Range, axis_range, format_count, spread
 from ragmem.charts.widths import wrap
 
 WIDTH = 480
-"""Pixels of a plot: its text can still be read on a telephone."""
+"""Pixels of a plot: its text is still legible on a phone."""
 
 INSIDE = WIDTH - 2 * EDGE
 
@@ -55,7 +55,7 @@ Drawing = tuple[list[str], float]
 
 
 def svg(plot: Plot, *, name: str = "plot") -> str:
-    """Return a whole document with title, note and its own style, for a file."""
+    """Return a complete document with title, note and style, for a file."""
     body, bottom = _picture(plot)
     summary = plot.note or plot.title
     return document(body, WIDTH, int(bottom + EDGE), title=plot.title, summary=summary, name=name) + "\n"
@@ -72,7 +72,7 @@ def inline(plot: Plot, *, name: str) -> str:
 
 
 def sheet_svg(sheet: Sheet) -> str:
-    """Return a whole document with the plots in two columns, each below the shorter one so far."""
+    """Return a complete document with the plots in two columns, each added to the shorter one."""
     width = 2 * WIDTH + 3 * GAP
     summary = list(wrap(sheet.summary, int((width - 2 * GAP) / SMALL)))
     body = [title_element(sheet.title, width - 2 * GAP, left=GAP, top=GAP / 2)]
@@ -86,7 +86,7 @@ def sheet_svg(sheet: Sheet) -> str:
         elements, bottom = _picture(plot)
         x = GAP + column * (WIDTH + GAP)
         body += [
-            f'<g transform="translate({x} {bottoms[column]:.1f})"><title>{xml(plot.title)}</title>',
+            f'<g transform="translate({x} {bottoms[column]:.1f})"><title>{escape_xml(plot.title)}</title>',
             *elements,
             "</g>",
         ]
@@ -119,7 +119,7 @@ def _plot(plot: Plot, top: float) -> Drawing:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """The area of the values; y goes down."""
+    """The area of the values; y points down."""
 
     left: float
     top: float
@@ -156,7 +156,7 @@ def _curves(plot: Curves, top: float) -> Drawing:
     elements = [*_y_axis(y, plot.y, box), *_x_axis(x, plot.x, box), *marks]
     for number, line in enumerate(plot.lines):
         places = [(box.x(x.share(at)), box.y(y.share(value))) for at, value in line.points]
-        elements += _joined(places, line.name, number) if plot.joined else _points(plot, number, places)
+        elements += _line_path(places, line.name, number) if plot.joined else _points(plot, number, places)
     elements += _levels(plot, y, box)
     if plot.joined:
         return [*elements, *_end_names(plot, y, box, right)], bottom
@@ -177,7 +177,7 @@ def _columns(plot: Columns, top: float) -> Drawing:
             for layer in plot.layers
             if layer.counts[place]
         )
-        elements.append(f"<g><title>{xml(f'{name}: {counts or 0}')}</title>")
+        elements.append(f"<g><title>{escape_xml(f'{name}: {counts or 0}')}</title>")
         base = box.bottom
         for number, layer in enumerate(plot.layers):
             if high := layer.counts[place] / y.high * HEIGHT:
@@ -209,7 +209,7 @@ def _stacks(plot: Stacks, top: float) -> Drawing:
             if count
         )
         elements += [
-            f"<g><title>{xml(f'{row.label}: {counts or 0}')}</title>",
+            f"<g><title>{escape_xml(f'{row.label}: {counts or 0}')}</title>",
             text_element(EDGE, y + 14, row.label, classes="name", room=name - 4),
             text_element(left - 8, y + 14, format_count(total), classes="end", room=numbers),
             f'<rect class="track" x="{left:.1f}" y="{y + 4:.1f}" width="{room:.1f}" height="13" rx="2"/>',
@@ -233,7 +233,7 @@ def _strip(plot: Strip, top: float) -> Drawing:
             shown = f'class="f0" fill-opacity="{opacity:.2f}"' if count else 'class="track"'
             elements.append(
                 f'<rect {shown} x="{EDGE + place * side:.1f}" y="{y:.1f}" {extent} rx="2">'
-                f"<title>{xml(f'{label}: {format_count(count)} {plot.counted}')}</title></rect>"
+                f"<title>{escape_xml(f'{label}: {format_count(count)} {plot.unit}')}</title></rect>"
             )
         y += side + 11
         half = WIDTH / 2 - EDGE - SMALL
@@ -242,7 +242,7 @@ def _strip(plot: Strip, top: float) -> Drawing:
         if len(row) > 1 and end - EDGE > text_width(first) + text_width(last) + SMALL:
             elements.append(text_element(end, y, last, classes="end", room=half))
         y += 8
-    strongest = f"strongest: {format_count(most)} {plot.counted} in a {plot.named}"
+    strongest = f"strongest: {format_count(most)} {plot.unit} in a {plot.category}"
     return [*elements, text_element(EDGE, y + LINE - 4, strongest, room=INSIDE)], y + LINE
 
 
@@ -280,7 +280,7 @@ def _legend(names: Sequence[str], colours: Sequence[int], top: float) -> Drawing
 
 def _y_axis(axis: Range, names: Axis, box: _Box) -> Iterator[str]:
     """Yield the axis at the left, with a line through the plot for each tick."""
-    yield text_element(EDGE, box.top - 10, names.named, room=INSIDE)
+    yield text_element(EDGE, box.top - 10, names.label, room=INSIDE)
     for tick, label in zip(axis.ticks, axis.labels, strict=True):
         y = box.y(axis.share(tick))
         yield f'<path class="grid" d="M{box.left:.1f} {y:.1f}H{box.right:.1f}"/>'
@@ -299,7 +299,7 @@ def _x_axis(axis: Range, names: Axis, box: _Box) -> Iterator[str]:
             reached = middle + half + SMALL
             yield f'<path class="axis" d="M{x:.1f} {box.bottom:.1f}v4"/>'
             yield text_element(middle, box.bottom + LINE, label, classes="middle", room=WIDTH)
-    yield text_element(box.left, box.bottom + 2 * LINE, names.named, room=WIDTH - EDGE - box.left)
+    yield text_element(box.left, box.bottom + 2 * LINE, names.label, room=WIDTH - EDGE - box.left)
 
 
 def _class_names(plot: Columns, box: _Box, each: float) -> Iterator[str]:
@@ -318,12 +318,12 @@ def _class_names(plot: Columns, box: _Box, each: float) -> Iterator[str]:
             yield text_element(middle, box.bottom + LINE, name, classes="middle", room=longest)
         elif x + text_width(name) <= WIDTH - EDGE:
             yield text_element(x, box.bottom + LINE, name, room=WIDTH)
-    if plot.x.named:
-        yield text_element(box.left, box.bottom + 2 * LINE, plot.x.named, room=WIDTH - EDGE - box.left)
+    if plot.x.label:
+        yield text_element(box.left, box.bottom + 2 * LINE, plot.x.label, room=WIDTH - EDGE - box.left)
 
 
 def _marks(marks: Sequence[Mark], xs: Sequence[float], box: _Box) -> Drawing:
-    """Return a broken line down through the plot for each mark, with its label on the side that has room."""
+    """Return a dashed line down through the plot for each mark, with its label on the side that has room."""
     elements: list[str] = []
     y = box.bottom + FOOT
     for x, mark in sorted(zip(xs, marks, strict=True), key=lambda one: one[1].at):
@@ -339,7 +339,7 @@ def _marks(marks: Sequence[Mark], xs: Sequence[float], box: _Box) -> Drawing:
 
 
 def _levels(plot: Curves, y: Range, box: _Box) -> Iterator[str]:
-    """Yield the marked heights, with their labels below them if there is room: less is drawn there."""
+    """Yield the marked heights, with labels below them if there is room, where less is drawn."""
     for level in plot.levels:
         at = box.y(y.share(level.at))
         line = at + LINE - 3 if at + LINE <= box.bottom else at - 4
@@ -347,7 +347,7 @@ def _levels(plot: Curves, y: Range, box: _Box) -> Iterator[str]:
         yield text_element(box.right - 4, line, level.label, classes="halo end", room=box.width - 8)
 
 
-def _joined(places: Sequence[tuple[float, float]], name: str, number: int) -> Iterator[str]:
+def _line_path(places: Sequence[tuple[float, float]], name: str, number: int) -> Iterator[str]:
     if not places:
         return
     way = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
@@ -357,7 +357,7 @@ def _joined(places: Sequence[tuple[float, float]], name: str, number: int) -> It
     ends, cap = ("", "butt") if len(places) > 1 else ("h0.1", "round")
     yield (
         f'<path class="line l{number % len(TONES)}"{broken} stroke-linecap="{cap}"'
-        f' d="M{way}{ends}"><title>{xml(name)}</title></path>'
+        f' d="M{way}{ends}"><title>{escape_xml(name)}</title></path>'
     )
 
 
@@ -366,7 +366,7 @@ def _points(plot: Curves, number: int, places: Sequence[tuple[float, float]]) ->
         title = f"{plot.x.title} {format_count(at)}: {format_count(value)} {plot.y.title}"
         yield (
             f'<circle class="f{number % len(TONES)}" cx="{x:.1f}" cy="{y:.1f}" r="3.2">'
-            f"<title>{xml(title)}</title></circle>"
+            f"<title>{escape_xml(title)}</title></circle>"
         )
 
 

@@ -1,4 +1,4 @@
-"""The parts that all SVG pictures share: colours, style, text that fits, and the document around them."""
+"""The parts that all SVG pictures share: colours, style, text elements and the document."""
 
 import re
 from collections.abc import Sequence
@@ -71,22 +71,22 @@ STYLE = f"""\
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def lawful(text: str) -> str:
+def replace_forbidden(text: str) -> str:
     """Return the text with a replacement character for each character that XML forbids."""
     return _FORBIDDEN.sub("\ufffd", text)
 
 
-def xml(text: str) -> str:
+def escape_xml(text: str) -> str:
     """Return the text escaped for an element or an attribute."""
-    return escape(lawful(text))
+    return escape(replace_forbidden(text))
 
 
 def text_element(x: float, y: float, text: str, *, room: float, classes: str = "") -> str:
-    """Return a text at a place, cut to `room` pixels."""
+    """Return a text element at a position, cut to `room` pixels."""
     width = LETTER if "name" in classes.split() else SMALL
     shown = truncate(text, max(0, int(room / width + _ROUNDING)))
     attribute = f' class="{classes}"' if classes else ""
-    return f'<text{attribute} x="{x:.1f}" y="{y:.1f}">{xml(shown)}</text>'
+    return f'<text{attribute} x="{x:.1f}" y="{y:.1f}">{escape_xml(shown)}</text>'
 
 
 def text_width(text: str) -> float:
@@ -113,7 +113,7 @@ def document(
 
     Without `style` it has no size and no background: an HTML page gives both. Its ids begin with `name`.
     """
-    name = xml(name)
+    name = escape_xml(name)
     size = f'width="{width}" height="{height}" ' if style else ""
     ground = [f"<style>\n{style}</style>", '<rect class="ground" width="100%" height="100%"/>']
     named = f'role="img" aria-labelledby="{name}-title {name}-desc"'
@@ -121,8 +121,8 @@ def document(
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" {size} {named}>',
-            f'<title id="{name}-title">{xml(title)}</title>',
-            f'<desc id="{name}-desc">{xml(summary or title)}</desc>',
+            f'<title id="{name}-title">{escape_xml(title)}</title>',
+            f'<desc id="{name}-desc">{escape_xml(summary or title)}</desc>',
             *(ground if style else []),
             *body,
             "</svg>",

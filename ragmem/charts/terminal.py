@@ -1,4 +1,4 @@
-"""Draw plots in lines for a terminal: of any width, also without colours and without UTF-8."""
+"""Draw plots as lines of text for a terminal of any width, also without colours and UTF-8."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ Paint = Callable[[str, Tone], str]
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The characters of drawings: bars by the share of a cell that is filled, and fills that differ."""
+    """The characters of a drawing: bars by the filled share of a cell, and distinct fills."""
 
     across: str
     up: str
@@ -51,7 +51,7 @@ ASCII = Signs(" #", " #", "#=+:*-", " .:+#", "-", "^", "-", is_ascii=True)
 
 
 def signs_for(encoding: str | None) -> Signs:
-    """Return the signs that an encoding has; a pipe without an encoding gets UTF-8."""
+    """Return the signs that an encoding supports; a pipe without an encoding gets UTF-8."""
     try:
         (BLOCKS.across + BLOCKS.up + BLOCKS.fills + BLOCKS.axis + BLOCKS.mark).encode(encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -67,7 +67,7 @@ def lines(
     paint: Paint = lambda text, _: text,
     head: bool = True,
 ) -> list[str]:
-    """Return the lines of a plot: its title, the plot, and its note; without `head` the plot alone.
+    """Return the lines of a plot: title, drawing and note; without `head` the drawing alone.
 
     No line is wider than `width` (at least 40). `signs_for(encoding)` gives the signs.
     """
@@ -92,7 +92,7 @@ class _Pen:
         return self.paint(self.signs.fills[number % len(self.signs.fills)] * width, tone)
 
     def plain(self, text: str) -> str:
-        """Return a text in one line that the terminal can show and that cannot control it."""
+        """Return a text as one line without control characters."""
         line = "".join(letter if letter.isprintable() else "\ufffd" for letter in " ".join(text.split()))
         return line.encode("ascii", "backslashreplace").decode() if self.signs.is_ascii else line
 
@@ -103,7 +103,7 @@ class _Pen:
         return truncate(self.plain(text.replace("…", "~")), width).replace("…", "~")
 
     def mark(self, place: int, label: str, space: int) -> str:
-        """Return a line with a sign below a place, and its label on the side that has room."""
+        """Return a line with a sign below a position, and its label on the side that has room."""
         text = self.plain(label)
         if place + 2 + display_width(text) <= space or place < space / 2:
             return f"{' ' * place}{self.signs.mark} {self.cut(text, space - place - 2)}"
@@ -198,19 +198,19 @@ def _frame(
     room: int,
     pen: _Pen,
 ) -> Iterator[str]:
-    """Yield the rows of a plot (the last is its base line) within axes; `places` are the cells of marks."""
+    """Yield the rows of a plot (the last is the base line) with axes; `places` are the cells of marks."""
     gutter = max(map(len, axis.labels))
     blank, space = " " * (gutter + 3), room - gutter - 3
     labels = {
         round((len(rows) - 2) * (1 - axis.share(tick))): label
         for tick, label in zip(axis.ticks, axis.labels, strict=True)
     }
-    yield f"{blank}{pen.cut(plot.y.named, space)}"
+    yield f"{blank}{pen.cut(plot.y.label, space)}"
     for number, row in enumerate(rows):
         yield f"  {labels.get(number, '').rjust(gutter)} {row}"
     yield f"{blank}{ticks}"
-    if plot.x.named:
-        yield f"{blank}{pen.cut(plot.x.named, space)}"
+    if plot.x.label:
+        yield f"{blank}{pen.cut(plot.x.label, space)}"
     for level in plot.levels if isinstance(plot, Curves) else ():
         yield f"{blank}{pen.cut(f'{pen.signs.level} {level.label}', space)}"
     for mark, place in sorted(zip(plot.marks, places, strict=True), key=lambda one: one[0].at):
@@ -241,7 +241,7 @@ def _columns(plot: Columns, room: int, pen: _Pen) -> Iterator[str]:
 
 
 def _column_cell(layers: Sequence[float], row: int, width: int, pen: _Pen) -> str:
-    """Return a cell of a column, `row` from the bottom: the layer at its middle, or the tip of the column."""
+    """Return a cell of a column (`row` counts from the bottom): the layer at its middle, or the tip."""
     up, reached = pen.signs.up, 0.0
     steps = len(up) - 1
     for number, share in enumerate(layers):
@@ -278,7 +278,7 @@ def _strip(plot: Strip, room: int, pen: _Pen) -> Iterator[str]:
     blank = each * len(counts) - display_width(first) - display_width(last)
     yield f"  {first}{' ' * blank}{last}" if blank > 0 else f"  {pen.cut(f'{first} to {last}', space)}"
     together = "" if jump == 1 else f", {jump} of them together"
-    legend = f"{shades[-1]} {format_count(most)} {plot.counted} in a {plot.named}{together}"
+    legend = f"{shades[-1]} {format_count(most)} {plot.unit} in a {plot.category}{together}"
     yield f"  {pen.cut(legend, space)}"
 
 
@@ -327,7 +327,7 @@ def _curve_rows(plot: Curves, x: Range, y: Range, width: int, pen: _Pen) -> list
             )
             for at, value in line.points
         ]
-        for column, row in _way(dots) if plot.joined else dots:
+        for column, row in _interpolate(dots) if plot.joined else dots:
             cell = column // across, row // down
             bits, _ = cells.get(cell, (0, number))
             cells[cell] = bits | _DOTS[column % across][row % down], number
@@ -350,8 +350,8 @@ def _curve_rows(plot: Curves, x: Range, y: Range, width: int, pen: _Pen) -> list
     return rows
 
 
-def _way(dots: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the dots of the straight lines between dots."""
+def _interpolate(dots: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the dots on the straight lines between the dots."""
     yield from dots[:1]
     for (column, row), (to_column, to_row) in pairwise(dots):
         steps = max(abs(to_column - column), abs(to_row - row), 1)
@@ -361,7 +361,7 @@ def _way(dots: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _tick_line(axis: Range, width: int) -> str:
-    """Return the labels of an axis below their places, without those that would touch another."""
+    """Return the labels of an axis below their positions, without those that would touch another."""
     line = ""
     for tick, label in zip(axis.ticks, axis.labels, strict=True):
         begin = round(axis.share(tick) * (width - 1) - (len(label) - 1) / 2)

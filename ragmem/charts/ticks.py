@@ -9,8 +9,8 @@ from ragmem.charts.model import Axis, Scale
 STEPS = (1, 2, 5, 10)
 """Leading digits of the distance between ticks."""
 
-SAME = 1e-9
-"""A span below this share of the values counts as zero: no tick could separate them."""
+TOLERANCE = 1e-9
+"""A span below this share of the values counts as zero: no ticks could separate them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,13 @@ def axis_range(values: Iterable[float], axis: Axis, *, wanted: int = 5) -> Range
     if axis.scale is Scale.LOG:
         return _logarithmic(every, wanted)
     low, high = (min(every), max(every)) if every else (0.0, 1.0)
-    if high - low <= max(SAME * max(abs(low), abs(high)), 1e-290):
+    if high - low <= max(TOLERANCE * max(abs(low), abs(high)), 1e-290):
         pad = max(abs(low) * 0.5, 1e-280) if low or high else 1.0
         low, high = low - pad, high + pad
         if axis.least is not None and low < axis.least:
             low = float(axis.least)
     step = _step((high - low) / max(1, wanted))
-    first, last = math.floor(low / step + SAME), math.ceil(high / step - SAME)
+    first, last = math.floor(low / step + TOLERANCE), math.ceil(high / step - TOLERANCE)
     ticks = tuple(number * step for number in range(first, last + 1))
     return Range(min(ticks[0], low), max(ticks[-1], high), ticks)
 
@@ -60,12 +60,12 @@ def axis_range(values: Iterable[float], axis: Axis, *, wanted: int = 5) -> Range
 def _step(least: float) -> float:
     """Return the smallest round step that is at least this large."""
     power = 10.0 ** math.floor(math.log10(least))
-    return next((one * power for one in STEPS if one * power >= least * (1 - SAME)), 10 * power)
+    return next((one * power for one in STEPS if one * power >= least * (1 - TOLERANCE)), 10 * power)
 
 
 def _logarithmic(values: list[float], wanted: int) -> Range:
     low, high = (min(values), max(values)) if values else (1.0, 10.0)
-    first, last = math.floor(math.log10(low) + SAME), math.ceil(math.log10(high) - SAME)
+    first, last = math.floor(math.log10(low) + TOLERANCE), math.ceil(math.log10(high) - TOLERANCE)
     last = max(last, first + 1)
     ends = max(10.0**first, 1e-300), min(10.0**last, 1e300)
     jump = max(1, math.ceil((last - first) / max(1, wanted)))

@@ -30,7 +30,7 @@ def truncate(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int) -> str:
-    """Return a text that is exactly `width` columns wide: cut, or with spaces behind it."""
+    """Return a text cut or padded to exactly `width` columns."""
     shown = truncate(text, width)
     return shown + " " * (width - display_width(shown))
 
@@ -60,7 +60,7 @@ def replace_controls(text: str) -> str:
 
 
 def escape_controls(document: bytes) -> bytes:
-    """Return an equal JSON document that escapes each character that could control a terminal."""
+    """Return the JSON document with each character escaped that could control a terminal."""
     text = document.decode("utf-8", "surrogatepass")
     escaped = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return document if escaped == text else escaped.encode("utf-8", "surrogatepass")

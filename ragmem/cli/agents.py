@@ -1,6 +1,7 @@
 """`ragmem agents`: show agents; send signals and messages, wait for events."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ from ragmem.cli.options import JsonOption, QuietOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.domain.sessions.agents import Agent, Event, Letter
+    from ragmem.domain.sessions.agents import Agent, AgentMessage, Event
 
 EPILOG = """\b
 Examples:
@@ -102,7 +103,7 @@ def signal(
 ) -> int:
     """Send a signal or a message to one agent or to all; print each recipient and message number."""
     if not to:
-        # Most likely a variable of a shell that was never set, and not a wish to stop everybody.
+        # Most likely an unset variable of a shell, not a request to stop all agents.
         raise UsageError("the agent that it is for is empty", hint='give its id, or "all"')
     with open_memory(quiet=quiet) as memory:
         if type_ == "message":
@@ -138,7 +139,7 @@ def messages(
             say_json({"schema": 1, "messages": [_message(letter) for letter in found]})
         for letter in () if as_json else found:
             said = f"{letter.sort.value}  {letter.text}".rstrip()
-            # Indented, so that no line of a text can be taken for another message.
+            # Indented, so that no line of a text looks like another message.
             line = f"{letter.id}  {letter.sender or '-'}  {said}"
             say(line.replace("\n", "\n    "))
         if ack and found:
@@ -167,7 +168,7 @@ def acknowledge(
         )
     else:
         for number in done.unknown:
-            tell(f"{number} was never sent to {agent}, or is kept no more")
+            tell(f"{number} was never sent to {agent}, or is no longer kept")
     return EXIT_NO if done.unknown else EXIT_OK
 
 
@@ -231,27 +232,10 @@ def _describe_event(event: "Event") -> str:
 
 
 def _shape(agent: "Agent") -> Mapping[str, Any]:
-    return {
-        "id": agent.id,
-        "status": agent.status,
-        "current_task": agent.current_task,
-        "progress": agent.progress,
-        "config_name": agent.config_name,
-        "project_path": agent.project_path,
-        "host": agent.host,
-        "pid": agent.pid,
-        "joined": moment(agent.joined),
-        "last_seen": moment(agent.last_seen),
-        "stale": agent.stale,
-        "should_stop": agent.should_stop,
-        "stop_reason": agent.stop_reason,
-        "paused": agent.paused,
-        "pause_reason": agent.pause_reason,
-        "waiting": agent.waiting,
-    }
+    return {**asdict(agent), "joined": moment(agent.joined), "last_seen": moment(agent.last_seen)}
 
 
-def _message(letter: "Letter") -> Mapping[str, Any]:
+def _message(letter: "AgentMessage") -> Mapping[str, Any]:
     return {
         "id": letter.id,
         "to": letter.to,

@@ -15,7 +15,7 @@ from ragmem.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command: the module of its Typer app, and its help line (a test holds it equal to the module's)."""
+    """A command: the module of its Typer app, and its help line (a test compares it with the module's)."""
 
     module: str
     help: str
@@ -65,7 +65,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "warm": Entry("ragmem.cli.warm", "Show or stop the process that answers hooks."),
     },
 }
-"""The commands under the titles that `ragmem --help` and the reference show them under."""
+"""The commands by the titles of `ragmem --help` and the reference."""
 
 COMMANDS = {name: entry for entries in GROUPS.values() for name, entry in entries.items()}
 
@@ -88,14 +88,14 @@ Exit codes:
 
 
 class LazyGroup(typer.core.TyperGroup):
-    """A group that knows its commands' help lines and imports a command when it is run."""
+    """A group that knows its commands' help lines and imports a command only to run it."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Click's signature
         """Return the names in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - Click's signature
-        """Return a placeholder with the help line; `resolve_command` brings the command itself."""
+        """Return a placeholder with the help line; `resolve_command` imports the command."""
         return _placeholder(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Click's signature
@@ -106,7 +106,7 @@ class LazyGroup(typer.core.TyperGroup):
                 formatter.write_dl([(name.ljust(width), entry.help) for name, entry in entries.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Import the command that was named; an unknown name raises with the nearest one."""
+        """Import the named command; an unknown name raises an error with the nearest one."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, load_command(name) if name else None, rest
 
@@ -133,7 +133,7 @@ def build() -> LazyGroup:
             typer.core.TyperOption(
                 param_decls=["--version"], is_flag=True, help="Show the version and exit.", expose_value=False
             ),
-            # Taken from the front of the line before this module is imported; here for the help alone.
+            # Handled before this module is imported; listed here only for the help.
             typer.core.TyperOption(
                 param_decls=["--offline"],
                 is_flag=True,
@@ -147,10 +147,10 @@ def build() -> LazyGroup:
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code; raises UsageError for what cannot be parsed."""
+    """Run a command and return its exit code; raises UsageError if it cannot be parsed."""
     for argument in arguments:
         if not argument.isascii() and argument != argument.encode("utf-8", "replace").decode():
-            # Neither the database nor JSON takes such a text, be it a file's name.
+            # Neither the database nor JSON can store such a text, even as a file name.
             raise UsageError(f'"{argument}" is not UTF-8', hint="rename the file, or convert the text")
     try:
         result = build().main(args=list(arguments) or ["--help"], prog_name="ragmem", standalone_mode=False)
@@ -166,10 +166,10 @@ def run_command_line(arguments: Sequence[str]) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except SystemExit:
-        # The one way in which Click exits by itself here: the reader of a pipe has left.
+        # The only case in which Click exits itself: the reader of a pipe has left.
         raise BrokenPipeError from None
     if result == EXIT_INTERRUPTED:
-        # Click keeps ^C to itself; the person is to read what became of the work.
+        # Click swallows ^C; `__main__` tells the person what was stored.
         raise KeyboardInterrupt
     return result if isinstance(result, int) else EXIT_OK
 

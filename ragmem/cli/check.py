@@ -11,7 +11,7 @@ import typer
 
 from ragmem.cli.common import open_memory, plural, say, say_json, standard_input, tell
 from ragmem.cli.options import JsonOption, QuietOption
-from ragmem.config import hooking
+from ragmem.config import hook_defaults
 from ragmem.errors import EXIT_NO, EXIT_OK, NotFoundError, RagmemError, UsageError
 from ragmem.hooks.log import Log
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
     from ragmem.domain.sessions.rules import Rule
     from ragmem.services.context.checker import CheckReport
-    from ragmem.storage.activity.violations import Broken
+    from ragmem.storage.activity.violations import Violation
 
 MAX_BYTES = 1024 * 1024
-"""Of what an assistant said; no answer is longer."""
+"""Maximum size of an answer."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -37,7 +37,7 @@ Examples:
 Exit codes:
   0  no rule is broken
   1  rules are broken
-  2  usage or configuration: no rules, a pattern that is none
+  2  usage or configuration: no rules, an invalid pattern
   3  the patterns of the rules take too long
 """
 
@@ -60,7 +60,7 @@ def check(
     session: Annotated[
         str,
         typer.Option(
-            "--session", metavar="ID", help="Keep what is found, and tell this session with its next prompt."
+            "--session", metavar="ID", help="Store violations, and tell this session with its next prompt."
         ),
     ] = "",
     agent: Annotated[str, typer.Option("--agent", metavar="ID", help="The agent within the session.")] = "",
@@ -92,7 +92,7 @@ def check(
         project = (memory.projects.default() or ("",))[0] if session and memory.is_stored() else ""
         limits = memory.settings.check
         before = signal.signal(signal.SIGALRM, _too_slow)
-        # A pattern that a person wrote may take for ever on some texts.
+        # The patterns of a person may take exponential time on some texts.
         signal.setitimer(signal.ITIMER_REAL, limits.patterns_s + (limits.judgement_s if with_model else 0))
         try:
             found, new = memory.rules.check(
@@ -116,18 +116,18 @@ def check(
         if found.note:
             tell(f"note: {found.note}")
         if not as_json:
-            tell(f"{plural(len(found.violations), 'rule')} broken of {found.rules} that were looked at")
+            tell(f"{plural(len(found.violations), 'rule')} broken of {found.rules} that were checked")
     return EXIT_NO if found.violations else EXIT_OK
 
 
 @contextmanager
 def _log_failure(memory: "Ragmem") -> Iterator[None]:
-    """Keep why nothing could be checked where `ragmem doctor` sees it: what a hook starts has no stderr."""
+    """Write errors into the log that `ragmem doctor` reads: a process started by a hook has no stderr."""
     try:
         yield
     except RagmemError as error:
-        if os.environ.get(hooking.DEPTH):
-            Log(str(memory.settings.places.state)).write("check", "failed:", error.told)
+        if os.environ.get(hook_defaults.DEPTH):
+            Log(str(memory.settings.places.state)).write("check", "failed:", error.full_message)
         raise
 
 
@@ -162,7 +162,7 @@ def _show_rules(path: Path, rules: "list[Rule]", *, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _show_history(found: "list[Broken]", *, as_json: bool, quiet: bool) -> int:
+def _show_history(found: "list[Violation]", *, as_json: bool, quiet: bool) -> int:
     if as_json:
         say_json({"schema": 1, "violations": [_shape(one) for one in found]})
         return EXIT_OK
@@ -174,11 +174,11 @@ def _show_history(found: "list[Broken]", *, as_json: bool, quiet: bool) -> int:
             f"   {one.statement}\n   {one.excerpt}"
         )
     if not found and not quiet:
-        tell("no rule was broken, as far as is known")
+        tell("no violation is recorded")
     return EXIT_OK
 
 
-def _shape(one: "Broken") -> dict[str, Any]:
+def _shape(one: "Violation") -> dict[str, Any]:
     return {
         "at": f"{one.found_at:%Y-%m-%dT%H:%M:%SZ}",
         "session": one.session,

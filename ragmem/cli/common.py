@@ -1,4 +1,4 @@
-"""What every command shares: opening the memory, and one way of writing to people and to programs."""
+"""Functions that all commands share: open the memory, write for people and for programs."""
 
 import os
 import re
@@ -17,16 +17,16 @@ from ragmem.cli.options import JsonOption
 from ragmem.errors import EXIT_OK, UsageError
 
 SCHEMA = 1
-"""Number of the JSON documents' shape: raised when a field changes its meaning, not when one is added."""
+"""Schema number of the JSON documents, raised when a field changes its meaning, not when one is added."""
 
 
-def because(reason: str, *, explain: bool) -> str:
-    """Return the first of the reasons for what a text is worth; to `explain` it, all of them."""
+def format_reason(reason: str, *, explain: bool) -> str:
+    """Return the first of the reasons for a decision; with `explain`, all of them."""
     return reason if explain else reason.partition("; ")[0]
 
 
 def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Ragmem:
-    """Return this user's memory; warnings about the configuration, and of a long wait, go to stderr."""
+    """Return this user's memory; warnings about the configuration and long waits go to stderr."""
     from ragmem.readers.failures import LOG
 
     memory = Ragmem.open(sources_file=sources_file)
@@ -38,10 +38,20 @@ def open_memory(*, sources_file: Path | None = None, quiet: bool = False) -> Rag
     return memory
 
 
-def show_unless_named(context: typer.Context, show: Callable[..., int], *, group: str, as_json: bool) -> int:
-    """Run what a group of commands shows by itself, unless one of them was named.
+def select_projects(memory: Ragmem, names: list[str] | None, *, every: bool) -> tuple[str, ...] | None:
+    """Return the projects to search, as `query` does: the named ones, all, or this one and the user's."""
+    if every and names:
+        raise UsageError("--all and --project exclude each other", hint="give one of them")
+    memory.require()
+    return memory.projects.resolve(names) if names else None if every else memory.projects.default()
 
-    Raises UsageError for a --json before the name, which the named command would never see.
+
+def run_default_command(
+    context: typer.Context, show: Callable[..., int], *, group: str, as_json: bool
+) -> int:
+    """Run the default command of a group, unless a command was named.
+
+    Raises UsageError for a --json before the name, which the named command would not see.
     """
     name = context.invoked_subcommand
     if name is None:
@@ -66,25 +76,25 @@ def command_group(name: str, *, about: str, epilog: str, default: str) -> typer.
         commands = {
             one.name or one.callback.__name__: one.callback for one in app.registered_commands if one.callback
         }
-        return show_unless_named(context, commands[default], group=name, as_json=as_json)
+        return run_default_command(context, commands[default], group=name, as_json=as_json)
 
     return app
 
 
 def say(text: str = "") -> None:
-    """Write a line of the answer to stdout, in its encoding, without what drives a terminal."""
+    """Write a line of the answer to stdout, in its encoding, without control characters."""
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(_escape(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 def tell(text: str) -> None:
-    """Write a line beside the answer (progress, hints, warnings) to stderr, likewise."""
+    """Write a line that is not part of the answer (progress, hints, warnings) to stderr, likewise."""
     encoding = sys.stderr.encoding or "utf-8"
     sys.stderr.write(_escape(text).encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
 _STYLE = f"\ufdd0{os.urandom(8).hex()}:"
-"""Begins a style until it is written: what is stored cannot know it."""
+"""Marks a style until it is written; random, so that stored texts cannot contain it."""
 
 _STYLES = re.compile(f"{_STYLE}([0-9;]*)m")
 
@@ -95,13 +105,13 @@ def _escape(text: str) -> str:
     return _STYLES.sub("\x1b[\\1m", replace_controls(text))
 
 
-def styled(text: str, codes: str) -> str:
-    """Return the text in a style of the terminal, on one with colours; only `say` and `tell` can write it."""
+def style(text: str, codes: str) -> str:
+    """Return the text in a style if stdout has colours; only `say` and `tell` can write it."""
     return f"{_STYLE}{codes}m{text}{_STYLE}0m" if colours() and text else text
 
 
 def confirm(question: str) -> bool:
-    """Ask a person at the terminal; an input that ends says no, and so does Enter."""
+    """Ask a person at the terminal; Enter and the end of the input mean no."""
     try:
         sys.stderr.write(f"{_escape(question)} [y/N]: ")
         sys.stderr.flush()
@@ -116,7 +126,7 @@ def confirm(question: str) -> bool:
             sys.stderr.write("answer y or n [y/N]: ")
             sys.stderr.flush()
     except KeyboardInterrupt:
-        # What follows is to begin a line.
+        # The next output begins a new line.
         tell("")
         raise
 
@@ -136,9 +146,17 @@ def one_line(text: str, width: int) -> str:
 
 
 def tell_rest(count: int, noun: str, nouns: str = "") -> None:
-    """Tell beside the answer how many more there are, if any."""
+    """Tell on stderr how many more there are, if any."""
     if count > 0:
         tell(f"{count:,} more {noun if count == 1 else nouns or noun + 's'}; -n shows them")
+
+
+def check_target(path: Path | None, *, force: bool) -> None:
+    """Raise UsageError for a file that cannot be written; "-" is standard output, None no file."""
+    from ragmem.services.processes.atomic_write import place_for
+
+    if path is not None and str(path) != "-":
+        place_for(path, force=force)
 
 
 def write_picture(picture: str, path: Path, title: str, *, force: bool) -> None:
@@ -154,7 +172,7 @@ def write_picture(picture: str, path: Path, title: str, *, force: bool) -> None:
 
 
 def standard_input(limit: int) -> bytes:
-    """Return what stands on standard input, one byte more than `limit` at most."""
+    """Return the bytes of standard input, at most `limit` + 1."""
     if sys.stdin.isatty():
         tell("reading from the terminal; end with ^D")
     return sys.stdin.buffer.read(limit + 1)
@@ -193,22 +211,22 @@ def colours() -> bool:
 
 
 def dim(text: str) -> str:
-    """Return the text set back on a terminal with colours."""
-    return styled(text, "2")
+    """Return the text dimmed on a terminal with colours."""
+    return style(text, "2")
 
 
 def bold(text: str) -> str:
-    """Return the text set forth on a terminal with colours."""
-    return styled(text, "1")
+    """Return the text in bold on a terminal with colours."""
+    return style(text, "1")
 
 
 def printable(text: str) -> str:
-    """Return the text without control characters, which could drive the reader's terminal."""
+    """Return the text with � for control characters, which could control the terminal."""
     return "".join(character if character.isprintable() or character in "\n\t" else "�" for character in text)
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write aligned columns; numbers to the right; the same words on a terminal and in a pipe."""
+    """Write aligned columns, numbers to the right."""
     cells = [[_cell(value) for value in row] for row in rows]
     numeric = [
         bool(cells) and all(_is_number(row[column]) for row in cells if row[column])
@@ -270,11 +288,11 @@ class Bar:
         self._unit = ""
         self._total = self._done = 0
         self._began = 0.0
-        # A dumb terminal cannot take a line away again.
+        # A dumb terminal cannot erase a line.
         self._show = not quiet and sys.stderr.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
-        """Start a stretch of `total` steps, or bytes."""
+        """Start a phase of `total` steps, or bytes."""
         if not self._show:
             return
         self._unit, self._total, self._done, self._began = unit, total, 0, time.monotonic()
@@ -291,22 +309,22 @@ class Bar:
                 TextColumn("{task.fields[told]}"),
                 console=Console(stderr=True),
                 transient=True,
-                # What is piped to another program is no business of the terminal.
+                # Output that is piped elsewhere must not be redirected.
                 redirect_stdout=sys.stdout.isatty(),
             )
             self._live.start()
         elif self._task is not None:
-            # The stretch before is over: its line would stay until all is done.
+            # The line of the former phase would stay until the end.
             self._live.remove_task(self._task)
-        self._task = self._live.add_task(label, total=total, told=self._told(""))
+        self._task = self._live.add_task(label, total=total, told=self._format_progress(""))
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
-        """Tell that steps are done, and perhaps what came of all so far."""
+        """Count finished steps; `told` is a text about the result so far."""
         if self._live is not None:
             self._done += steps
-            self._live.update(self._task, advance=steps, told=self._told(told))
+            self._live.update(self._task, advance=steps, told=self._format_progress(told))
 
-    def _told(self, told: str) -> str:
+    def _format_progress(self, told: str) -> str:
         if self._unit != "bytes":
             return f"{self._done:,}/{self._total:,}"
         rate = self._done / max(0.001, time.monotonic() - self._began)
@@ -314,7 +332,7 @@ class Bar:
         return f"{size(self._done)}, {size(int(rate))}/s{also}"
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._live is not None:
             self._live.stop()
             self._live = self._task = None

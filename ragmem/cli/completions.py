@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import SCHEMA, say, say_json, show_unless_named, table, tell
+from ragmem.cli.common import SCHEMA, run_default_command, say, say_json, table, tell
 from ragmem.cli.options import DryRunOption, JsonOption
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -50,7 +50,7 @@ ShellArgument = Annotated[
 @app.callback(epilog=EPILOG, invoke_without_command=True)
 def completions(context: typer.Context, as_json: JsonOption = False) -> int:
     """Show and install completions for bash, zsh and fish."""
-    return show_unless_named(context, _state, group="completions", as_json=as_json)
+    return run_default_command(context, _state, group="completions", as_json=as_json)
 
 
 @app.command()
@@ -78,28 +78,28 @@ def install(
 
     Your start-up files are left alone: the lines that one may need are shown, or written with --edit-rc.
     """
-    from ragmem.services.wiring.shell_completion import carry_out, installation, removal
+    from ragmem.services.wiring.shell_completion import apply, plan_installation, plan_removal
 
-    plan_for = removal if remove else installation
+    plan_for = plan_removal if remove else plan_installation
     plan = plan_for(_shell(shell), os.environ, home=Path.home(), edit=edit_rc)
     if not dry_run:
-        carry_out(plan)
+        apply(plan)
     if as_json:
         say_json({"schema": SCHEMA, "dry_run": dry_run, **_shape(plan)})
         return EXIT_OK
     _say(plan, dry_run=dry_run)
     if not remove and shutil.which("ragmem") is None:
-        tell("note: there is no ragmem on your PATH, without which a shell completes nothing")
+        tell("note: ragmem is not on your PATH; without it a shell completes nothing")
     return EXIT_OK
 
 
 def _state(*, as_json: bool) -> int:
-    from ragmem.services.wiring.shell_completion import installation
+    from ragmem.services.wiring.shell_completion import plan_installation
 
     found = []
     for shell in ShellName:
         try:
-            plan = installation(shell.value, os.environ, home=Path.home())
+            plan = plan_installation(shell.value, os.environ, home=Path.home())
         except UsageError as error:
             found.append({"shell": shell.value, "state": "another's", "file": "", "note": str(error)})
             continue
@@ -124,12 +124,12 @@ def _shell(given: ShellName | None) -> Any:
 
 
 def _parent_process() -> str:
-    """Return the name of the process that has started this one, or nothing where the system does not tell."""
+    """Return the name of the parent process, "" if the system does not tell."""
     told = Path(f"/proc/{os.getppid()}/comm")
     if told.is_file():
         return told.read_text(encoding="utf-8", errors="replace").strip()
     try:
-        done = subprocess.run(  # noqa: S603 - nothing of it is anybody's text
+        done = subprocess.run(  # noqa: S603 - no part of it is input
             ["ps", "-o", "comm=", "-p", str(os.getppid())],  # noqa: S607 - wherever the system has it
             capture_output=True,
             text=True,
@@ -170,7 +170,7 @@ def _say(plan: "Installation", *, dry_run: bool) -> None:
             for line in plan.lines:
                 tell(f"  {line}")
         case "left":
-            tell(f"note: our lines still stand in {plan.start_up}: --remove --edit-rc takes them out")
+            tell(f"note: the lines of ragmem are still in {plan.start_up}: --remove --edit-rc removes them")
     if plan.change in {"written", "unchanged"} and not dry_run and plan.start_up_change != "needed":
         if plan.shell == "bash" and not plan.lines:
             tell("every new bash that loads bash-completion completes ragmem")

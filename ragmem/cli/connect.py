@@ -50,14 +50,14 @@ def connect(
     """
     from ragmem.assistants import load_assistant, load_assistants
     from ragmem.assistants.places import SERVER_FORMS
-    from ragmem.cli.connections import desk_here, each, scope_of
-    from ragmem.services.wiring.wiring import Outcome, connect, is_installed
+    from ragmem.cli.connections import connect_context, run_each, scope_of
+    from ragmem.services.wiring.connect import Outcome, connect, is_installed
 
     if not assistants and not every:
         return _show(as_json=as_json)
     if assistants and every:
         raise UsageError("--all and a name exclude each other", hint="ragmem connect --all")
-    desk, wanted = desk_here(), scope_of(scope)
+    desk, wanted = connect_context(), scope_of(scope)
     chosen = [load_assistant(name) for name in dict.fromkeys(assistants or ())]
     if every:
         chosen = [one for one in load_assistants() if is_installed(one, desk.places)]
@@ -71,12 +71,12 @@ def connect(
     def tell_of(outcome: Outcome) -> None:
         first = outcome.changes[0]
         where = f'"{first.path}"'
-        if not outcome.changed:
+        if not outcome.is_changed:
             say(f"{outcome.assistant.title}: connected already, in {where}")
             return
-        say(f"{outcome.assistant.title}: {plural(len(outcome.assistant.hooks()), 'hook')} in {where}")
+        say(f"{outcome.assistant.title}: {plural(len(outcome.assistant.hook_events()), 'hook')} in {where}")
         for change in outcome.changes:
-            if change.form in SERVER_FORMS and change.changed:
+            if change.form in SERVER_FORMS and change.is_changed:
                 say(f'{outcome.assistant.title}: the MCP server in "{change.path}"')
         if quiet:
             return
@@ -89,7 +89,7 @@ def connect(
         if wanted == "project":
             tell("note: the commands hold for this machine alone; keep the file out of commits")
 
-    return each(
+    return run_each(
         [(one, partial(connect, desk, one, wanted, server=not no_mcp, dry_run=dry_run)) for one in chosen],
         tell_of,
         dry_run=dry_run,
@@ -100,10 +100,10 @@ def connect(
 
 def _show(*, as_json: bool) -> int:
     from ragmem.assistants import load_assistants
-    from ragmem.cli.connections import desk_here
-    from ragmem.services.wiring.wiring import connection_states, is_installed
+    from ragmem.cli.connections import connect_context
+    from ragmem.services.wiring.connect import connection_states, is_installed
 
-    desk = desk_here()
+    desk = connect_context()
     rows = [(one, is_installed(one, desk.places), connection_states(desk, one)) for one in load_assistants()]
     if as_json:
         say_json(

@@ -1,4 +1,4 @@
-"""What `connect` and `disconnect` share: where things lie here, and how what was done is told."""
+"""Functions that `connect` and `disconnect` share: the context of this machine, and the output."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from ragmem.errors import EXIT_FAILED, EXIT_OK, RagmemError
 if TYPE_CHECKING:
     from ragmem.assistants.assistant import Assistant
     from ragmem.assistants.places import Scope
-    from ragmem.services.wiring.wiring import ConnectContext, FileChange, Outcome
+    from ragmem.services.wiring.connect import ConnectContext, FileChange, Outcome
 
 
 class ScopeName(StrEnum):
@@ -33,16 +33,16 @@ ScopeOption = Annotated[
     ScopeName, typer.Option("--scope", help="For all your work, or for the project of this folder.")
 ]
 
-Act = tuple["Assistant", Callable[[], "Outcome"]]
+Action = tuple["Assistant", Callable[[], "Outcome"]]
 
 
-def desk_here() -> "ConnectContext":
-    """Return what this process says of places, home and program."""
+def connect_context() -> "ConnectContext":
+    """Return the places, the state folder and the program of this process."""
     from ragmem.api.memory import now
     from ragmem.assistants.places import Places
     from ragmem.config.places import find_places
     from ragmem.services.wiring.command import this_program
-    from ragmem.services.wiring.wiring import ConnectContext
+    from ragmem.services.wiring.connect import ConnectContext
 
     home, cwd = Path.home(), Path.cwd()
     return ConnectContext(
@@ -58,17 +58,17 @@ def scope_of(name: ScopeName) -> "Scope":
     return "project" if name is ScopeName.project else "user"
 
 
-def each(
-    acts: Sequence[Act],
+def run_each(
+    acts: Sequence[Action],
     tell_of: "Callable[[Outcome], None]",
     *,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Do what is to be done for each assistant and tell of it; one that fails does not hold up the next.
+    """Run the action of each assistant and print its outcome; a failure does not stop the others.
 
-    A single one's error is raised; of several it is told, and the exit code is 3.
+    The error of a single assistant is raised; with several it is printed, and the exit code is 3.
     """
     shapes: list[dict[str, Any]] = []
     code = EXIT_OK
@@ -78,7 +78,7 @@ def each(
         except RagmemError as error:
             if len(acts) == 1:
                 raise
-            tell(f"{assistant.title}: {error.told}")
+            tell(f"{assistant.title}: {error.full_message}")
             shapes.append({"assistant": assistant.name, "error": str(error), "hint": error.hint})
             code = EXIT_FAILED
             continue
@@ -89,7 +89,7 @@ def each(
             for change in outcome.changes:
                 for line in redact_diff(change):
                     say(line)
-        if not dry_run or not outcome.changed:
+        if not dry_run or not outcome.is_changed:
             tell_of(outcome)
         if not quiet:
             for note in outcome.notes:
@@ -100,7 +100,7 @@ def each(
 
 
 def redact_diff(change: "FileChange") -> list[str]:
-    """Return a change as a unified diff; secrets that stand in the settings are not shown."""
+    """Return the lines of the unified diff of a change, without secrets."""
     from ragmem.domain.secrets.redaction import DEFAULT
 
     return [printable(DEFAULT.redact(line)[0]) for line in change.diff()]
@@ -110,9 +110,9 @@ def _shape(outcome: "Outcome") -> dict[str, Any]:
     return {
         "assistant": outcome.assistant.name,
         "scope": outcome.scope,
-        "changed": outcome.changed,
+        "changed": outcome.is_changed,
         "files": [
-            {"path": change.path, "changed": change.changed, "diff": redact_diff(change)}
+            {"path": change.path, "changed": change.is_changed, "diff": redact_diff(change)}
             for change in outcome.changes
         ],
         "kept": list(outcome.kept),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import open_memory, say, say_json, standard_input, tell
+from ragmem.cli.common import open_memory, say, say_json, select_projects, standard_input, tell
 from ragmem.cli.options import AllOption, JsonOption, ProjectOption, QuietOption, SourcesFileOption
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ragmem.services.context.context import Context
 
 MAX_PROMPT = 1024 * 1024
-"""Bytes of a prompt on standard input; what is further behind says nothing of its topic."""
+"""Bytes of a prompt that are read from standard input; the rest does not change the topic."""
 
 STATUS_S, ANSWER_S = 0.2, 3.0
-"""Seconds that the warm process has to tell of itself, and to answer; what it has found later is not told."""
+"""Seconds that the warm process has to report its status, and to answer; later answers are discarded."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -86,8 +86,8 @@ def context(
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         memory.require()
         plain = session and not (project or every or budget or as_json or sources_file)
-        if plain and (answer := _from_warm(memory, session, said, max_chars)) is not None:
-            return _say_answer(answer, quiet=quiet)
+        if plain and (answer := _ask_daemon(memory, session, said, max_chars)) is not None:
+            return _say_text(answer["text"], answer.get("notes", ()), answer.get("reason", ""), quiet=quiet)
         if session:
             named = memory.projects.resolve(project or ())
             told = memory.injections.anticipate(
@@ -95,9 +95,7 @@ def context(
             )
             block, reason, notes, projects = told.context, told.reason, told.notes, told.projects
         else:
-            projects = (
-                memory.projects.resolve(project) if project else None if every else memory.projects.default()
-            )
+            projects = select_projects(memory, project, every=every)
             block = _session_context(
                 memory,
                 task,
@@ -112,50 +110,44 @@ def context(
         if session:
             document |= {"session": session, "reason": reason, "notes": list(notes)}
         say_json(document)
-    elif block.text:
-        say(block.text)
-    if not quiet:
-        for note in notes:
-            tell(f"note: {note}")
-        if not block.text:
-            tell(reason or block.why_empty)
-    return EXIT_OK if block.text else EXIT_NO
+    return _say_text(block.text, notes, reason or block.why_empty, quiet=quiet, said=as_json)
 
 
 def _session_context(memory: "Ragmem", task: str, *, own: bool, **wanted: Any) -> "Context":
-    """Return what a session should know, from a process that has the models loaded where there is one."""
+    """Return what a session should know, from the warm process if one runs."""
     from ragmem.services.context.daemon_answers import session_context
 
     found = None if own else session_context(str(memory.settings.places.data), task, **wanted)
     return found or memory.session_context(task, **wanted)
 
 
-def _from_warm(memory: "Ragmem", session: str, prompt: str, max_chars: int | None) -> dict[str, Any] | None:
-    """Return the answer of a warm process that has its model and these settings; None where there is none."""
+def _ask_daemon(memory: "Ragmem", session: str, prompt: str, max_chars: int | None) -> dict[str, Any] | None:
+    """Return the answer of a warm process with these settings and a loaded model; None if there is none."""
     from ragmem import client
+    from ragmem.client import runtime
 
     data = str(memory.settings.places.data)
     until = time.monotonic() + STATUS_S
     status = client.ask(data, {"op": "status"}, deadline=until, start=False) or {}
-    if not status.get("ready") or status.get("identity") != client.identity():
+    if not status.get("ready") or status.get("identity") != runtime.identity():
         return None
     request: dict[str, Any] = {"op": "context", "session": session, "prompt": prompt, "cwd": str(memory.cwd)}
     if max_chars is not None:
         request["max_chars"] = max_chars
     answer = client.ask(data, request, deadline=time.monotonic() + ANSWER_S, start=False)
-    # What is wrong, this process finds as well, and tells of it as it always does.
+    # This process finds and reports the same error itself.
     return None if answer is None or "error" in answer else answer
 
 
-def _say_answer(answer: dict[str, Any], *, quiet: bool) -> int:
-    if answer["text"]:
-        say(answer["text"])
+def _say_text(text: str, notes: Sequence[str], reason: str, *, quiet: bool, said: bool = False) -> int:
+    if text and not said:
+        say(text)
     if not quiet:
-        for note in answer.get("notes", ()):
+        for note in notes:
             tell(f"note: {note}")
-        if not answer["text"]:
-            tell(answer["reason"])
-    return EXIT_OK if answer["text"] else EXIT_NO
+        if not text:
+            tell(reason)
+    return EXIT_OK if text else EXIT_NO
 
 
 def _document(

@@ -41,14 +41,14 @@ def disconnect(
     The settings are as they were before, but for what somebody else has changed since. The memory stays.
     """
     from ragmem.assistants import load_assistant
-    from ragmem.cli.connections import desk_here, each, scope_of
-    from ragmem.services.wiring.wiring import Outcome, disconnect, find_connections
+    from ragmem.cli.connections import connect_context, run_each, scope_of
+    from ragmem.services.wiring.connect import Outcome, disconnect, find_connections
 
     if assistants and every:
         raise UsageError("--all and a name exclude each other", hint="ragmem disconnect --all")
     if not assistants and not every:
         raise UsageError("say which assistant, or --all", hint="ragmem disconnect claude-code")
-    desk, wanted = desk_here(), scope_of(scope)
+    desk, wanted = connect_context(), scope_of(scope)
     chosen = (
         find_connections(desk)
         if every
@@ -56,14 +56,14 @@ def disconnect(
     )
 
     def tell_of(outcome: Outcome) -> None:
-        if outcome.changed:
-            changed = dict.fromkeys(change.path for change in outcome.changes if change.changed)
+        if outcome.is_changed:
+            changed = dict.fromkeys(change.path for change in outcome.changes if change.is_changed)
             places = ", ".join(f'"{path}"' for path in changed)
             say(f"{outcome.assistant.title}: disconnected, in {places}")
         elif not every:
             say(f"{outcome.assistant.title}: is not connected")
 
-    return each(
+    return run_each(
         [(one, partial(disconnect, at, one, scope, dry_run=dry_run)) for one, scope, at in chosen],
         tell_of,
         dry_run=dry_run,

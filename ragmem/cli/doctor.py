@@ -12,7 +12,7 @@ from ragmem.services.doctor.repair import Step, plan
 from ragmem.services.doctor.report import Check, Report
 
 ROUNDS = 3
-"""Repairs of one run at most: what a damage hid is seen when that is mended."""
+"""Maximum number of rounds of one run: a repair may reveal further damage."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -28,7 +28,7 @@ Exit codes:
   0  all is well; warnings do not count
   1  something is wrong
   2  usage
-  6  the database is damaged, a backup has what is lost
+  6  the database is damaged; restore a backup
 """
 
 

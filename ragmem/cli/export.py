@@ -7,8 +7,15 @@ from typing import Annotated
 import typer
 
 from ragmem.cli.common import Bar, open_memory, plural, say, say_json, size
-from ragmem.cli.options import DryRunOption, ForceOption, JsonOption, QuietOption, SinceOption, SourceOption
-from ragmem.domain.model import Kind
+from ragmem.cli.options import (
+    DryRunOption,
+    ForceOption,
+    JsonOption,
+    KindOption,
+    QuietOption,
+    SinceOption,
+    SourceOption,
+)
 from ragmem.errors import EXIT_OK, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -38,9 +45,7 @@ def export(
         typer.Option("--project", "-p", help="Only this project: name, id or path; repeatable."),
     ] = None,
     source: SourceOption = None,
-    kind: Annotated[
-        list[Kind] | None, typer.Option("--kind", "-k", help="Only memories of this kind; repeatable.")
-    ] = None,
+    kind: KindOption = None,
     since: SinceOption = "",
     force: ForceOption = False,
     dry_run: DryRunOption = False,
@@ -49,11 +54,11 @@ def export(
 ) -> int:
     """Write the memory out as JSON Lines, whole and verbatim."""
     from ragmem.api.memory import now
-    from ragmem.services.ingestion.scope import known_sources
+    from ragmem.services.ingestion.scope import require_sources
     from ragmem.services.processes.atomic_write import place_for
     from ragmem.services.processes.dates import parse_moment
-    from ragmem.services.transfer.exporting import export as export_lines
-    from ragmem.services.transfer.exporting import export_file
+    from ragmem.services.transfer.exporter import export as export_lines
+    from ragmem.services.transfer.exporter import export_file
     from ragmem.storage.maintenance.catalog_export import Contents, Selection
 
     if file == STDOUT and as_json and not dry_run:
@@ -65,7 +70,7 @@ def export(
             memory.inbox.drain()
         selection = Selection(
             projects=memory.projects.resolve(project or ()),
-            sources=known_sources(memory.catalog, memory.settings, source or ()),
+            sources=require_sources(memory.catalog, memory.settings, source or ()),
             kinds=tuple(kind or ()),
             since=parse_moment(since, now=moment) if since else None,
         )
@@ -95,7 +100,7 @@ def export(
 
 
 def _write(lines: bytes) -> object:
-    """Write lines to standard output; to a terminal with escapes for what would drive it."""
+    """Write lines to standard output; control characters are escaped on a terminal."""
     from ragmem.charts.widths import escape_controls
 
     return sys.stdout.buffer.write(escape_controls(lines) if sys.stdout.isatty() else lines)

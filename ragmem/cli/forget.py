@@ -27,18 +27,16 @@ Examples:
 
 \b
 Exit codes:
-  0  done, or nothing was to be forgotten, or the plan was shown
+  0  done, or nothing to forget, or the plan was shown
   2  usage; no such id; nobody is here to ask; more than half of all memories would go
-  3  purged, but a text still stands elsewhere, and where is named; or vectors have to wait
+  3  purged, but a text is left in the places that are named; or vectors have to wait
   5  the store is busy: run it again
 """
 
 
 @app.command(epilog=EPILOG)
 def forget(
-    ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]", help="Ids, or beginnings of them.")
-    ] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]", help="Ids, or prefixes of them.")] = None,
     source: Annotated[
         list[str] | None,
         typer.Option("--source", "-s", metavar="NAME", help="All memories of this source; repeatable."),
@@ -69,13 +67,14 @@ def forget(
 ) -> int:
     """Remove memories: into the archive, or for good.
 
-    All that is given has to be true of a memory: --source and --project together mean what is of both. What
-    is forgotten lies in the archive, and no seed or hook brings it back. One secret within texts that are to
-    stay is for `ragmem scrub`.
+    A memory must meet all conditions: --source and --project together select what belongs to both. Forgotten
+    memories are in the archive, and no seed or hook brings them back. To remove a secret from texts that
+    stay, use `ragmem scrub`.
     """
-    filters = bool(source or project or ingest)
+    from ragmem.services.scrub.forget import refuse_large
+
     if undo:
-        if ids or filters or purge or dry_run:
+        if ids or source or project or ingest or purge or dry_run:
             raise UsageError("--undo stands alone", hint=f"ragmem forget --undo {undo}")
         return _undo(undo, as_json=as_json, quiet=quiet)
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
@@ -90,7 +89,7 @@ def forget(
         if dry_run or planned.empty:
             _say(planned, None, purge=purge, as_json=as_json, quiet=quiet)
             return EXIT_OK
-        _refuse(planned, allow_large=allow_large)
+        refuse_large(planned, allow_large=allow_large)
         if not yes:
             if not as_json and not quiet and sys.stdin.isatty():
                 _say(planned, None, purge=purge, as_json=False, quiet=False)
@@ -101,12 +100,6 @@ def forget(
             done = memory.removal.archive(planned, allow_large=True)
     _say(planned, done, purge=purge, as_json=as_json, quiet=quiet)
     return EXIT_FAILED if done.left else EXIT_OK
-
-
-def _refuse(planned: "Plan", *, allow_large: bool) -> None:
-    from ragmem.services.scrub.forget import refuse_large
-
-    refuse_large(planned, allow_large=allow_large)
 
 
 def _ask(planned: "Plan", *, purge: bool) -> None:
@@ -136,7 +129,7 @@ def _undo(run: str, *, as_json: bool, quiet: bool) -> int:
     else:
         say(f"brought back {plural(done.restored, 'memory', 'memories')} of run {done.run}")
         if done.left:
-            tell(f"{done.left:,} stay in the archive: another text stands in their place by now")
+            tell(f"{done.left:,} stay in the archive: their place has another text by now")
     if done.note:
         tell(f"failed: found by full text, and finished by the next seed or gc: {done.note}")
         return EXIT_FAILED

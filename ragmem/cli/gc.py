@@ -36,7 +36,7 @@ Examples:
 Exit codes:
   0  done
   2  usage, or more than half would go
-  3  done, but memories wait for vectors: no model can be had
+  3  done, but memories wait for vectors: no model is available
   5  the store is busy
   130  interrupted; what was done is told, and can be undone
 """
@@ -88,8 +88,7 @@ def gc(
 ) -> int:
     """Archive isolated memories, merge near copies, or undo that.
 
-    Nothing is deleted but by --purge: what goes lies in the archive, whence --undo and --restore bring it
-    back.
+    Only --purge deletes: everything else goes into the archive, and --undo and --restore bring it back.
     """
     _refuse_mixed_modes(
         undo=undo,
@@ -107,7 +106,8 @@ def gc(
         if idle is not None:
             return _switch_idle(memory, idle, as_json=as_json)
         if undo or restore:
-            return _bring_back(memory, run, restore, as_json=as_json)
+            bring_back = _restore if restore else _undo
+            return bring_back(memory, restore or run, as_json=as_json)
         if purge:
             return _purge(memory, dry_run=dry_run, yes=yes, as_json=as_json)
         if history:
@@ -172,7 +172,7 @@ def _document(plan: Plan, *, dry_run: bool, everything: bool) -> dict[str, objec
         "dry_run": dry_run,
         "memories": plan.memories,
         "searched": plan.searched,
-        "searched_after": plan.searched - plan.leaving,
+        "searched_after": plan.searched - plan.removal_count,
         "counts": [
             {"action": action, "rule": rule, "memories": count} for (action, rule), count in _counts(plan)
         ],
@@ -194,7 +194,7 @@ def _document(plan: Plan, *, dry_run: bool, everything: bool) -> dict[str, objec
 
 
 def _visible_items(plan: Plan, *, everything: bool) -> Iterable[Item]:
-    # What another rule would have taken out is worth a line; thousands that simply stay are not.
+    # A memory that another rule would have removed is worth a line; thousands that simply stay are not.
     return [item for item in plan.items if everything or item.action != "keep" or item.others]
 
 
@@ -203,12 +203,12 @@ def _counts(plan: Plan) -> list[tuple[tuple[str, str], int]]:
 
 
 def _switch_idle(memory: Ragmem, wanted: bool, *, as_json: bool) -> int:
-    """Write into config.toml whether gc may be carried out without a person, and tell what holds now."""
-    from ragmem.config import writing
-    from ragmem.config.loading import CONFIG_FILE
+    """Turn idle gc on or off in config.toml, and print the setting that applies now."""
+    from ragmem.config import toml_edit
+    from ragmem.config.loader import CONFIG_FILE
 
-    change = writing.plan(memory.settings.places.config / CONFIG_FILE, {"lifecycle": {"automatic": wanted}})
-    writing.write(change)
+    change = toml_edit.plan(memory.settings.places.config / CONFIG_FILE, {"lifecycle": {"automatic": wanted}})
+    toml_edit.write(change)
     holds = memory.lifecycle.is_automatic()
     if as_json:
         say_json({"schema": 1, "idle_gc": holds, "file": str(change.path)})
@@ -223,12 +223,6 @@ def _switch_idle(memory: Ragmem, wanted: bool, *, as_json: bool) -> int:
     return EXIT_OK if holds == wanted else EXIT_USAGE
 
 
-def _bring_back(memory: Ragmem, run: str, restore: str, *, as_json: bool) -> int:
-    if restore:
-        return _restore(memory, restore, as_json=as_json)
-    return _undo(memory, run, as_json=as_json)
-
-
 def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
     done = memory.gc.undo(run, workers=memory.gc.worker_count())
     if as_json:
@@ -236,7 +230,7 @@ def _undo(memory: Ragmem, run: str, *, as_json: bool) -> int:
     else:
         say(f"restored {plural(done.restored, 'memory', 'memories')} of run {done.run}")
         if done.left:
-            tell(f"{done.left:,} stay in the archive: another text stands in their place by now")
+            tell(f"{done.left:,} stay in the archive: their place has another text by now")
         if done.kept:
             tell(
                 f"{done.kept:,} merged stay: they were changed, pinned or recalled since, or their originals"
@@ -333,12 +327,12 @@ def _summary(outcome: Outcome) -> str:
 
 
 def _tell_undo(outcome: Outcome, *, quiet: bool) -> None:
-    if outcome.run and outcome.changed and not quiet:
+    if outcome.run and outcome.changed_count and not quiet:
         tell(f"undo with: ragmem gc --undo --run {outcome.run}")
 
 
 def _exit_code(note: str) -> int:
-    """Tell why memories wait for their vectors, if some do; return the exit code."""
+    """Print why memories wait for vectors, if some do; return the exit code."""
     if not note:
         return EXIT_OK
     tell(f"failed: found by full text, and finished by the next seed or gc: {note}")
@@ -355,7 +349,7 @@ def _say_plan(plan: Plan, *, everything: bool, redactor: Redactor) -> None:
             ),
         )
         say()
-    if everything or plan.acting():
+    if everything or plan.active_items():
         table(
             ("action", "rule", "memories"),
             [(action, rule, count) for (action, rule), count in _counts(plan)],
@@ -367,7 +361,7 @@ def _say_plan(plan: Plan, *, everything: bool, redactor: Redactor) -> None:
     if plan.empty:
         say(f"nothing to do: {plural(plan.memories, 'memory', 'memories')}, all in order")
     else:
-        after = plan.searched - plan.leaving
+        after = plan.searched - plan.removal_count
         say(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
     if plan.uncompared:
         say(

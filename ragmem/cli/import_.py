@@ -31,7 +31,7 @@ STDIN = Path("-")
 
 
 class KeepName(StrEnum):
-    """Who wins where a memory is here with another content."""
+    """Which version of a memory is kept if the contents differ."""
 
     NEWER = "newer"
     EXISTING = "existing"
@@ -52,8 +52,8 @@ def import_(
 ) -> int:
     """Import an export; a second import changes nothing."""
     from ragmem.api.memory import now
-    from ragmem.services.transfer.export_reading import ExportReader
-    from ragmem.services.transfer.importing import import_export
+    from ragmem.services.transfer.export_reader import ExportReader
+    from ragmem.services.transfer.importer import import_export
 
     if file == STDIN and sys.stdin.isatty():
         tell("reading from the terminal; end with ^D")

@@ -9,8 +9,8 @@ import typer
 
 from ragmem.cli.common import (
     Bar,
-    because,
     confirm,
+    format_reason,
     open_memory,
     plural,
     printable,
@@ -31,12 +31,14 @@ from ragmem.cli.options import (
 )
 from ragmem.domain.model import Kind
 from ragmem.domain.model.lifecycle import EntryType
+from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_FAILED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
+    from ragmem.services.ingestion.classify import ClassifiedMemory
     from ragmem.services.ingestion.drafts import DraftOptions, DraftResult
-    from ragmem.services.ingestion.folder_survey import Survey
+    from ragmem.services.ingestion.folder_survey import FolderSurvey
     from ragmem.services.processes.refusals import Refusal
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -115,9 +117,8 @@ def ingest(
     from ragmem.api.memory import now
     from ragmem.services.ingestion.classify import classify_draft
     from ragmem.services.ingestion.drafts import DraftOptions
-    from ragmem.services.ingestion.ingest import rule_for
+    from ragmem.services.ingestion.ingest import signal_rule
     from ragmem.services.processes.dates import parse_moment
-    from ragmem.services.retrieval.shapes import memory_shape
 
     paths = _check_paths(paths or [], explain=explain, dry_run=dry_run)
     if drain:
@@ -182,33 +183,21 @@ def ingest(
                     draft,
                     now=moment,
                     sizes=memory.settings.chunking,
-                    rule=rule_for(draft, "graded"),
+                    rule=signal_rule(draft, "graded"),
                     keep_discarded=True,
                     redactor=memory.redactor,
                 )
                 for draft in drafts
             ]
-            shapes = [
-                {
-                    **memory_shape(item.memory, redactor=memory.redactor),
-                    "change": "dry run",
-                    "because": item.signal.reason,
-                }
-                for item in rows
-            ]
+            shapes = [_shape(item, memory.redactor, change="dry run") for item in rows]
         else:
             with Bar(quiet=quiet or as_json or len(drafts) < 10) as bar:
                 rejected: list[Refusal] = []
                 stored = memory.ingest(drafts, projects=handed.projects, progress=bar, refusals=rejected)
-            problems += [one.told for one in rejected]
+            problems += [one.message for one in rejected]
             handed.warnings.extend(memory.ingestion.archive_missing_pages(drafts, handed.unread))
             shapes = [
-                {
-                    **memory_shape(item.judged.memory, redactor=memory.redactor),
-                    "change": item.change,
-                    "because": item.judged.signal.reason,
-                    "note": item.note,
-                }
+                _shape(item.classified, memory.redactor, change=item.change, note=item.note)
                 for item in stored
             ]
             run = next((item.run for item in stored if item.run), "")
@@ -232,12 +221,19 @@ def ingest(
     return EXIT_FAILED if problems else EXIT_OK
 
 
+def _shape(item: "ClassifiedMemory", redactor: Redactor, *, change: str, **more: str) -> dict[str, Any]:
+    from ragmem.services.retrieval.shapes import memory_shape
+
+    shape = memory_shape(item.memory, redactor=redactor)
+    return {**shape, "change": change, "because": item.signal.reason, **more}
+
+
 def _check_paths(paths: list[str], *, explain: bool, dry_run: bool) -> list[str]:
     """Return the paths; raises UsageError for an empty one, and for --explain without --dry-run."""
     if explain and not dry_run:
         raise UsageError("--explain goes with --dry-run", hint="ragmem ingest --dry-run --explain PATH")
     if "" in paths:
-        # An unset variable in a script must not store the folder that it happens to run in.
+        # An unset variable in a script must not store the working folder.
         raise UsageError("a path is empty", hint="give a path, or - for standard input")
     return paths
 
@@ -251,7 +247,7 @@ def _tell(warnings: Sequence[str], problems: Sequence[str]) -> None:
         tell(f"failed: {problem}")
 
 
-def _point_to_seed(folder: "Survey") -> None:
+def _point_to_seed(folder: "FolderSurvey") -> None:
     if folder.sources:
         asked = " ".join(f"-s {name}" for name in folder.sources)
         tell(f"note: seed reads files there and follows their changes: ragmem seed {asked}")
@@ -260,9 +256,9 @@ def _point_to_seed(folder: "Survey") -> None:
 def _confirm_large_folders(
     memory: "Ragmem", paths: Sequence[str], *, yes: bool, dry_run: bool, quiet: bool
 ) -> None:
-    """Ask before large folders are read; raises UsageError where the answer is no, or nobody is there.
+    """Ask before large folders are read; raises UsageError if the answer is no, or nobody can be asked.
 
-    A dry run stores nothing, so it is asked about only where it would have no end in sight.
+    A dry run stores nothing, so it asks only about folders of unknown size.
     """
     folders = memory.ingestion.survey([Path(path) for path in paths if path != "-"])
     for one in () if quiet else folders:
@@ -283,7 +279,7 @@ def _confirm_large_folders(
         raise UsageError("nothing was read", hint="name a smaller folder, or look with --dry-run")
 
 
-def _folder_size(folder: "Survey") -> str:
+def _folder_size(folder: "FolderSurvey") -> str:
     more = "more than " if folder.more else ""
     return f"{more}{plural(folder.files, 'file')}, {size(folder.bytes)}"
 
@@ -302,7 +298,14 @@ def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, explain: bool, q
         table(
             ("id", "tier", "kind", "memory", "path", "because"),
             [
-                (s["id"], s["tier"], s["kind"], s["title"], s["uri"], because(s["because"], explain=explain))
+                (
+                    s["id"],
+                    s["tier"],
+                    s["kind"],
+                    s["title"],
+                    s["uri"],
+                    format_reason(s["because"], explain=explain),
+                )
                 for s in shapes
             ],
         )
@@ -311,6 +314,6 @@ def _say(shapes: Sequence[Mapping[str, Any]], *, dry_run: bool, explain: bool, q
         say(str(shape["id"]))
         if not quiet and sys.stderr.isatty():
             tell(f"  {shape['change']}, {shape['tier']}: {shape['title'] or shape['uri']}")
-    # Where programs read both streams, `--json` and `ragmem inspect runs` tell it.
+    # Programs that read both streams find it with `--json` and `ragmem inspect runs`.
     if run and not quiet and sys.stderr.isatty():
         tell(f"run {run}; what it stored: ragmem forget --ingest {run} --dry-run")

@@ -1,4 +1,4 @@
-"""`ragmem ingest --buffer` and `--drain`: accept texts into the inbox, take in what waits there."""
+"""`ragmem ingest --buffer` and `--drain`: accept texts into the inbox, and store what waits there."""
 
 import os
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def buffer(
     quiet: bool,
     **said: str,
 ) -> int:
-    """Accept texts, files and standard input, whatever of it the quick way in did not understand."""
+    """Accept texts, files and standard input that the fast path could not parse."""
     from ragmem.inbox.buffer import STDIN, Request, accept
 
     if not texts and not paths:
@@ -60,15 +60,15 @@ def buffer(
 
 
 def drain(*, as_json: bool, quiet: bool) -> int:
-    """Take in all that waits, index it as far as a model can be had, and say what became of it."""
+    """Store everything that waits, index it if a model is available, and print the result."""
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         taken = memory.inbox.drain_events()
         done = memory.inbox.drain()
         stored = memory.catalog.exists()
-        waiting = len(memory.catalog.memories.waiting()) if stored else 0
+        waiting = len(memory.catalog.memories.pending_ids()) if stored else 0
         rejected: list[Refusal] = []
         note = memory.inbox.index_pending(progress=bar, refusals=rejected) if stored else ""
-        indexed = waiting - len(memory.catalog.memories.waiting()) if waiting else 0
+        indexed = waiting - len(memory.catalog.memories.pending_ids()) if waiting else 0
         aside = memory.inbox.status().aside if done.aside else ()
     if as_json:
         say_json(
@@ -82,7 +82,7 @@ def drain(*, as_json: bool, quiet: bool) -> int:
                 "events_aside": taken.aside,
                 "indexed": indexed,
                 "note": note,
-                "problems": [one.told for one in rejected],
+                "problems": [one.message for one in rejected],
             }
         )
     else:
@@ -102,6 +102,6 @@ def drain(*, as_json: bool, quiet: bool) -> int:
     for path, reason in aside:
         tell(f"set aside: {path}: {done.rejected.get(path.name.rpartition('-')[0], reason)}")
     for one in rejected:
-        tell(f"failed: {one.told}")
+        tell(f"failed: {one.message}")
     release(str(memory.settings.places.data), str(memory.settings.places.state), os.environ, left=taken.left)
     return EXIT_FAILED if done.aside or taken.aside or rejected else EXIT_OK

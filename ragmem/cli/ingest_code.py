@@ -1,4 +1,4 @@
-"""`ragmem ingest --code`: what became of the files of a project's code."""
+"""`ragmem ingest --code`: read the code of a project, and print the result."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from ragmem.services.code.report import CodeReport
 
 NAMED = 3
-"""Files that failed for the same reason, of which it tells the paths."""
+"""Paths that are listed for each reason of a failure."""
 
 SHOWN = 10
-"""Files that were skipped or not read whole, of which the human report tells."""
+"""Files that the report for people lists in each group."""
 
 
 def ingest_code(paths: Sequence[str], *, rebuild: bool, dry_run: bool, as_json: bool, quiet: bool) -> int:
-    """Bring what is known of the code in these folders up to date and tell what changed."""
+    """Bring the code graph of these folders up to date and print the changes."""
     reports = []
     with open_memory(quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
         for path in paths:

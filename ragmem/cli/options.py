@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from ragmem.config.variables import SESSION_VARIABLE
+from ragmem.domain.model import Category, Kind
+from ragmem.domain.records.record_types import RecordType
 
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 JsonLinesOption = Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")]
@@ -53,6 +55,15 @@ SourceOption = Annotated[
     list[str] | None, typer.Option("--source", "-s", help="Only memories of this source; repeatable.")
 ]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; repeatable.")]
+KindOption = Annotated[
+    list[Kind] | None, typer.Option("--kind", "-k", help="Only memories of this kind; repeatable.")
+]
+CategoryOption = Annotated[
+    list[Category] | None, typer.Option("--category", help="Only knowledge of this category; repeatable.")
+]
+TypeOption = Annotated[
+    list[RecordType] | None, typer.Option("--type", help="Only records of this type; repeatable.")
+]
 SpecOption = Annotated[str, typer.Option("--spec", help="Only this spec of the project.")]
 OwnSpecOption = Annotated[str, typer.Option("--spec", help="The spec within the project.")]
 EventTimeOption = Annotated[str, typer.Option("--at", help="When it happened: 2026-03-15, 7d, yesterday.")]

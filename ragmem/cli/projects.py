@@ -11,7 +11,7 @@ from ragmem.domain.model import UNASSIGNED
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from ragmem.services.projects.projects import Change
+    from ragmem.services.projects.projects import ProjectChange
 
 EPILOG = """\b
 Examples:
@@ -195,7 +195,7 @@ def assign(
     return EXIT_OK if every else EXIT_NO
 
 
-def _report_change(done: "Change", *, dry_run: bool, as_json: bool, quiet: bool) -> int:
+def _report_change(done: "ProjectChange", *, dry_run: bool, as_json: bool, quiet: bool) -> int:
     if as_json:
         say_json({"schema": 1, "dry_run": dry_run, **asdict(done)})
         return EXIT_OK
@@ -203,7 +203,7 @@ def _report_change(done: "Change", *, dry_run: bool, as_json: bool, quiet: bool)
     return EXIT_OK
 
 
-def _say(done: "Change", *, dry_run: bool, quiet: bool) -> None:
+def _say(done: "ProjectChange", *, dry_run: bool, quiet: bool) -> None:
     would = "would be " if dry_run else ""
     named = "no project" if done.project == UNASSIGNED else f"{done.name} ({done.project})"
     memories = plural(done.memories, "memory", "memories")

@@ -10,11 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import bold, dim, open_memory, plural, printable, say, say_json, standard_input, tell
+from ragmem.cli.common import (
+    bold,
+    dim,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    select_projects,
+    standard_input,
+    tell,
+)
 from ragmem.cli.options import (
     AllOption,
+    CategoryOption,
     JsonLinesOption,
     JsonOption,
+    KindOption,
     LimitOption,
     ProjectOption,
     QuietOption,
@@ -24,10 +37,10 @@ from ragmem.cli.options import (
     SourcesFileOption,
     SpecOption,
     TagOption,
+    TypeOption,
     UntilOption,
 )
-from ragmem.domain.model import Category, Kind, Match
-from ragmem.domain.records.record_types import RecordType
+from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
@@ -58,11 +71,11 @@ Exit codes:
 
 SNIPPET = 280
 MAX_INPUT = 4 * 1024 * 1024
-"""Bytes of standard input that are read; a question has far fewer."""
+"""Maximum bytes of standard input; a question has far fewer."""
 
 
 class ModeName(StrEnum):
-    """LightRAG's own ways of retrieval."""
+    """LightRAG's own modes of retrieval."""
 
     LOCAL = "local"
     GLOBAL = "global"
@@ -72,7 +85,7 @@ class ModeName(StrEnum):
 
 
 class RouteName(StrEnum):
-    """What sort of answer is wanted; auto guesses it from the question's form."""
+    """The type of answer; auto guesses it from the form of the question."""
 
     AUTO = "auto"
     KNOWLEDGE = "knowledge"
@@ -88,19 +101,13 @@ def query(
         str, typer.Argument(metavar="TEXT", help="The question; - reads it from standard input.")
     ],
     limit: LimitOption = None,
-    kind: Annotated[
-        list[Kind] | None, typer.Option("--kind", "-k", help="Only memories of this kind; repeatable.")
-    ] = None,
+    kind: KindOption = None,
     source: SourceOption = None,
     project: ProjectOption = None,
     spec: SpecOption = "",
     tag: TagOption = None,
-    type_: Annotated[
-        list[RecordType] | None, typer.Option("--type", help="Only records of this type; repeatable.")
-    ] = None,
-    category: Annotated[
-        list[Category] | None, typer.Option("--category", help="Only knowledge of this category; repeatable.")
-    ] = None,
+    type_: TypeOption = None,
+    category: CategoryOption = None,
     since: SinceOption = "",
     until: UntilOption = "",
     every: AllOption = False,
@@ -142,7 +149,7 @@ def query(
     """Find the memories that answer a question."""
     from ragmem.api.memory import now
     from ragmem.cli.query_answer import answerer_of, say_answer
-    from ragmem.services.ingestion.scope import known_sources
+    from ragmem.services.ingestion.scope import require_sources
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.retrieval.query import Question
     from ragmem.services.retrieval.routes import route_shape
@@ -151,18 +158,14 @@ def query(
     if sum((as_json, as_lines, as_ids, as_context)) > 1:
         raise UsageError("--json, --jsonl, --ids and --context exclude each other", hint="give one of them")
     _refuse_contradictions(
-        every=every and bool(project),
         modes=mode is not None and route is not RouteName.AUTO,
         words=in_words and (as_lines or as_ids or as_context),
     )
-    asked = _question_read() if text == "-" else text
+    asked = _read_question() if text == "-" else text
     moment = now()
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
-        memory.require()
-        sources = known_sources(memory.catalog, memory.settings, source or ())
-        projects = (
-            memory.projects.resolve(project) if project else None if every else memory.projects.default()
-        )
+        projects = select_projects(memory, project, every=every)
+        sources = require_sources(memory.catalog, memory.settings, source or ())
         question = Question(
             text=asked,
             projects=projects,
@@ -181,7 +184,7 @@ def query(
             history=history,
         )
         wanted = None if route == RouteName.AUTO else route.value
-        routed = None if sources_file or question.expand else _from_warm(memory, question, wanted, moment)
+        routed = None if sources_file or question.expand else _ask_daemon(memory, question, wanted, moment)
         routed = routed or memory.retrieval.ask_by_route(question, wanted, now=moment)
         memory.lifecycle.recall(routed.answer, session=session)
         if in_words:
@@ -233,27 +236,19 @@ def query(
         elif answer.matches and not quiet:
             tell(block.why_empty)
     else:
-        _say_found(
-            routed, explain=explain, quiet=quiet, everywhere=projects is None, redactor=memory.redactor
-        )
-    return EXIT_OK if answer.matches or routed.shown else EXIT_NO
+        if explain and not quiet:
+            _tell_how(routed)
+        _say_found(routed, explain=explain, redactor=memory.redactor)
+        if not answer.matches and not quiet:
+            where = "any project" if projects is None else "this project and yours (--all asks every project)"
+            tell(f"{'no memory' if routed.shown_facts else 'nothing'} found in {where}")
+    return EXIT_OK if answer.matches or routed.shown_facts else EXIT_NO
 
 
-def _say_found(
-    routed: "RoutedAnswer", *, explain: bool, quiet: bool, everywhere: bool, redactor: Redactor
-) -> None:
-    if explain and not quiet:
-        _tell_how(routed)
-    _say_routed(routed, explain=explain, redactor=redactor)
-    if not routed.answer.matches and not quiet:
-        where = "any project" if everywhere else "this project and yours (--all asks every project)"
-        tell(f"{'no memory' if routed.shown else 'nothing'} found in {where}")
-
-
-def _from_warm(
+def _ask_daemon(
     memory: "Ragmem", question: "Question", route: str | None, moment: "datetime"
 ) -> "RoutedAnswer | None":
-    """Return the answer of a process that has the models loaded; None where there is none like this one."""
+    """Return the answer of the warm process; None if none with this identity runs."""
     from ragmem.services.context.daemon_answers import answer_by_daemon
 
     routed = answer_by_daemon(str(memory.settings.places.data), question, route, now=moment)
@@ -263,16 +258,14 @@ def _from_warm(
     return replace(routed, answer=replace(routed.answer, notes=(*routed.answer.notes, note)))
 
 
-def _refuse_contradictions(*, every: bool, modes: bool, words: bool) -> None:
+def _refuse_contradictions(*, modes: bool, words: bool) -> None:
     if words:
         raise UsageError("--answer is for people or --json", hint="leave out --jsonl, --ids and --context")
-    if every:
-        raise UsageError("--all and --project exclude each other", hint="give one of them")
     if modes:
         raise UsageError("--mode and --route exclude each other", hint="LightRAG's modes know no route")
 
 
-def _question_read() -> str:
+def _read_question() -> str:
     raw = standard_input(MAX_INPUT)
     if len(raw) > MAX_INPUT:
         raise UsageError(
@@ -282,23 +275,23 @@ def _question_read() -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"standard input is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+            f"standard input is not UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
         ) from error
 
 
 def _tell_how(routed: "RoutedAnswer") -> None:
-    """Tell how an answer was found, and why it is one or none."""
-    tell(routed.told)
+    """Print how the answer was found, and the evidence for it."""
+    tell(routed.route_line)
     tell(f"rung: {routed.answer.rung}")
     if routed.answer.evidence:
         terms = ", ".join(f"{name} {value:.2f}" for name, value in routed.answer.evidence.items())
         tell(f"evidence: {terms}")
 
 
-def _say_routed(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) -> None:
-    for fact in routed.shown:
+def _say_found(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) -> None:
+    for fact in routed.shown_facts:
         say(f"{bold(fact.name)}  {fact.value}")
-    if routed.shown:
+    if routed.shown_facts:
         say()
     _say_matches(routed.answer.matches, explain=explain, redactor=redactor)
 
@@ -306,8 +299,8 @@ def _say_routed(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) ->
 def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor) -> None:
     from ragmem.domain.model.document_place import document_place
     from ragmem.services.context.session_line import session_line
-    from ragmem.services.retrieval.shapes import explain_match, told_elsewhere
-    from ragmem.services.retrieval.superseding import told_superseded
+    from ragmem.services.retrieval.shapes import elsewhere_line, explain_match
+    from ragmem.services.retrieval.supersessions import superseded_line
 
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
     for number, match in enumerate(matches, start=1):
@@ -322,8 +315,8 @@ def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor)
         when = memory.event_time.strftime("%Y-%m-%d")
         alike = len(match.duplicates) - len(match.elsewhere)
         more = f"  +{plural(alike, 'duplicate')}" if alike else ""
-        more += f"  {told_elsewhere(match, redactor)}" if match.elsewhere else ""
-        more += f"  {told_superseded(match.superseded)}" if match.superseded else ""
+        more += f"  {elsewhere_line(match, redactor)}" if match.elsewhere else ""
+        more += f"  {superseded_line(match.superseded)}" if match.superseded else ""
         if match.replaced:
             more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
         say("   " + dim(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}"))
@@ -340,10 +333,10 @@ def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor)
 
 
 def _snippet(match: Match, redactor: Redactor) -> str:
-    """Return the beginning of the chunk in one line, without the headings that the line above has named."""
-    from ragmem.services.retrieval.shapes import found_text
+    """Return the beginning of the chunk in one line, without the headings, which are printed above."""
+    from ragmem.services.retrieval.shapes import best_chunk_text
 
-    lines = found_text(match, redactor=redactor).strip().splitlines()
+    lines = best_chunk_text(match, redactor=redactor).strip().splitlines()
     while len(lines) > 1 and (not lines[0].strip() or lines[0].startswith("#")):
         lines.pop(0)
     text = " ".join(printable(" ".join(lines)).split())

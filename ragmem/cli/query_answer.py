@@ -1,4 +1,4 @@
-"""`ragmem query --answer`: what was found, told by the configured language model with its sources."""
+"""`ragmem query --answer`: an answer of the language model from the memories found, with its sources."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -9,12 +9,12 @@ from ragmem.errors import EXIT_NO, EXIT_OK, BackendError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.services.retrieval.answering import Answerer
+    from ragmem.services.retrieval.answerer import Answerer
     from ragmem.services.retrieval.query import Answer
 
 
 def answerer_of(memory: "Ragmem") -> "Answerer":
-    """Return what answers in words; raises BackendError where no language model is configured."""
+    """Return the answerer; raises BackendError if no language model is configured."""
     answerer = memory.answers.answerer()
     if answerer is None:
         raise BackendError(
@@ -34,10 +34,10 @@ def say_answer(
     quiet: bool,
     redactor: Redactor,
 ) -> int:
-    """Print the answer as it comes and then what it cites; 1 where nothing was found to answer from."""
-    from ragmem.domain.model.document_place import in_place
+    """Stream the answer, then print the sources it cites; return 1 if nothing was found to answer from."""
+    from ragmem.domain.model.document_place import describe_place
     from ragmem.services.context.context import context
-    from ragmem.services.retrieval.answering import Wanted, cited
+    from ragmem.services.retrieval.answerer import AnswerRequest, find_citations
 
     for note in () if quiet else answer.notes:
         tell(f"note: {note}")
@@ -45,7 +45,7 @@ def say_answer(
     sources = [
         redactor.redact(
             f"{memory.title or memory.short_id}, {memory.event_time:%Y-%m-%d}:"
-            f" {in_place(memory.uri, memory.metadata)}"
+            f" {describe_place(memory.uri, memory.metadata)}"
         )[0]
         for memory in block.memories
     ]
@@ -55,10 +55,10 @@ def say_answer(
         elif not quiet:
             tell(block.why_empty)
         return EXIT_NO
-    wanted = Wanted(answer.question.text, block.text, sources)
+    wanted = AnswerRequest(answer.question.text, block.text, sources)
     if as_json:
         text = answerer.answer(wanted)
-        named = cited(text, len(sources))
+        named = find_citations(text, len(sources))
         listed = [
             {"number": number, "id": memory.id, "source": source, "cited": number in named}
             for number, (memory, source) in enumerate(zip(block.memories, sources, strict=True), start=1)
@@ -72,6 +72,6 @@ def say_answer(
         sys.stdout.write(printable(part))
         sys.stdout.flush()
     say("")
-    for number in cited(text, len(sources)):
+    for number in find_citations(text, len(sources)):
         say(dim(f"[{number}] {sources[number - 1]}"))
     return EXIT_OK

@@ -8,7 +8,7 @@ import typer
 
 from ragmem.cli.common import open_memory, say, say_json, standard_input, tell
 from ragmem.cli.options import DryRunOption, EventTimeOption, JsonOption, OwnSpecOption, QuietOption
-from ragmem.domain.records.record_types import SHAPES, FieldType, RecordType
+from ragmem.domain.records.record_types import RECORD_SCHEMAS, FieldType, RecordType
 from ragmem.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _parse_record(kind: RecordType, text: str, options: Sequence[str]) -> "Typed
     """Return the record of a text and NAME=VALUE options; raises UsageError."""
     from ragmem.domain.records.records import record as checked
 
-    shape = SHAPES[kind]
+    shape = RECORD_SCHEMAS[kind]
     given = [(shape.main, text)] if text else []
     for option in options:
         name, divided, value = option.partition("=")
@@ -130,7 +130,7 @@ def _parse_record(kind: RecordType, text: str, options: Sequence[str]) -> "Typed
 
 
 def _read(kind: RecordType, limit: int) -> "list[TypedRecord]":
-    """Return the records of a JSON object of fields, or of a list of such, on standard input."""
+    """Return the records of standard input: a JSON object of fields, or a list of them."""
     from ragmem.domain.records.records import record as checked
 
     raw = standard_input(limit)
@@ -143,16 +143,16 @@ def _read(kind: RecordType, limit: int) -> "list[TypedRecord]":
         document = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"standard input is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+            f"standard input is not UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
         ) from error
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"standard input is no JSON: {_uncapitalize(str(error))}", hint='write {"FIELD": "VALUE", ...}'
+            f"standard input is not JSON: {_uncapitalize(str(error))}", hint='write {"FIELD": "VALUE", ...}'
         ) from error
     items = document if isinstance(document, list) else [document]
     if not items or not all(isinstance(item, dict) for item in items):
         raise UsageError(
-            "standard input is no JSON object of fields",
+            "standard input is not a JSON object of fields",
             hint='write {"FIELD": "VALUE", ...}, or a list of such',
         )
     return [checked(kind, item) for item in items]

@@ -12,7 +12,7 @@ from ragmem.errors import EXIT_OK, BackendError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.services.transfer.verifying import Source
+    from ragmem.services.transfer.verification import Source
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -88,7 +88,7 @@ def restore(
 
 
 def _try_out(memory: "Ragmem", folder: Path) -> None:
-    """Open what was taken out as the memory that it will be; raises StoreDamagedError where that fails."""
+    """Open the extracted backup as a memory; raises StoreDamagedError if that fails."""
     from ragmem.api.memory import Ragmem
 
     places = memory.settings.places._replace(data=folder)
@@ -99,7 +99,7 @@ def _try_out(memory: "Ragmem", folder: Path) -> None:
         try:
             trial.store.memory_ids()
         except BackendError:
-            # Without a backend there is nothing to open it with, and nothing that could be too new.
+            # Without a backend the store cannot be opened, so it cannot be tested either.
             return
 
 

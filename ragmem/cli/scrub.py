@@ -43,7 +43,7 @@ Examples:
 
 \b
 Exit codes:
-  0  nothing of it is left; or the plan was shown
+  0  nothing is left; or the plan was shown
   2  usage; more than half of all memories have PATTERN, without --allow-large
   3  something is left, and is named
   5  the store is busy: run it again
@@ -76,8 +76,8 @@ def scrub(
     quiet: QuietOption = False,
 ) -> int:
     """Remove secrets, or any text, from everything that is stored."""
-    from ragmem.services.scrub.scrub import large
-    from ragmem.services.scrub.wanted import scrub_target
+    from ragmem.services.scrub.scrub import is_large
+    from ragmem.services.scrub.target import scrub_target
 
     if regex and pattern is None:
         raise UsageError("--regex needs a PATTERN", hint="ragmem scrub --regex 'CUST-[0-9]{6}'")
@@ -92,7 +92,7 @@ def scrub(
         if dry_run:
             _say_plan(planned, None, as_json=as_json, quiet=quiet)
             return EXIT_OK
-        if pattern is not None and large(planned) and not allow_large:
+        if pattern is not None and is_large(planned) and not allow_large:
             raise UsageError(
                 f"{len(planned.memories)} of {planned.total} memories have it",
                 hint="look at them first: add --dry-run",

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ragmem.cli.common import Bar, because, open_memory, plural, say, say_json, size, table, tell
+from ragmem.cli.common import Bar, format_reason, open_memory, plural, say, say_json, size, table, tell
 from ragmem.cli.options import DryRunOption, ExplainOption, JsonOption, QuietOption, SourcesFileOption
 from ragmem.errors import EXIT_FAILED, EXIT_NO, EXIT_OK, UsageError
 
@@ -71,13 +71,15 @@ def seed(
     """Bring the memory up to date with the sources on disk."""
     from ragmem.cli import seed_expect
 
-    wish = seed_expect.Wish(expect, junit, github, write_expect).checked(dry_run=dry_run or check)
+    options = seed_expect.ExpectOptions(expect, junit, github, write_expect).validate(
+        dry_run=dry_run or check
+    )
     verdict = None
     if explain and not dry_run:
         raise UsageError("--explain goes with --dry-run", hint="ragmem seed --dry-run --explain")
     listed = dry_run and expect is None
     with open_memory(sources_file=sources_file, quiet=quiet) as memory, Bar(quiet=quiet or as_json) as bar:
-        expected = wish.expected(memory)
+        expected = options.read(memory)
         report = memory.seed(
             sources=source or (),
             dry_run=dry_run or check,
@@ -109,10 +111,10 @@ def seed(
     if verdict is not None:
         if not as_json:
             seed_expect.say_verdict(verdict)
-        seed_expect.report_to_ci(verdict, wish)
+        seed_expect.report_to_ci(verdict, options)
         if verdict.of("failed"):
             return EXIT_NO
-        # Which files may be unread, the expectations say.
+        # The expectations decide which files may be unread.
         if not check:
             return EXIT_FAILED if report.note else EXIT_OK
     if check and report.would_change:
@@ -154,7 +156,7 @@ def _say(report: Any, *, listed: bool, explain: bool, quiet: bool) -> None:
                 decision.kind,
                 decision.title,
                 decision.uri,
-                because(decision.reason, explain=explain),
+                format_reason(decision.reason, explain=explain),
             )
             for decision in report.decisions
         ]

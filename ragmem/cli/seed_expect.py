@@ -1,4 +1,4 @@
-"""`ragmem seed --expect`: whether a memory is what a file expects, for people, programs and CI."""
+"""`ragmem seed --expect`: compare a memory with a file of expectations, for people, programs and CI."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -6,30 +6,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragmem.cli.common import bold, dim, printable, say, tell
-from ragmem.config.expectations import Asked, Expectations, read_expectations
+from ragmem.config.expectations import Expectations, QuestionExpectation, read_expectations
 from ragmem.errors import ConfigError, UsageError
-from ragmem.services.seeding.expecting import Outcome, Verdict, compare
+from ragmem.services.seeding.expectation_check import Outcome, Verdict, compare
 from ragmem.services.seeding.outcome_reports import annotations, describe_outcome, junit, path_from, summary
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.services.retrieval.asking import Answer
+    from ragmem.services.retrieval.question import Answer
     from ragmem.services.seeding.report import SeedReport
 
 _MARKS = {"passed": "ok", "failed": "FAILED", "skipped": "skipped"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What the options of `seed` say about expectations; nothing is expected without `file`."""
+class ExpectOptions:
+    """The options of `seed` about expectations; without `file` there are none."""
 
     file: Path | None
     junit: Path | None
     github: bool
     write: bool
 
-    def checked(self, *, dry_run: bool) -> "Wish":
-        """Return it; raises UsageError for options that mean nothing and for places that cannot be."""
+    def validate(self, *, dry_run: bool) -> "ExpectOptions":
+        """Return the options; raises UsageError if they contradict or a file cannot be written."""
         from ragmem.services.processes.atomic_write import place_for
 
         given = {"--junit": self.junit, "--github": self.github, "--write-expect": self.write}
@@ -54,26 +54,26 @@ class Wish:
                 )
         return self
 
-    def expected(self, memory: "Ragmem") -> Expectations | None:
-        """Return what is expected, or None where nothing is; raises ConfigError for a wrong file."""
+    def read(self, memory: "Ragmem") -> Expectations | None:
+        """Return the expectations, None if there are none; raises ConfigError for a wrong file."""
         if self.file is None or self.write:
             return None
         return read_expectations(self.file, sources=memory.settings.sources)
 
 
 def verdict_of(memory: "Ragmem", report: "SeedReport", expected: Expectations) -> Verdict:
-    """Return what became of the expectations; raises ConfigError for a question that cannot be asked."""
-    from ragmem.services.retrieval.asking import Question
+    """Compare the memory with the expectations; raises ConfigError for a question that cannot be asked."""
+    from ragmem.services.retrieval.question import Question
 
     degraded: dict[str, None] = {}
 
-    def ask(asked: Asked, limit: int) -> "Answer":
+    def ask(asked: QuestionExpectation, limit: int) -> "Answer":
         try:
             projects = memory.projects.resolve([asked.project]) if asked.project else None
             question = Question(asked.question, projects=projects, limit=limit)
             answer = memory.query(asked.question, question=question)
         except UsageError as error:
-            # No such project, or no question: too long a text is none.
+            # The project does not exist, or the question is too long.
             raise ConfigError(f"{expected.path}:{asked.line}: {error}", hint=error.hint) from error
         if answer.rung == "text":
             degraded.update(dict.fromkeys(answer.notes))
@@ -100,7 +100,7 @@ def _tier_counts(memory: "Ragmem") -> dict[tuple[str, str], int]:
 
 
 def say_verdict(verdict: Verdict) -> None:
-    """Write one line for each expectation, then how many hold."""
+    """Write a line for each expectation, then the totals."""
     say()
     for outcome in verdict.outcomes:
         say(_line(outcome, verdict))
@@ -123,18 +123,18 @@ def shape(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def report_to_ci(verdict: Verdict, wish: Wish) -> None:
-    """Write the JUnit file, and tell GitHub, as far as it is wished.
+def report_to_ci(verdict: Verdict, options: ExpectOptions) -> None:
+    """Write the JUnit file and the annotations for GitHub that the options ask for.
 
-    GitHub's commands go to standard error, which its runner reads as well: the answer stays what it is.
+    GitHub's commands go to standard error, which its runner reads as well, so that stdout stays unchanged.
     """
     from ragmem.services.processes.atomic_write import new_file
 
     shown = path_from(verdict.path, Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()))
-    if wish.junit is not None:
-        with new_file(wish.junit, force=True) as file:
+    if options.junit is not None:
+        with new_file(options.junit, force=True) as file:
             file.write(junit(verdict, shown=shown).encode())
-    if wish.github:
+    if options.github:
         for line in annotations(verdict, shown=shown):
             tell(line)
         if page := os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -143,7 +143,7 @@ def report_to_ci(verdict: Verdict, wish: Wish) -> None:
 
 
 def write_expectations(memory: "Ragmem", report: "SeedReport", path: Path) -> None:
-    """Write a file to begin with: what there is now is the least that is expected."""
+    """Write a first file of expectations: the present counts are the minimum."""
     from ragmem.services.processes.atomic_write import new_file
 
     stored = _tier_counts(memory)

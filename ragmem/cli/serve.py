@@ -8,7 +8,7 @@ import typer
 
 from ragmem.cli.common import open_memory, say, tell
 from ragmem.cli.options import QuietOption
-from ragmem.cli.serve_open import then_open
+from ragmem.cli.serve_open import open_when_ready
 from ragmem.errors import EXIT_OK, BackendError, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -39,7 +39,7 @@ class LogFormat(StrEnum):
 
 
 class LogLevel(StrEnum):
-    """From which level on the log tells."""
+    """The lowest level of the log."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -100,7 +100,7 @@ def serve(
         "--uninstall": uninstall,
     }
     _require_one([name for name, given in one_of.items() if given], dry_run=dry_run)
-    from ragmem.daemon.embedded import EmbeddedServer
+    from ragmem.daemon.embedded_server import EmbeddedServer
     from ragmem.server.security.auth import load_token, new_token, token_path
     from ragmem.server.security.origin import names_of
 
@@ -149,18 +149,19 @@ def serve(
 
         def ready() -> None:
             path = token_path(state)
-            log.say(f"listening on {url}, token in {path}", event="listening", url=url, token=str(path))
+            log.announce(f"listening on {url}, token in {path}", event="listening", url=url, token=str(path))
             guest.begin()
 
+        warn = log.warning
         if names.remote:
-            log.caution(f"other machines can reach {where}, and what they send and get is not encrypted")
-        guest = EmbeddedServer(memory, warn=log.caution)
+            warn(f"other machines can reach {where}, and what they send and get is not encrypted")
+        guest = EmbeddedServer(memory, warn=warn)
         try:
             serve_on(
-                create_app(memory, token=token, names=names, warn=log.caution, log=log),
+                create_app(memory, token=token, names=names, warn=warn, log=log),
                 listening,
                 within=limits_of(settings),
-                ready=then_open(ready, url, token, state=state) if open_browser else ready,
+                ready=open_when_ready(ready, url, token, state=state) if open_browser else ready,
                 log=log,
             )
         finally:

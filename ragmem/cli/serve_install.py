@@ -1,4 +1,4 @@
-"""`ragmem serve --install` and `--uninstall`: have the system start the server, or no longer."""
+"""`ragmem serve --install` and `--uninstall`: the service that starts the server at login."""
 
 import os
 import shlex
@@ -17,7 +17,7 @@ LOG_NAME = "serve.log"
 
 
 def install(options: Sequence[str], *, home: Path, state: Path, dry_run: bool, quiet: bool) -> int:
-    """Write the service and turn it on where that can be done from here; else say what to run."""
+    """Write the service and start it; print the commands if it cannot be started from here."""
     from ragmem.services.wiring import autostart
 
     service, missing = _service(options, home=home, state=state)
@@ -47,7 +47,7 @@ def install(options: Sequence[str], *, home: Path, state: Path, dry_run: bool, q
 
 
 def uninstall(*, home: Path, state: Path, dry_run: bool, quiet: bool) -> int:
-    """Turn the service off and remove its file; 1 where there is none."""
+    """Stop the service and remove its file; return 1 if there is none."""
     from ragmem.services.wiring import autostart
 
     service, _ = _service((), home=home, state=state)
@@ -80,7 +80,7 @@ def _service(options: Sequence[str], *, home: Path, state: Path) -> "tuple[Servi
 
 
 def _let_go(service: "Service") -> None:
-    """Turn the service off; one that is off already is as good."""
+    """Stop the service; one that is stopped already is fine."""
     from ragmem.services.wiring import autostart
 
     try:

@@ -5,24 +5,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 KEPT_S = 60.0
-"""Seconds in which a browser that has to start first will have read the file."""
+"""Seconds after which even a browser that has to start first has read the file."""
 
 
-def then_open(ready: Callable[[], None], url: str, token: str, *, state: Path) -> Callable[[], None]:
-    """Return what is to be called when the server answers: what was before, and then the page opens."""
+def open_when_ready(ready: Callable[[], None], url: str, token: str, *, state: Path) -> Callable[[], None]:
+    """Return a callback that calls `ready`, then opens the page."""
 
-    def opened() -> None:
+    def open_then() -> None:
         ready()
         open_page(url, token, state=state)
 
-    return opened
+    return open_then
 
 
 def open_page(url: str, token: str, *, state: Path) -> None:
-    """Open the page by a file that only its owner can read, and that is gone after a minute.
+    """Open the page by a redirecting file that only its owner can read and that is deleted after a minute.
 
-    The token is in no command line that way, where other users of the machine would see it, and as a
-    fragment it is never sent. Where no browser can be had nothing happens.
+    This keeps the token out of command lines, which other users could see; as a fragment it is never sent.
+    Without a browser nothing happens.
     """
     import html
     import os

@@ -8,7 +8,7 @@ from ragmem.cli.options import JsonOption
 from ragmem.errors import EXIT_NO, EXIT_OK, RagmemError
 
 PATIENCE = 10.0
-"""Seconds that a person waits until the process has ended."""
+"""Maximum seconds to wait until the process has ended."""
 
 EPILOG = """\b
 Examples:
@@ -41,23 +41,24 @@ def status(as_json: JsonOption = False) -> int:
     if as_json:
         say_json({"schema": 1, "running": found is not None, **(asdict(found) if found else {})})
     else:
-        say(found.told if found else "it does not run; the next hook starts it")
+        say(found.summary if found else "it does not run; the next hook starts it")
     return EXIT_OK if found else EXIT_NO
 
 
 @app.command()
 def stop() -> int:
-    """End it; what it answers now is answered first."""
+    """Stop it after the answers in progress."""
     from ragmem import client
+    from ragmem.client import runtime
 
     with open_memory() as memory:
         data = str(memory.settings.places.data)
-    if not client.is_running(data):
+    if not runtime.is_running(data):
         say("it did not run")
     elif client.stop(data, deadline=time.monotonic() + PATIENCE):
         say("ended")
     else:
-        process = client.recorded(data)
+        process = runtime.recorded_pid(data)
         raise RagmemError(
             f"the warm process {process or ''} does not end", hint=f"kill -9 {process or 'PID'}"
         )

@@ -1,57 +1,27 @@
-"""Ask the warm process of a home within a deadline; start it, once, where there is none.
+"""Ask the warm process of a home within a deadline; start it once if it does not run.
 
-Only the standard library's quickest parts are imported: each prompt of an assistant pays for it. docs/warm.md
-tells of the process itself.
+Import only modules that load fast: each prompt of an assistant pays for them. docs/warm.md describes the
+process.
 """
 
 import os
 import time
 
 from ragmem import json_text
-from ragmem.client.connection import MOST_BYTES, Gone, Late, answer_to, connect, line_of, peer
-from ragmem.client.place import (
-    HEIR,
-    LOCK,
-    RECORD,
-    SERVES,
-    SILENT,
-    SOCKET,
-    SWITCH,
-    failed_starts,
-    identity,
-    is_running,
-    place_of,
-    record,
-    recorded,
-    wanted,
+from ragmem.client.connection import (
+    DeadlineExceeded,
+    Unavailable,
+    connect,
+    encode_request,
+    exchange_line,
+    peer,
 )
+from ragmem.client.runtime import SERVES, SILENT, is_enabled, is_running, read_record, runtime_folder
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-__all__ = [
-    "HEIR",
-    "LOCK",
-    "MOST_BYTES",
-    "RECORD",
-    "SERVES",
-    "SILENT",
-    "SOCKET",
-    "SWITCH",
-    "ask",
-    "failed_starts",
-    "identity",
-    "is_running",
-    "line_of",
-    "peer",
-    "place_of",
-    "poke",
-    "recorded",
-    "stop",
-    "wanted",
-]
 
 PAUSE = 0.005
 """Seconds between two tries to reach a process that is starting."""
@@ -60,24 +30,24 @@ MOST_REPLACED = 2
 """Processes of another version or other settings that one request replaces."""
 
 HANGS_AFTER = 5.0
-"""Seconds after it first let a client wait in vain in which a process may just be slow, or still load."""
+"""Seconds after the first missed deadline for which a process may just be slow, or still load."""
 
 PROBE = 0.5
-"""Seconds in which a process that let a client wait has to answer, or it is ended."""
+"""Seconds in which a process that missed a deadline must answer, or it is killed."""
 
 
 def ask(
     data: str, request: "dict[str, Any]", *, deadline: float, start: bool = True
 ) -> "dict[str, Any] | None":
-    """Return the answer of the warm process of a home; None where there is none by the deadline.
+    """Return the answer of the warm process of a home; None if there is none by the deadline.
 
-    The deadline is a moment of `time.monotonic`. With `start`, a process that is missing, or another
-    version's, is started, and asked once it listens. A home that is not there has a process no more than an
-    answer. Never raises OSError.
+    The deadline is a moment of `time.monotonic`. With `start`, a missing process, or one of another version,
+    is started and asked as soon as it listens. A home that does not exist has no process and no answer.
+    Never raises OSError.
     """
-    if not wanted() or not os.path.isdir(data):
+    if not is_enabled() or not os.path.isdir(data):
         return None
-    place = place_of(data)
+    place = runtime_folder(data)
     child = replaced = 0
     try:
         while True:
@@ -87,51 +57,51 @@ def ask(
                     return answer
                 replaced += 1
                 if replaced > MOST_REPLACED:
-                    # Whatever is started is another's: a wrapper changes the variables, perhaps.
+                    # Each new process has another identity, perhaps because a wrapper changes the variables.
                     return None
-            except Gone:
+            except Unavailable:
                 pass
             if not start or time.monotonic() + PAUSE >= deadline:
                 return None
-            # Most requests find a process.
-            from ragmem.client import starting
+            # Imported late: most requests find a process.
+            from ragmem.client import launcher
 
-            child = starting.start(place, data) or child
+            child = launcher.start(place, data) or child
             time.sleep(PAUSE)
-    except (Late, OSError, ValueError):
-        # No socket, no room, a folder of somebody else, an answer that is none: whoever asks goes on without.
+    except (DeadlineExceeded, OSError, ValueError):
+        # No socket, no room, a folder of another user, an invalid answer: the caller goes on without.
         return None
     finally:
         if child:
-            # It has long ended, where an answer came: it only starts the process that stays.
-            starting.reap(child)
+            # The child only starts the process that stays, so it has long ended if an answer came.
+            launcher.reap(child)
 
 
 def poke(data: str, what: str) -> bool:
-    """Send the warm process a word that nobody waits for; False where there is no process to hear it."""
-    if not wanted():
+    """Send the warm process a request without waiting for an answer; return False if none runs."""
+    if not is_enabled():
         return False
     try:
-        connection = connect(place_of(data), time.monotonic() + PROBE)
+        connection = connect(runtime_folder(data), time.monotonic() + PROBE)
         try:
-            connection.sendall(line_of({"op": what}, 0.0))
+            connection.sendall(encode_request({"op": what}, 0.0))
         finally:
             connection.close()
-    except (Gone, Late, OSError):
+    except (Unavailable, DeadlineExceeded, OSError):
         return False
     return True
 
 
 def stop(data: str, *, deadline: float) -> bool:
-    """End the warm process of a home; True once there is none, False where one is left at the deadline."""
-    place = place_of(data)
+    """Stop the warm process of a home; return False if it still runs at the deadline."""
+    place = runtime_folder(data)
     while True:
         try:
             if not is_running(data):
                 return True
             _exchange(place, {"op": "stop"}, deadline)
-        except (Gone, Late, OSError, ValueError):
-            # It has not begun to listen, or is about to end.
+        except (Unavailable, DeadlineExceeded, OSError, ValueError):
+            # It does not listen yet, or is about to end.
             pass
         if time.monotonic() >= deadline:
             return False
@@ -139,16 +109,16 @@ def stop(data: str, *, deadline: float) -> bool:
 
 
 def _exchange(place: str, request: "dict[str, Any]", deadline: float) -> "dict[str, Any]":
-    """Return the answer to a request; raises Gone, Late, OSError, ValueError if it is no JSON object."""
+    """Return the answer to a request; raises Unavailable, DeadlineExceeded, OSError, or ValueError."""
     mark = f"{place}/{SILENT}"
-    since = _modified(mark)
+    since = _modification_time(mark)
     if since and not 0 <= time.time() - since < HANGS_AFTER:
         _end_if_silent(place, deadline)
     connection = connect(place, deadline)
     try:
-        answer = answer_to(connection, line_of(request, deadline), deadline)
-    except Late:
-        # The first time counts.
+        answer = exchange_line(connection, encode_request(request, deadline), deadline)
+    except DeadlineExceeded:
+        # Keep the time of the first missed deadline.
         os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         raise
     finally:
@@ -157,30 +127,30 @@ def _exchange(place: str, request: "dict[str, Any]", deadline: float) -> "dict[s
         _remove(mark)
     found = json_text.read(answer.decode())
     if not isinstance(found, dict):
-        raise ValueError("an answer is an object")  # noqa: TRY004 - whoever asks catches this one
+        raise ValueError("an answer is an object")  # noqa: TRY004 - callers catch this one
     return found
 
 
 def _end_if_silent(place: str, deadline: float) -> None:
-    """End a process that let a client wait in vain and tells not even of itself: it hangs, or is stopped."""
+    """Kill a process that missed a deadline and does not even answer `status`: it hangs, or is stopped."""
     probe = min(deadline, time.monotonic() + PROBE)
     connection = connect(place, probe)
     try:
-        answer_to(connection, line_of({"op": "status"}, probe), probe)
-    except Late:
-        if record(place)[-1:] == [SERVES]:
+        exchange_line(connection, encode_request({"op": "status"}, probe), probe)
+    except DeadlineExceeded:
+        if read_record(place)[-1:] == [SERVES]:
             raise
         process, _ = peer(connection)
         if process is not None and process > 1 and probe < deadline:
             os.kill(process, 9)
-        raise Gone from None
+        raise Unavailable from None
     finally:
         connection.close()
     _remove(f"{place}/{SILENT}")
 
 
-def _modified(path: str) -> float:
-    """Return when a file was written, 0 where there is none."""
+def _modification_time(path: str) -> float:
+    """Return when a file was written; 0 if there is none."""
     try:
         return os.stat(path).st_mtime
     except OSError:

@@ -6,7 +6,7 @@ import sys
 import time
 
 from ragmem import json_text
-from ragmem.client.place import SOCKET, identity
+from ragmem.client.runtime import SOCKET, identity
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -14,73 +14,73 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_BYTES = 2 * 1024 * 1024
-"""Of a request or an answer, which is one line of JSON."""
+"""Maximum length of a request or an answer, each one line of JSON."""
 
 LONGEST_PROMPT = 100_000
-"""Characters of a prompt that are sent; what a topic is, its beginning says."""
+"""Characters of a prompt that are sent; its beginning tells the topic."""
 
 FULL = 0.005
-"""Seconds until the next try where more clients than can wait are in line."""
+"""Seconds until the next try if the queue of waiting clients is full."""
 
 
-class Gone(Exception):  # noqa: N818 - no error, but how it stands
-    """Nobody listens, or whoever did has ended before it answered."""
+class Unavailable(Exception):  # noqa: N818 - a state, not an error
+    """No process listens, or it ended before it answered."""
 
 
-class Late(Exception):  # noqa: N818 - no error, but how it stands
-    """The moment has come by which an answer was wanted."""
+class DeadlineExceeded(Exception):  # noqa: N818 - a state, not an error
+    """There was no answer by the deadline."""
 
 
 def connect(place: str, deadline: float) -> _socket.socket:
-    """Return a connection to a process of this user; raises Gone, Late or OSError."""
+    """Return a connection to a process of this user; raises Unavailable, DeadlineExceeded or OSError."""
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         while True:
-            connection.settimeout(_left(deadline))
+            connection.settimeout(_remaining_seconds(deadline))
             try:
                 connection.connect(f"{place}/{SOCKET}")
             except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
-                raise Gone from None
+                raise Unavailable from None
             except BlockingIOError:
-                # More clients at once than wait in line.
+                # The queue of waiting clients is full.
                 time.sleep(FULL)
             except TimeoutError:
-                raise Late from None
+                raise DeadlineExceeded from None
             else:
                 break
         if peer(connection)[1] not in (None, os.geteuid()):
-            raise OSError("somebody else listens")
+            raise OSError("the process of another user listens")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def answer_to(connection: _socket.socket, line: bytes, deadline: float) -> bytes:
-    """Return the line that answers a line; raises Gone, Late, OSError, or ValueError for one too long."""
+def exchange_line(connection: _socket.socket, line: bytes, deadline: float) -> bytes:
+    """Send a line and return the answer; raises Unavailable, DeadlineExceeded, OSError, or ValueError."""
     try:
-        connection.settimeout(_left(deadline))
+        connection.settimeout(_remaining_seconds(deadline))
         connection.sendall(line)
         parts: list[bytes] = []
         size = 0
         while not parts or not parts[-1].endswith(b"\n"):
-            connection.settimeout(_left(deadline))
+            connection.settimeout(_remaining_seconds(deadline))
             part = connection.recv(65_536)
             if not part:
-                raise Gone
+                raise Unavailable
             parts.append(part)
             size += len(part)
             if size > MOST_BYTES:
                 raise ValueError("the answer is too long")
     except TimeoutError:
-        raise Late from None
+        raise DeadlineExceeded from None
     except (BrokenPipeError, ConnectionResetError):
-        raise Gone from None
+        raise Unavailable from None
     return b"".join(parts)
 
 
-def line_of(request: "dict[str, Any]", deadline: float) -> bytes:
-    """Return a request as it is sent, with who asks, and how many milliseconds an answer is of use."""
+def encode_request(request: "dict[str, Any]", deadline: float) -> bytes:
+    """Return a request as it is sent, with the client's identity and the milliseconds until the deadline."""
     left = max(0, int((deadline - time.monotonic()) * 1000))
     whole = {"wait_ms": left, **request, "identity": identity()}
     if isinstance(prompt := whole.get("prompt"), str):
@@ -88,15 +88,15 @@ def line_of(request: "dict[str, Any]", deadline: float) -> bytes:
     return json_text.write(whole).encode("utf-8", "replace") + b"\n"
 
 
-def _left(deadline: float) -> float:
+def _remaining_seconds(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
-        raise Late
+        raise DeadlineExceeded
     return left
 
 
 def peer(connection: _socket.socket) -> tuple[int | None, int | None]:
-    """Return process and user at the other end, each None where the system does not tell."""
+    """Return process id and user id of the other end; each is None if the system does not tell."""
     if hasattr(_socket, "SO_PEERCRED"):
         told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
         return _number(told, 0), _number(told, 4)

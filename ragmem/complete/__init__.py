@@ -1,4 +1,4 @@
-"""Values for Tab: read-only, no lock, no heavy import, silence when it fails."""
+"""Values for Tab: read-only, without locks, without heavy imports, silent on errors."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ def complete(arguments: Sequence[str]) -> int:
     if finder is None:
         return 0
     try:
-        # A value with a control character has no line of its own, and nobody could read it in a list.
+        # A value with a control character could span lines, and nobody could read it in a list.
         pairs = [(value, hint) for value, hint in finder(prefix) if value and value.isprintable()]
         text = "".join(f"{value}\t{_shorten(hint)}\n" for value, hint in pairs[:LIMIT])
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
-    except Exception:  # noqa: BLE001 - nothing to offer is the answer to whatever is wrong with a home
+    except Exception:  # noqa: BLE001 - a broken home completes nothing
         return 0
     return 0
 
@@ -41,7 +41,7 @@ def _in_memory(query: Callable[[Path | None, str], Pairs]) -> Callable[[str], Pa
 
 
 def _in_operational(query: Callable[[Path | None, str], Pairs]) -> Callable[[str], Pairs]:
-    # What agents say lies on this machine, wherever the memory lies.
+    # The data of agents is on this machine, wherever the memory is.
     return lambda prefix: query(values.find_home().data / OPERATIONAL_NAME, prefix)
 
 
@@ -66,4 +66,4 @@ FINDERS: dict[str, Callable[[str], Pairs]] = {
     "tag": _in_memory(completion.tags),
     "undone": _in_memory(completion.undone_merges),
 }
-"""What completes a value of each KIND; each is given what was typed so far."""
+"""The completer of each KIND; each takes the prefix typed so far."""

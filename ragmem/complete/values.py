@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragmem.config.places import SOURCES_FILE, Places, find_places, shipped
+from ragmem.config.places import SOURCES_FILE, Places, find_default, find_places
 from ragmem.storage import completion
 from ragmem.storage.completion import Pairs
 from ragmem.storage.sql.sqlite import DATABASE_NAME
@@ -37,7 +37,7 @@ GC_RULES = (
     "bad-feedback",
     "recalled",
 )
-"""As `services.lifecycle.items` has them; a test holds them equal."""
+"""The rules of `services.lifecycle.items`; a test holds them equal."""
 
 
 def find_home() -> Places:
@@ -46,12 +46,12 @@ def find_home() -> Places:
 
 
 def find_database() -> Path | None:
-    """Return the path of the memory's database; None where the memory lies in PostgreSQL."""
+    """Return the path of the memory's database; None if the memory is in PostgreSQL."""
     return None if _is_elsewhere() else find_home().data / DATABASE_NAME
 
 
 def _is_elsewhere() -> bool:
-    """Tell whether the memory lies in PostgreSQL, which Tab never asks; a file here is a former one then."""
+    """Tell whether the memory is in PostgreSQL, which Tab never asks; a file here is then outdated."""
     if profile := os.environ.get("RAGMEM_STORE_PROFILE"):
         return profile == "postgres"
     path = find_home().config / "config.toml"
@@ -59,7 +59,7 @@ def _is_elsewhere() -> bool:
         return False
     table = ""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        # Not parsed, which would cost more than the look into SQLite.
+        # Not parsed: that would cost more than the query in SQLite.
         text = line.partition("#")[0].strip()
         if text.startswith("["):
             table = text.strip("[] ")
@@ -78,7 +78,7 @@ def sources(prefix: str) -> Pairs:
 
 def _configured_sources() -> Iterable[str]:
     """Return the names in the headers of sources.toml; its values are not needed, so it is not parsed."""
-    for path in (shipped(SOURCES_FILE), find_home().config / SOURCES_FILE):
+    for path in (find_default(SOURCES_FILE), find_home().config / SOURCES_FILE):
         if path.is_file():
             for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
                 if line.startswith("[sources."):
@@ -87,14 +87,14 @@ def _configured_sources() -> Iterable[str]:
 
 def projects(prefix: str) -> Pairs:
     """Return the names of projects, in any case."""
-    # `user` is no project but a scope; every option that takes a project takes it.
+    # `user` is not a project but a scope; every option that takes a project takes it.
     scopes = {"user": "what belongs to you and to no project", "unassigned": "what names no known project"}
     found = [(name, hint) for name, hint in scopes.items() if name.startswith(prefix)]
     return found + completion.projects(find_database(), prefix)
 
 
 def models(prefix: str) -> Pairs:
-    """Return models that are on this machine."""
+    """Return the models on this machine."""
     from ragmem.config.hub import MODELS, SEPARATOR, hub_cache, subfolders  # noqa: PLC0415 - only models need it
 
     own = [folder.name for folder in subfolders(find_home().data / MODELS)]
@@ -112,5 +112,5 @@ def models(prefix: str) -> Pairs:
 
 
 def gc_rules(prefix: str) -> Pairs:
-    """Return the rules by which gc does something."""
+    """Return the rules of gc."""
     return [(rule, "") for rule in GC_RULES if rule.startswith(prefix)]

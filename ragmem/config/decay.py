@@ -27,9 +27,9 @@ _KEYS: dict[Key, Rule] = {
 
 
 def read_decay(documents: Sequence[Document], variables: Variables) -> tuple[Decay, list[Origin]]:
-    """Return the policy, later documents over earlier ones key by key, and where each key was set.
+    """Return the policy and where each key was set; later documents override earlier ones key by key.
 
-    Raises ConfigError for an unknown key or kind and for numbers that DecayPolicy refuses.
+    Raises ConfigError for an unknown key or kind and for numbers that Decay refuses.
     """
     values: dict[Key, tuple[float, str]] = {}
     for document in documents:
@@ -76,8 +76,7 @@ def _flat(document: Document) -> list[tuple[Key, Any]]:
     top_level = dict.fromkeys(key[0] for key in _KEYS)
     flat: list[tuple[Key, Any]] = []
     for name, value in document.values.items():
-        if name not in top_level:
-            raise document.error(f'unknown key "{name}"', name, hint=nearest(name, top_level))
+        document.require_known(top_level, name)
         if name not in tables:
             flat.append(((name,), value))
         elif isinstance(value, dict):

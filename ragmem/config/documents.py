@@ -1,19 +1,20 @@
-"""TOML and JSON files with the line of each key, so that an error can point at it."""
+"""TOML and JSON files with the line of each key, for error messages."""
 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ragmem.config.values import nearest
 from ragmem.errors import ConfigError
 
 Key = tuple[str, ...]
 
 MAX_BYTES = 1_000_000
-"""A configuration file above this size is a mistake, not a configuration."""
+"""Maximum size of a configuration file; a larger one is a mistake."""
 
 _LINE_IN_MESSAGE = re.compile(r"\s*\(at (?:line (\d+), column \d+|end of document)\)")
 _TABLE = re.compile(r"\s*\[\[?(?P<key>[^\[\]#]+)\]\]?\s*(?:#.*)?$")
@@ -27,7 +28,7 @@ _JSON_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|\n')
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A configuration file that was read: its values, and the line of each key."""
+    """A parsed configuration file: its values, and the line of each key."""
 
     path: Path
     values: Mapping[str, Any]
@@ -46,15 +47,22 @@ class Document:
         """Return where a value comes from, as `inspect config` shows it."""
         return "default" if self.shipped else f"{self.path.name}:{self.line(*key)}"
 
+    def require_known(self, known: Iterable[str], *key: str, table: str = "") -> None:
+        """Raise ConfigError with a suggestion if the last part of a key is not among the known names."""
+        names = list(known)
+        if key[-1] not in names:
+            where = f" in [{table}]" if table else ""
+            raise self.error(f'unknown key "{key[-1]}"{where}', *key, hint=nearest(key[-1], names))
+
     def error(self, problem: str, *key: str, hint: str = "") -> ConfigError:
-        """Return the error that says what is wrong with a key of this file."""
+        """Return the error for a problem with a key of this file."""
         return ConfigError(f"{self.path}:{self.line(*key)}: {problem}", hint=hint)
 
 
 def read_document(path: Path, *, shipped: bool = False, max_bytes: int = MAX_BYTES) -> Document | None:
-    """Return the parsed file (`.json`, else TOML), or None where there is no such file.
+    """Return the parsed file (`.json`, else TOML), or None if there is no such file.
 
-    Raises ConfigError for a file that cannot be read, is too large, is no text, or breaks its format (with
+    Raises ConfigError for a file that cannot be read, is too large, is not text, or breaks its format (with
     the line).
     """
     text = _read(path, max_bytes)
@@ -83,7 +91,7 @@ def _read(path: Path, max_bytes: int) -> str | None:
 
 
 def parse_toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
-    """Return the values of a TOML text and the line of each key; raises ConfigError where it is none."""
+    """Return the values of a TOML text and the line of each key; raises ConfigError for invalid TOML."""
     try:
         return tomllib.loads(text), dict(reversed(list(toml_lines(text))))
     except (ValueError, RecursionError) as error:
@@ -100,7 +108,7 @@ def parse_toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Key, int]]:
 def toml_lines(text: str) -> Iterator[tuple[Key, int]]:
     """Yield each table and key of a TOML text with its line, in order.
 
-    Good enough for messages, not a parser: keys in inline tables and in values over several lines are missed.
+    Not a parser, but good enough for messages: keys in inline tables and in multi-line values are missed.
     """
     table: Key = ()
     fence = ""

@@ -1,4 +1,4 @@
-"""A file of expectations: what must hold of a memory once it was seeded."""
+"""A file of expectations about a memory after a seed."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from ragmem.config.values import nearest
 from ragmem.errors import ConfigError
 
 COUNTED = ("files", "memories", "ingest", "summarize", "discard", "unread")
-"""What is counted of a source."""
+"""The counts of a source."""
 
 QUESTION_KEYS = ("question", "source", "path", "project", "within")
 TOP_LEVEL = ("unread", "sources", "must_find", "must_not_find")
 
 WITHIN = 3
-"""The rank that is good enough where a file does not say."""
+"""The default of the rank that is good enough."""
 
 DEEPEST = 100
 
@@ -25,7 +25,7 @@ COUNT_HINT = "a number, or a range such as { min = 1, max = 9 }"
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many of something there must be; `source` is empty for all of them, `most` None without a bound."""
+    """The expected range of a count; `source` is "" for all sources, `most` None without an upper bound."""
 
     source: str
     counted: str
@@ -34,12 +34,12 @@ class Count:
     line: int
 
     def holds(self, number: int) -> bool:
-        """Tell whether a number is what was expected."""
+        """Tell whether a number is in the range."""
         return self.least <= number and (self.most is None or number <= self.most)
 
     @property
-    def wanted(self) -> str:
-        """What was expected, in words."""
+    def description(self) -> str:
+        """The range in words."""
         if self.most is None:
             return f"at least {self.least:,}"
         if self.least == self.most:
@@ -48,11 +48,11 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, and the memory that must be (or must not be) among its first answers.
+class QuestionExpectation:
+    """A question, and the memory that must (or must not) be among its first answers.
 
-    Without source and path: any memory. `path` is a glob; without a slash in front or `~` it may begin in any
-    folder. Without `project` all projects are asked.
+    Without source and path it is any memory. `path` is a glob, which may begin in any folder unless it
+    begins with a slash or `~`. Without `project` all projects are searched.
     """
 
     question: str
@@ -66,18 +66,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What a file expects."""
+    """The expectations of a file."""
 
     path: Path
     counts: tuple[Count, ...]
-    questions: tuple[Asked, ...]
+    questions: tuple[QuestionExpectation, ...]
 
 
 def read_expectations(path: Path, *, sources: Collection[str]) -> Expectations:
-    """Return what a TOML file expects of these sources.
+    """Return the expectations of a TOML file about these sources.
 
-    That nothing is unread is expected unless the file says otherwise. Raises ConfigError that names file and
-    line for an unknown key or source, and for a value that is none.
+    Unless the file says otherwise, no file may be unread. Raises ConfigError with file and line for an
+    unknown key or source and for a wrong value.
     """
     if path.suffix == ".json":
         raise ConfigError(f'"{path}": expectations are TOML', hint="write them as in docs/ci.md")
@@ -88,8 +88,7 @@ def read_expectations(path: Path, *, sources: Collection[str]) -> Expectations:
         )
     values = document.values
     for key in values:
-        if key not in TOP_LEVEL:
-            raise document.error(f'unknown key "{key}"', key, hint=nearest(key, TOP_LEVEL))
+        document.require_known(TOP_LEVEL, key)
     counts = [_count(document, "unread", values.get("unread", 0), "unread", source="")]
     tables = _table(document, values.get("sources", {}), "sources")
     for name, table in tables.items():
@@ -97,13 +96,10 @@ def read_expectations(path: Path, *, sources: Collection[str]) -> Expectations:
             raise document.error(f'there is no source "{name}"', "sources", name, hint=nearest(name, sources))
         for key, value in _table(document, table, "sources", name).items():
             where = ("sources", name, key)
-            if key not in COUNTED:
-                raise document.error(
-                    f'unknown key "{key}" in [sources.{name}]', *where, hint=nearest(key, COUNTED)
-                )
+            document.require_known(COUNTED, *where, table=f"sources.{name}")
             counts.append(_count(document, key, value, *where, source=name))
     questions = [
-        entry.asked(sources) for key in ("must_find", "must_not_find") for entry in _entries(document, key)
+        entry.parse(sources) for key in ("must_find", "must_not_find") for entry in _entries(document, key)
     ]
     return Expectations(path, tuple(counts), tuple(questions))
 
@@ -134,7 +130,7 @@ def _count(document: Document, counted: str, value: Any, *where: str, source: st
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A `[[key]]` as it stands in a file: its values, and the line of each, that of the header under ""."""
+    """A `[[key]]` of a file: its values and their lines; the line of the header has the key ""."""
 
     path: Path
     key: str
@@ -157,7 +153,7 @@ class _Entry:
             raise self.error("within", "within must be a rank", f"a whole number from 1 to {DEEPEST}")
         return value
 
-    def asked(self, sources: Collection[str]) -> Asked:
+    def parse(self, sources: Collection[str]) -> QuestionExpectation:
         for name in self.values:
             if name not in QUESTION_KEYS:
                 raise self.error(
@@ -173,7 +169,9 @@ class _Entry:
                 "", "[[must_find]] names neither source nor path", "say where the answer is expected from"
             )
         line = self.lines[""]
-        return Asked(self.text("question"), found, source, path, self.text("project"), self.rank(), line)
+        return QuestionExpectation(
+            self.text("question"), found, source, path, self.text("project"), self.rank(), line
+        )
 
 
 def _entries(document: Document, key: str) -> Iterator[_Entry]:
@@ -182,7 +180,7 @@ def _entries(document: Document, key: str) -> Iterator[_Entry]:
         raise document.error(f'"{key}" must be a list of tables', key, hint=f"write [[{key}]]")
     lines = _lines_of_entries(document, key)
     for number, table in enumerate(tables):
-        # Tables in a list in one line have the line of the list.
+        # Inline tables have the line of their list.
         at = lines[number] if number < len(lines) else {"": document.line(key)}
         yield _Entry(document.path, key, table, at)
 

@@ -1,4 +1,4 @@
-"""Where a home keeps its files, told on texts alone: what has to end at once has no time for pathlib."""
+"""The folders of a home, computed without pathlib, which takes too long to import for hooks and Tab."""
 
 import os.path
 
@@ -20,7 +20,7 @@ XDG = {
 
 
 def folder_of(name: str, environ: "Mapping[str, str]", *, home: str, cwd: str | None = None) -> str:
-    """Return one of the four folders of XDG; see `config.places.find_places`, also for what it raises."""
+    """Return one of the four folders of XDG; see `config.places.find_places`, also for its errors."""
     chosen = environ.get(HOME_VARIABLE, "")
     if not chosen:
         variable, default = XDG[name]

@@ -1,20 +1,20 @@
-"""Where models of the Hugging Face hub lie on this machine; nothing is fetched."""
+"""Find models of the Hugging Face hub on this machine; nothing is fetched."""
 
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 MODELS = "models"
-"""The folder below the data folder in which `ragmem models pull` keeps what it fetched."""
+"""The folder below the data folder in which `ragmem models pull` stores models."""
 
 SEPARATOR = "--"
-"""Between the owner and the name of a model, in the name of its folder: a slash cannot stand there."""
+"""Replaces the slash between owner and name in the name of a model's folder."""
 
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 
 
 def folder_of(data: Path, name: str) -> Path:
-    """Return the folder that a model of the hub has in ragmem's own folder."""
+    """Return the folder of a hub model in ragmem's own folder of models."""
     return data / MODELS / name.replace("/", SEPARATOR)
 
 
@@ -29,11 +29,11 @@ def hub_cache(environ: Mapping[str, str], *, home: Path) -> Path:
 
 
 def snapshot_of(folder: Path) -> Path | None:
-    """Return the files of a model in the hub's cache: of its branch main, else of what was fetched last."""
+    """Return the snapshot of a model in the hub's cache: that of its branch main, else the latest."""
     try:
         revision = (folder / "refs" / "main").read_text(encoding="ascii").strip()
         main = folder / "snapshots" / revision
-        if revision and main.is_dir():  # a file that was torn while it was written may be empty
+        if revision and main.is_dir():  # a write that was interrupted may have left an empty file
             return main
     except (OSError, ValueError):
         pass
@@ -41,20 +41,18 @@ def snapshot_of(folder: Path) -> Path | None:
 
 
 def subfolders(parent: Path) -> Iterator[Path]:
-    """Yield the folders in a folder by name, without hidden ones; none where it cannot be read."""
+    """Yield the subfolders of a folder by name, without hidden ones; none if it cannot be read."""
     try:
         entries = sorted(parent.iterdir())
-    except OSError:  # no such folder, or not ours to read: there is nothing in it for us
+    except OSError:  # no such folder, or no permission
         return
     yield from (entry for entry in entries if not entry.name.startswith(".") and entry.is_dir())
 
 
 def find_model(name: str, *, models: Path, environ: Mapping[str, str], home: Path) -> Path | None:
-    """Return the folder of a model, by its name on the hub: ragmem's own comes before the hub's cache.
+    """Return the folder of a model by its name on the hub; None if there is none or the name is invalid.
 
-    `models` is ragmem's own folder of models.
-
-    None where the model is in neither, or the name is none that the hub would have.
+    `models`, ragmem's own folder of models, is searched before the hub's cache.
     """
     if not _NAME.fullmatch(name):
         return None

@@ -1,4 +1,4 @@
-"""The tables of config.toml that say which models work, for what, and what they may cost."""
+"""The tables of config.toml about models: which are used for what, and what they may cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Let nothing leave this machine: every connection that Python is about to make elsewhere is refused.
+"""Offline mode: refuse every connection of Python to another machine.
 
-Sockets within the machine (loopback, Unix) go on working, for a model server or `ragmem serve`. What native
-libraries do without Python is beyond this; docs/airgapped.md says what of it is proven, and how.
+Local sockets (loopback, Unix) keep working, for a model server or `ragmem serve`. Native libraries that
+connect without Python are not covered; docs/airgapped.md says what is proven, and how.
 """
 
 import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VARIABLE = "RAGMEM_OFFLINE"
 OFF = frozenset({"", "0", "false", "no", "off"})
 
-# For libraries that would look for something newer, or tell somebody that they are used.
+# For libraries that would check for updates or send telemetry.
 _SILENCING = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -28,7 +28,7 @@ _SILENCING = {
     "PIP_NO_INDEX": "1",
 }
 
-# A proxy on this machine would carry everything out.
+# A local proxy would forward everything.
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "ftp_proxy")
 
 _LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
@@ -36,11 +36,11 @@ _ADDRESSED = {"socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"
 _PROGRAMS = {"subprocess.Popen", "os.exec", "os.posix_spawn"}
 
 _HARMLESS_PROGRAMS = frozenset(["git", "uname", "sysctl", "ldconfig", "gcc", "cc", "ld", "objdump"])
-"""Asked about this machine alone, by us and by Python's platform and ctypes; others could do anything."""
+"""Programs that ragmem and Python's platform and ctypes run to learn about this machine."""
 
 
 class _State:
-    """What was seen since this process went offline."""
+    """The connections since this process went offline."""
 
     on = False
     sockets = 0
@@ -48,7 +48,7 @@ class _State:
 
 
 def is_requested(variable: str | None) -> bool:
-    """Tell whether the value of RAGMEM_OFFLINE asks for it."""
+    """Tell whether a value of RAGMEM_OFFLINE turns offline mode on."""
     return (variable or "").strip().lower() not in OFF
 
 
@@ -58,7 +58,7 @@ def active() -> bool:
 
 
 def go() -> None:
-    """Go offline, for as long as this process lives, and let child processes of ragmem do the same."""
+    """Go offline for the lifetime of this process and of the child processes of ragmem."""
     if _State.on:
         return
     _State.on = True
@@ -71,7 +71,7 @@ def go() -> None:
 
 
 def report() -> str:
-    """Return what was seen, in one line."""
+    """Return a line about the connections of this process."""
     if _State.refused:
         names = ", ".join(dict.fromkeys(_State.refused))
         return f"offline: refused {names}; nothing left this machine"
@@ -82,9 +82,9 @@ def report() -> str:
 
 
 def require_local(hosts: Iterable[str]) -> None:
-    """Raise BackendError where this process is offline and a host is another machine.
+    """Raise BackendError if this process is offline and a host is another machine.
 
-    For libraries that connect without Python. A path, or nothing, stands for a Unix socket.
+    For libraries that connect without Python. A path or "" means a Unix socket.
     """
     for host in hosts if _State.on else ():
         if host and not host.startswith(("/", "@")) and not is_loopback(host):
@@ -92,7 +92,7 @@ def require_local(hosts: Iterable[str]) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine by its name or number alone, without asking anybody."""
+    """Tell whether a host is this machine, by its name or address alone, without a lookup."""
     name = host.strip("[]").partition("%")[0].rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost") or name == "::1":
         return True
@@ -108,7 +108,7 @@ def _refusal(what: str, *, verb: str = "reached") -> BackendError:
 
 
 def _hook(event: str, arguments: "tuple[Any, ...]") -> None:
-    # Called for every file that is opened: what is none of ours must cost nothing.
+    # Called for every opened file: other events must cost nothing.
     if event.startswith("socket."):
         _watch(event, arguments)
     elif event in _PROGRAMS or event == "os.system":
@@ -138,7 +138,7 @@ def _watch(event: str, arguments: "tuple[Any, ...]") -> None:
 
 def _is_network(family: int) -> bool:
     """Tell whether sockets of a family may reach another machine."""
-    import socket  # noqa: PLC0415 - 5 ms, and who makes a socket has it
+    import socket  # noqa: PLC0415 - takes 5 ms; loaded already when a socket is made
 
     local = {socket.AF_UNIX, getattr(socket, "AF_NETLINK", None), getattr(socket, "AF_ALG", None)}
     # -1 is the default of socket(), the internet.

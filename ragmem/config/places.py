@@ -1,4 +1,4 @@
-"""Where ragmem keeps its files."""
+"""The folders and shipped files of ragmem."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,21 +7,21 @@ from typing import NamedTuple
 from ragmem.config.folders import HOME_VARIABLE, XDG, expand_tilde, folder_of
 from ragmem.errors import ConfigError
 
-__all__ = ["HOME_VARIABLE", "SOURCES_FILE", "Places", "expand_home", "find_places", "shipped"]
+__all__ = ["HOME_VARIABLE", "SOURCES_FILE", "Places", "expand_home", "find_default", "find_places"]
 
 SOURCES_FILE = "sources.toml"
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-# The wheel carries the files inside the package; in a checkout they lie at the top of the repository.
+# A wheel has the files inside the package, a checkout at the top of the repository.
 _SHIPPED = (_PACKAGE / "defaults", _PACKAGE.parent)
 
 
 # Not a dataclass: `dataclasses` imports `inspect`, a quarter of what a Tab costs.
 class Places(NamedTuple):
-    """The four folders; none needs to exist.
+    """The four folders of a home; none needs to exist.
 
-    `config`: config.toml, sources.toml, decay.json. `data`: memory.db and what belongs to it. `state`: logs,
-    spool, the pid of the warm process. `cache`: what can be made again.
+    `config`: config.toml, sources.toml, decay.json. `data`: memory.db and its companions. `state`: logs and
+    tokens. `cache`: files that can be made again.
     """
 
     config: Path
@@ -40,8 +40,8 @@ def find_places(environ: Mapping[str, str], *, home: Path, cwd: Path | None = No
     return Places(*(Path(folder_of(name, environ, home=str(home), cwd=here)) for name in XDG))
 
 
-def shipped(name: str) -> Path:
-    """Return the path of a default that ragmem ships; raises ConfigError where the installation lacks it."""
+def find_default(name: str) -> Path:
+    """Return the path of a shipped file; raises ConfigError if the installation lacks it."""
     for folder in _SHIPPED:
         if (folder / name).is_file():
             return folder / name

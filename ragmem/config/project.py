@@ -1,4 +1,4 @@
-"""A project's `.ragmem.toml`: text from a repository, so only what cannot harm is taken from it."""
+"""A project's `.ragmem.toml`: text from a repository, so only harmless keys are read."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -13,10 +13,10 @@ from ragmem.errors import ConfigError
 PROJECT_FILE = ".ragmem.toml"
 
 MAX_ITEMS = 100
-"""Entries taken of each list: more come from no person."""
+"""Maximum number of entries of each list; no person writes more."""
 
 MAX_BYTES = 32 * 1024
-"""Above this size TOML can be written that takes the parser minutes."""
+"""Maximum size; a larger TOML file could take the parser minutes."""
 
 _LIST = Rule("a text or a list of texts")
 _RULES: dict[tuple[str, ...], tuple[Any, Rule]] = {
@@ -27,14 +27,14 @@ _RULES: dict[tuple[str, ...], tuple[Any, Rule]] = {
 
 
 def project_keys() -> Mapping[str, tuple[Any, Rule]]:
-    """Return the keys that a project may set with their default and rule."""
+    """Return the keys that a project may set, with their defaults and rules."""
     return {".".join(key): rule for key, rule in _RULES.items()}
 
 
 def find_project_file(cwd: Path) -> Path | None:
     """Return the nearest `.ragmem.toml` from cwd up to the root of the git repository.
 
-    Outside a repository only cwd itself is looked at: parents may belong to somebody else.
+    Outside a repository only cwd itself is searched: parents may belong to somebody else.
     """
     folders = [cwd, *cwd.parents]
     try:
@@ -46,7 +46,7 @@ def find_project_file(cwd: Path) -> Path | None:
 
 
 def read_project(cwd: Path) -> tuple[ProjectSettings | None, list[Origin], list[str]]:
-    """Return the project's settings (None without a file), their origins, and what was not applied.
+    """Return the project's settings (None without a file), their origins, and warnings about ignored keys.
 
     Never raises: a repository that somebody else wrote must not stop a command.
     """

@@ -1,4 +1,4 @@
-"""Settings as they may be shown: passwords of addresses and variables are masked."""
+"""Mask the passwords and keys in settings before they are shown."""
 
 import re
 from collections.abc import Mapping
@@ -8,19 +8,19 @@ from ragmem.domain.secrets.redaction import Redactor
 
 MASK = "***"
 
-# Greedy: a password may hold an @ or a slash that should have been written as %40 or %2F.
+# Greedy: a password may contain an unescaped @ or slash.
 _USER_PART = re.compile(r"(://[^/?#:@]*):.*@")
 _PARAMETER = re.compile(r"(\b(?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^&\s]*)", re.IGNORECASE)
 _SECRET_NAME = re.compile(r"PASS|SECRET|TOKEN|KEY|CREDENTIAL", re.IGNORECASE)
 
 
 def mask_password(address: str) -> str:
-    """Return an address with *** for its password."""
+    """Return an address with *** in place of its password."""
     return _PARAMETER.sub(rf"\1{MASK}", _USER_PART.sub(rf"\1:{MASK}@", address))
 
 
 def mask_secrets(value: Any, redactor: Redactor) -> Any:
-    """Return the value of a setting without the secrets in it: addresses, telling names, keys."""
+    """Return the value of a setting with masked passwords, keys and other secrets."""
     if isinstance(value, str):
         return redactor.redact(mask_password(value))[0]
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The tables of config.toml, with the environment over them."""
+"""The tables of config.toml, overridden by the environment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -14,10 +14,10 @@ from ragmem.errors import ConfigError
 def read_sections(
     document: Document | None, variables: Variables, *, project: Sequence[Origin] = ()
 ) -> tuple[dict[str, Any], list[Origin]]:
-    """Return the section values by name, and where each key was set.
+    """Return the sections by name, and where each key was set.
 
-    `project` are values between the environment and the document. Raises ConfigError for an unknown table or
-    key and for a value of the wrong type or out of bounds.
+    The values of `project` override the document, and the environment overrides both. Raises ConfigError for
+    an unknown table or key and for a value of the wrong type or out of bounds.
     """
     above = {item.key: item for item in project}
     if document:
@@ -76,7 +76,7 @@ def _section(
 
 
 def from_variable(name: str, text: str, default: Any, rule: Rule) -> Any:
-    """Return a variable's text as a checked value; raises ConfigError that names the variable."""
+    """Return a variable's text as a checked value; raises ConfigError with the variable's name."""
     try:
         return check(parse(text, default), default, rule)
     except ValueError as error:

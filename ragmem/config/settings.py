@@ -1,11 +1,11 @@
-"""The settings as frozen values, with what each key means and may be."""
+"""The settings as frozen values, with the description and bounds of each key."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragmem.config import hooking
+from ragmem.config import hook_defaults
 from ragmem.config.models import (
     ExtractionSettings,
     LanguageModelSettings,
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ragmem.domain.secrets.redaction import Redactor
 
 ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
-"""Each reads a file of a source. A further name is a module `ragmem.readers.NAME` with a function `read`."""
+"""Readers of a source's files. A further name is a module `ragmem.readers.NAME` with a function `read`."""
 SourceScope = Literal["user", "project", "slug", "named"]
-SignalRule = Literal["graded", "classic", "off"]
+SignalRule = Literal["graded", "classic", "learned", "off"]
 ENGINES = ("builtin", "docling", "mineru")
 PROFILES = ("sqlite", "json", "postgres", "custom")
 
@@ -74,12 +74,8 @@ class DocumentSettings:
     max_characters: int = key(5_000_000, "characters that are read of one document", low=1_000)
     ocr: bool = key(True, "read scanned pages and pictures, where tesseract is installed")
     ocr_languages: str = key("", "what tesseract expects to read, by its names: eng+deu; empty: its default")
-    vision: str = key(
-        "", "model that describes pictures, as backend/model: ollama/qwen2.5vl; left out: none does"
-    )
-    vision_url: str = key(
-        "", "address of its server; left out: that of [language_model], or the backend's own"
-    )
+    vision: str = key("", "model that describes pictures, as backend/model: ollama/qwen2.5vl; empty: none")
+    vision_url: str = key("", "address of its server; empty: that of [language_model], or the backend's own")
     vision_key_variable: str = key("", "environment variable with its key, where it is not the usual one")
     max_pictures: int = key(200, "pictures that are described in one run, besides those known", low=0)
     engine: str = key(
@@ -155,18 +151,17 @@ class LifecycleSettings:
         "rules", "rules; llm: the language model, where its text holds all of it", choices=("rules", "llm")
     )
     curated: tuple[str, ...] = key(
-        CURATED,
-        "sources that people keep: never merged or archived by themselves",
+        CURATED, "sources that people keep: never merged or archived automatically"
     )
     automatic: bool = key(
         False,
-        "let `ragmem serve` carry out gc by itself while nobody asks; `ragmem gc --enable-idle` sets it",
+        "let `ragmem serve` run gc while it is idle; `ragmem gc --enable-idle` sets it",
     )
     idle_minutes: float = key(10.0, "minutes without a request until it tends the memory; 0 is never", low=0)
 
     @property
     def policy(self) -> LifecyclePolicy:
-        """What the rules of the lifecycle are given of this."""
+        """The parameters of the lifecycle's rules."""
         return LifecyclePolicy(
             age_after=self.age_after,
             reprieves=self.reprieves,
@@ -178,10 +173,10 @@ class LifecycleSettings:
 
 @dataclass(frozen=True, slots=True)
 class InjectionSettings:
-    """[injection]: what is kept of what assistants were given; see docs/injections.md."""
+    """[injection]: how long the log of injections is kept; see docs/injections.md."""
 
     keep_days: int = key(30, "days that the log of injections reaches back", low=0)
-    keep: int = key(5000, "injections that the log keeps at most", low=0)
+    keep: int = key(5000, "maximum number of injections in the log", low=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,16 +188,16 @@ class WriteSettings:
 
 @dataclass(frozen=True, slots=True)
 class SecretsSettings:
-    """[secrets]: what is taken out of texts before they are stored; see docs/secrets.md."""
+    """[secrets]: what is removed from texts before they are stored; see docs/secrets.md."""
 
     redact: bool = key(True, "take secrets out before a text is stored; false: only where it is shown")
-    allow: tuple[str, ...] = key((), "patterns of values that are no secrets, each as a whole", patterns=True)
+    allow: tuple[str, ...] = key((), "patterns of whole values that are not secrets", patterns=True)
     extra: tuple[str, ...] = key((), "patterns of further secrets; the first group, if any", patterns=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """[serve]: where `ragmem serve` listens, what it bears and what it tells; see docs/serve.md."""
+    """[serve]: the address, the limits and the log of `ragmem serve`; see docs/serve.md."""
 
     host: str = key("127.0.0.1", "address to listen on; another than loopback needs allow_remote")
     port: int = key(9622, "port to listen on; LightRAG's own server uses 9621", low=1, high=65535)
@@ -234,31 +229,37 @@ class ServeSettings:
 
 @dataclass(frozen=True, slots=True)
 class HooksSettings:
-    """[hooks]: what assistants' hooks may take and tell; see docs/hooks.md."""
+    """[hooks]: the limits of assistants' hooks; see docs/hooks.md."""
 
-    enabled: bool = key(hooking.ENABLED, "false: every hook ends at once, having done nothing")
+    enabled: bool = key(hook_defaults.ENABLED, "false: every hook ends at once and does nothing")
     write_deadline_s: float = key(
-        hooking.WRITE_DEADLINE_S, "seconds after which a hook that leaves an event ends", low=0.01, high=60
+        hook_defaults.WRITE_DEADLINE_S,
+        "seconds after which a hook that leaves an event ends",
+        low=0.01,
+        high=60,
     )
     query_deadline_s: float = key(
-        hooking.QUERY_DEADLINE_S, "seconds after which a hook that asks ends", low=0.01, high=60
+        hook_defaults.QUERY_DEADLINE_S, "seconds after which a hook that asks ends", low=0.01, high=60
     )
     max_chars: int = key(
-        hooking.MAX_CHARS, "characters that a hook tells at most", low=1, high=hooking.MOST_CHARS
+        hook_defaults.MAX_CHARS, "maximum characters of an answer", low=1, high=hook_defaults.MOST_CHARS
     )
-    research: bool = key(hooking.RESEARCH, "ask the memory before subagents, searches and fetches")
+    research: bool = key(hook_defaults.RESEARCH, "ask the memory before subagents, searches and fetches")
     drain_every_s: float = key(
-        hooking.DRAIN_EVERY_S, "seconds between two drains for the turns of a session", low=0.01, high=60
+        hook_defaults.DRAIN_EVERY_S,
+        "seconds between two drains for the turns of a session",
+        low=0.01,
+        high=60,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSettings:
-    """[check]: rules that an assistant's answers are checked by; see docs/check.md."""
+    """[check]: rules for an assistant's answers; see docs/check.md."""
 
     enabled: bool = key(False, "check each answer after it was given; hooks must be connected")
     rules: str = key("", "file of the rules; empty: rules.toml or rules.md beside config.toml")
-    judge: bool = key(False, "ask the language model about rules that take judgement")
+    judge: bool = key(False, "ask the language model about rules that need judgement")
     judgements_per_day: int = key(50, "answers that the language model judges in a day (UTC)", low=0)
     patterns_s: float = key(10.0, "seconds that the patterns of all rules may take", low=0.1, high=60)
     judgement_s: float = key(60.0, "seconds that a judgement may take", low=1, high=600)
@@ -269,25 +270,25 @@ class WarmSettings:
     """[warm]: the process that answers hooks; see docs/warm.md."""
 
     idle_minutes: float = key(30.0, "minutes without a question until it ends", low=0)
-    max_memory_mb: float = key(700.0, "megabytes of its own from which it ends, to be started anew", low=1)
+    max_memory_mb: float = key(700.0, "megabytes of memory from which it ends, to be started again", low=1)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentsSettings:
-    """[agents]: who works here and what they tell one another; see docs/agents.md."""
+    """[agents]: the limits of agents and their messages; see docs/agents.md."""
 
     stale_s: float = key(90.0, "seconds without a heartbeat until an agent counts as stale", low=0.1)
     inbox: int = key(1000, "messages that may wait for one agent; then its senders are refused", low=1)
-    most: int = key(1000, "agents known at a time; ended and stale ones make room", low=1)
+    most: int = key(1000, "maximum number of agents; ended and stale ones make room", low=1)
     keep_days: float = key(7.0, "days that events, and messages once acknowledged, are kept", low=0)
     keep: int = key(10_000, "events, and acknowledged messages, kept at most", low=1)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """One source: which files, how they are read, to whom they belong.
+    """One source: its files, their reader, and the project they belong to.
 
-    `globs` may begin with `~`; relative ones start at `base`. `kind` None lets each text be judged.
+    `globs` may begin with `~`; relative ones start at `base`. With `kind` None each text is classified.
     """
 
     name: str
@@ -304,7 +305,7 @@ class SourceSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """What a project's `.ragmem.toml` may set, for files below `root` only."""
+    """The settings of a project's `.ragmem.toml`, for files below `root` only."""
 
     root: Path
     exclude: tuple[str, ...] = ()
@@ -314,38 +315,44 @@ class ProjectSettings:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A value under its dotted key, with the place that set it."""
+    """The value of a dotted key, and the place that set it."""
 
     key: str
     value: Any
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All settings of one run; `warnings` are for people, one line each."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sections:
+    """The tables of config.toml."""
 
-    places: Places
     models: ModelSettings = field(default_factory=ModelSettings)
     language_model: LanguageModelSettings = field(default_factory=LanguageModelSettings)
     reranker: RerankerSettings = field(default_factory=RerankerSettings)
     extraction: ExtractionSettings = field(default_factory=ExtractionSettings)
     spend: SpendSettings = field(default_factory=SpendSettings)
-    store: StoreSettings = StoreSettings()
-    seed: SeedSettings = SeedSettings()
-    documents: DocumentSettings = DocumentSettings()
-    chunking: ChunkingSettings = ChunkingSettings()
-    query: QuerySettings = QuerySettings()
-    archive: ArchiveSettings = ArchiveSettings()
-    lifecycle: LifecycleSettings = LifecycleSettings()
-    injection: InjectionSettings = InjectionSettings()
-    write: WriteSettings = WriteSettings()
-    serve: ServeSettings = ServeSettings()
-    secrets: SecretsSettings = SecretsSettings()
-    hooks: HooksSettings = HooksSettings()
-    check: CheckSettings = CheckSettings()
-    warm: WarmSettings = WarmSettings()
-    agents: AgentsSettings = AgentsSettings()
+    store: StoreSettings = field(default_factory=StoreSettings)
+    seed: SeedSettings = field(default_factory=SeedSettings)
+    documents: DocumentSettings = field(default_factory=DocumentSettings)
+    chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
+    query: QuerySettings = field(default_factory=QuerySettings)
+    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
+    lifecycle: LifecycleSettings = field(default_factory=LifecycleSettings)
+    injection: InjectionSettings = field(default_factory=InjectionSettings)
+    write: WriteSettings = field(default_factory=WriteSettings)
+    serve: ServeSettings = field(default_factory=ServeSettings)
+    secrets: SecretsSettings = field(default_factory=SecretsSettings)
+    hooks: HooksSettings = field(default_factory=HooksSettings)
+    check: CheckSettings = field(default_factory=CheckSettings)
+    warm: WarmSettings = field(default_factory=WarmSettings)
+    agents: AgentsSettings = field(default_factory=AgentsSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(Sections):
+    """All settings of one run; `warnings` are for people, one line each."""
+
+    places: Places
     sources: Mapping[str, SourceSpec] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     decay: Decay = field(default_factory=Decay)
@@ -355,11 +362,10 @@ class Settings:
 
     @property
     def redactor(self) -> "Redactor":
-        """What takes secrets out of the texts of this home, by [secrets]."""
-        from ragmem.domain.secrets.redaction import Redactor  # noqa: PLC0415 - not all that reads settings shows texts
+        """The redactor that [secrets] configures."""
+        from ragmem.domain.secrets.redaction import Redactor  # noqa: PLC0415 - not all readers of settings show texts
 
-        wanted = self.secrets
-        return Redactor(not wanted.redact, tuple(wanted.allow), tuple(wanted.extra))
+        return Redactor(not self.secrets.redact, self.secrets.allow, self.secrets.extra)
 
     def origins(self) -> list[tuple[str, Any, str]]:
         """Return (dotted key, value, origin) of each setting, sources and half-lives included.
@@ -373,28 +379,7 @@ class Settings:
         return (source for source in self.sources.values() if source.enabled)
 
 
-SECTIONS: Mapping[str, Any] = {
-    "models": ModelSettings,
-    "language_model": LanguageModelSettings,
-    "reranker": RerankerSettings,
-    "extraction": ExtractionSettings,
-    "spend": SpendSettings,
-    "store": StoreSettings,
-    "seed": SeedSettings,
-    "documents": DocumentSettings,
-    "chunking": ChunkingSettings,
-    "query": QuerySettings,
-    "archive": ArchiveSettings,
-    "lifecycle": LifecycleSettings,
-    "injection": InjectionSettings,
-    "write": WriteSettings,
-    "serve": ServeSettings,
-    "secrets": SecretsSettings,
-    "hooks": HooksSettings,
-    "check": CheckSettings,
-    "warm": WarmSettings,
-    "agents": AgentsSettings,
-}
+SECTIONS: Mapping[str, Any] = {item.name: item.default_factory for item in fields(Sections)}
 """The tables of config.toml."""
 
 FORMER: Mapping[tuple[str, str], str] = {
@@ -402,4 +387,4 @@ FORMER: Mapping[tuple[str, str], str] = {
     ("query", "rrf_k"): "it is gone, since ranks are not fused any more: remove the line",
     ("query", "full_similarity"): "it is gone, since cosines count as they are: remove the line",
 }
-"""Keys of older releases, and tables (with no key), and what to do about them."""
+"""Hints for the keys and tables (key "") of older releases."""

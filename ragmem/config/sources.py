@@ -1,4 +1,4 @@
-"""sources.toml: which files are read, how, and to whom they belong."""
+"""sources.toml: which files are read, how, and to which project they belong."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,13 +33,13 @@ _TOP_LEVEL = ("sources", "exclude")
 
 
 def source_keys() -> Mapping[str, tuple[Any, Rule]]:
-    """Return the keys of a source with their default and rule."""
+    """Return the keys of a source with their defaults and rules."""
     return _KEYS
 
 
 @dataclass(slots=True)
 class _Entry:
-    """A source while the files are laid over each other: value and origin per key."""
+    """A source while the documents are merged: the value and origin of each key."""
 
     document: Document
     values: dict[str, Any] = field(default_factory=dict)
@@ -54,19 +54,19 @@ def read_sources(
     home: Path,
     environ: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, SourceSpec], tuple[str, ...], list[Origin]]:
-    """Return the sources by name, the exclusions of all, and where each key was set.
+    """Return the sources by name, the global exclusions, and where each key was set.
 
-    A later document is laid over the earlier ones key by key; the lists of top-level exclusions are joined.
-    The shipped source of transcripts reads the sessions of all assistants, and the shipped globs follow an
-    assistant whose folder `environ` has moved.
-    Raises ConfigError for unknown keys, wrong values and a source without glob.
+    A later document overrides the earlier ones key by key; the lists of top-level exclusions are joined. The
+    shipped source of transcripts reads the sessions of all assistants, and the shipped globs follow the
+    variables of `environ` that move an assistant's folder. Raises ConfigError for unknown keys, wrong values
+    and a source without a glob.
     """
     entries: dict[str, _Entry] = {}
     exclude: tuple[str, ...] = ()
     origins: list[Origin] = []
     for document in documents:
-        if (found := nearest_unknown(document, _TOP_LEVEL)) is not None:
-            raise document.error(f'unknown key "{found}"', found, hint=nearest(found, _TOP_LEVEL))
+        for key in document.values:
+            document.require_known(_TOP_LEVEL, key)
         if "exclude" in document.values:
             more = _check_value(document, ("exclude",), document.values["exclude"], *_KEYS["exclude"])
             exclude += more
@@ -91,11 +91,6 @@ def read_sources(
     return specs, exclude, origins
 
 
-def nearest_unknown(document: Document, known: Sequence[str]) -> str | None:
-    """Return the first top-level key that is not known."""
-    return next((key for key in document.values if key not in known), None)
-
-
 def _lay_over(entries: dict[str, _Entry], document: Document) -> None:
     tables = document.values.get("sources", {})
     if not isinstance(tables, dict):
@@ -110,11 +105,8 @@ def _lay_over(entries: dict[str, _Entry], document: Document) -> None:
             raise document.error(f'"sources.{name}" must be a table', "sources", name, hint=known)
         entry = entries.setdefault(name, _Entry(document))
         for key, value in table.items():
-            if key not in _KEYS:
-                raise document.error(
-                    f'unknown key "{key}" in [sources.{name}]', "sources", name, key, hint=nearest(key, _KEYS)
-                )
             where = ("sources", name, key)
+            document.require_known(_KEYS, *where, table=f"sources.{name}")
             entry.values[key] = _check_value(document, where, value, *_KEYS[key])
             entry.origins[key] = document.origin(*where)
             if key == "glob":
@@ -140,7 +132,7 @@ def _refuse_bad_glob(document: Document, name: str, globs: Sequence[str]) -> Non
 
 
 def glob_problem(glob: str) -> str:
-    """Return what is wrong with a glob, or an empty text."""
+    """Return what is wrong with a glob, "" if nothing is."""
     if "$" in glob:
         return "has a variable, and variables are not expanded"
     if glob.startswith("~") and glob != "~" and not glob.startswith("~/"):
@@ -155,7 +147,7 @@ def glob_problem(glob: str) -> str:
 
 
 def _expand_variables(glob: str, environ: Mapping[str, str], assistants: Sequence[Assistant]) -> str:
-    """Return a shipped glob below the folder that an assistant's variable names, if it is set."""
+    """Return a shipped glob in the folder that an assistant's variable names, if it is set."""
     for assistant in assistants:
         own = f"~/{assistant.folder}/"
         folder = environ.get(assistant.variable, "")
@@ -173,7 +165,7 @@ def _spec(name: str, entry: _Entry, variables: Variables, home: Path) -> SourceS
                 entry.base = home
                 if problem := glob_problem(override[1]):
                     raise ConfigError(f'the variable {override[0]}: the glob "{override[1]}" {problem}')
-        # Nothing of a document is chatter, unless a person says so.
+        # Documents contain no chatter, unless a person says so.
         of_documents = key == "signal" and entry.values["reader"] == "documents"
         entry.values.setdefault(key, "off" if of_documents else default)
         entry.origins.setdefault(key, "default")

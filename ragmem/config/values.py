@@ -1,4 +1,4 @@
-"""What a configuration value may be, and the nearest name to one that was mistyped."""
+"""Check configuration values, and suggest the nearest name for a mistyped one."""
 
 import difflib
 import re
@@ -15,7 +15,7 @@ MAX_QUOTED = 60
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a key is for and what it may be; the type is that of its default."""
+    """The description of a key and the bounds of its value; the type is that of its default."""
 
     about: str
     low: float | None = None
@@ -33,7 +33,7 @@ def key(
     choices: tuple[str, ...] = (),
     patterns: bool = False,
 ) -> Any:
-    """Return a dataclass field with its rule; a table as default is copied."""
+    """Return a dataclass field with its rule; a default that is a table is copied."""
     rule = {"rule": Rule(about, low, high, choices, patterns)}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=rule)
@@ -43,7 +43,7 @@ def key(
 def check(value: Any, default: Any, rule: Rule) -> Any:
     """Return the value in the type of the default (a list becomes a tuple, a whole number a float).
 
-    Raises ValueError with what the value must be.
+    Raises ValueError with the expected form.
     """
     if isinstance(default, bool):
         _require(isinstance(value, bool), "true or false", value)
@@ -70,7 +70,7 @@ def _check_patterns(patterns: Iterable[str]) -> None:
         try:
             matches_nothing = re.compile(pattern).fullmatch("") is not None
         except re.error as error:
-            raise ValueError(f'is no regular expression: "{pattern}" ({error})') from error
+            raise ValueError(f'is not a regular expression: "{pattern}" ({error})') from error
         _require(not matches_nothing, "a pattern that matches some text", pattern)
 
 
@@ -97,9 +97,9 @@ def _number(value: Any, default: float, rule: Rule) -> float:
 
 
 def parse(text: str, default: Any) -> Any:
-    """Return the text of an environment variable as a value of the default's type, to be checked.
+    """Return the text of an environment variable as a value of the default's type, for `check`.
 
-    A text that does not fit the type is returned as it is, for `check` to refuse.
+    A text that does not fit the type is returned unchanged, and `check` refuses it.
     """
     if isinstance(default, bool):
         word = text.strip().lower()
@@ -113,7 +113,7 @@ def parse(text: str, default: Any) -> Any:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a hint that names the nearest valid name, or all of them where none is near."""
+    """Return a hint with the nearest valid name, or with all of them if none is near."""
     known = list(names)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return f'did you mean "{close[0]}"?' if close else "known: " + ", ".join(known)

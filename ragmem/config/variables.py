@@ -1,23 +1,23 @@
-"""Environment variables that override settings, and the ones that look as if they should."""
+"""Environment variables that override settings, and warnings about similar ones that do not."""
 
 import difflib
 import re
 from collections.abc import Mapping
 
-from ragmem.config.hooking import DEPTH, LOCK, SWITCH
+from ragmem.config.hook_defaults import DEPTH, LOCK, SWITCH
 from ragmem.config.offline import VARIABLE as OFFLINE_VARIABLE
 from ragmem.config.places import HOME_VARIABLE
 
 PREFIX = "RAGMEM_"
 
 SESSION_VARIABLE = f"{PREFIX}SESSION"
-"""Names the session of an assistant that a command runs in."""
+"""Environment variable with the session of the assistant that runs the command."""
 
 _NOT_A_LETTER = re.compile(r"[^A-Z0-9]+")
 
 
 class Variables:
-    """The `RAGMEM_<SECTION>_<KEY>` variables; remembers which ones could have been set."""
+    """The `RAGMEM_<SECTION>_<KEY>` variables; remembers which ones exist."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._given = {name: text for name, text in environ.items() if name.startswith(PREFIX)}
@@ -25,7 +25,7 @@ class Variables:
         self._sections: set[str] = set()
 
     def find(self, *key: str) -> tuple[str, str] | None:
-        """Return the name and the text of the variable for a key; None where it is unset or empty."""
+        """Return the name and the text of the variable for a key; None if it is unset or empty."""
         name = variable_name(*key)
         self._known.add(name)
         self._sections.add(variable_name(key[0]) + "_")
@@ -33,7 +33,7 @@ class Variables:
         return (name, text) if text else None
 
     def warnings(self) -> list[str]:
-        """Return a line for each variable that nothing asked for and that looks like a setting."""
+        """Return a line for each unused variable that looks like a setting."""
         return [line for name in sorted(set(self._given) - self._known) if (line := self._warning(name))]
 
     def _warning(self, name: str) -> str:
@@ -42,7 +42,7 @@ class Variables:
             return f'the variable "{name}" sets nothing; did you mean "{close[0]}"?'
         if any(name.startswith(section) for section in self._sections):
             return f'the variable "{name}" sets nothing'
-        # Other variables, such as a hook's switches, are not settings and not ours to judge.
+        # Other variables, such as the switches of a hook, are not settings.
         return ""
 
 

@@ -1,1 +1,1 @@
-"""The warm process: holds a home's models and answers its hooks on a unix socket, until nobody asks."""
+"""The warm process: holds a home's models and answers its hooks on a Unix socket until it is idle."""

@@ -1,13 +1,13 @@
-"""The program of the warm process, as `ragmem.client` starts it: DATA, and the descriptor of the lock."""
+"""The program that `ragmem.client` starts with the data folder and the descriptor of the lock."""
 
 import os
 import sys
 
 
 def main() -> None:
-    """Leave whoever started this, then live as the warm process of a home."""
+    """Detach from the parent process, then run as the warm process of a home."""
     if os.fork():
-        # What stays is nobody's child: a client that lives on would have to bury it.
+        # The daemon must not be a child of the client, which would have to reap it.
         os._exit(0)
     os.setsid()
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

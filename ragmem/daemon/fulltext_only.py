@@ -1,4 +1,4 @@
-"""A memory that answers while its model loads."""
+"""The memory that answers while the model loads."""
 
 from ragmem.api.memory import Ragmem
 from ragmem.errors import BackendError
@@ -6,9 +6,9 @@ from ragmem.services.models.active_models import ActiveModels
 
 
 class FulltextMemory(Ragmem):
-    """A memory without models; full text alone answers."""
+    """A memory without models: it answers by full-text search alone."""
 
     @property
     def models(self) -> ActiveModels:
-        """Raise BackendError."""
+        """Raise BackendError, because the model is still being loaded."""
         raise BackendError("the model is still being loaded", hint="the next question has it")

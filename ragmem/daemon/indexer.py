@@ -1,4 +1,4 @@
-"""Make vectors of what waits for them, in a process of its own: the engine would stay in this one."""
+"""Embed pending memories in a separate process, because the engine would stay loaded in this one."""
 
 import fcntl
 import os
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 NICE = 15
 
 LOOK_S = 0.05
-"""Seconds between two looks at whether it is done."""
+"""Seconds between two checks whether it is done."""
 
 
-def waiting(memory: "Ragmem") -> int:
+def count_pending(memory: "Ragmem") -> int:
     """Return how many memories have no vectors yet."""
     return len(memory.catalog.memories.ids(states=[State.PENDING])) if memory.catalog.exists() else 0
 
 
 def index(memory: "Ragmem", is_stopped: Callable[[], bool]) -> bool:
-    """Let a process of low priority do it and wait for it, or stop it; False where one does it now.
+    """Run the index in a process of low priority and wait for it, or stop it; False where one runs already.
 
-    What that has finished when it is stopped is stored.
+    The memories that it had finished when it was stopped are stored.
     """
     state = memory.settings.places.state
     state.mkdir(parents=True, exist_ok=True, mode=0o700)

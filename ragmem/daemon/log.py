@@ -1,4 +1,4 @@
-"""The log of a warm process: why it began, failed and ended; never what anybody asked."""
+"""The log of a warm process: why it began, failed and ended; never the text of a request."""
 
 import os
 import time
@@ -10,27 +10,29 @@ from ragmem.readers.failures import append
 
 NAME = "warm.log"
 LONGEST = 256 * 1024
-"""Bytes of the file before it becomes `daemon.log.1`, in the place of the one before."""
+"""Bytes of the file before it is rotated to `warm.log.1`, which replaces the previous one."""
 
-_TELLING = (BackendError, ConfigError, StorageError, StoreBusyError)
-"""Errors that tell of the home. Others quote what they were given, which may be a prompt."""
+_SAFE_ERRORS = (BackendError, ConfigError, StorageError, StoreBusyError)
+"""Errors about the home. Others quote their input, which may be a prompt."""
 
 
 class Log:
-    """Lines appended to a file of the state folder, readable by its owner alone."""
+    """Appends lines to a file of the state folder that only its owner can read."""
 
     def __init__(self, state: Path) -> None:
         self._path = state / NAME
 
     def write(self, line: str) -> None:
-        """Append a line; where that is not possible (a full disk) it is lost, and nothing else."""
+        """Append a line; a line that cannot be written (a full disk) is dropped."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         append(self._path, f"{moment} {os.getpid()} {' '.join(line.split())}\n", longest=LONGEST)
 
-    def failed(self, what: str, error: BaseException) -> None:
+    def write_error(self, what: str, error: BaseException) -> None:
         """Append what failed and where in the code, without any text of the request."""
-        told = str(error) if isinstance(error, _TELLING) else ""
-        if not told:
+        detail = str(error) if isinstance(error, _SAFE_ERRORS) else ""
+        if not detail:
             frames = reversed(traceback.extract_tb(error.__traceback__))
-            told = " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)
-        self.write(f"{what}: {type(error).__name__}: {told}")
+            detail = " < ".join(
+                f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames
+            )
+        self.write(f"{what}: {type(error).__name__}: {detail}")

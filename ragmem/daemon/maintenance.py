@@ -1,4 +1,4 @@
-"""Take in and index what waits, in a thread of the warm process's own that gives way to questions."""
+"""Ingest and index pending input in a thread of the warm process that gives way to questions."""
 
 import os
 import sys
@@ -14,28 +14,30 @@ if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
 
 FILES, SECONDS = 32, 0.5
-"""What is taken in at a time, between two looks at whether anybody asks."""
+"""Limits of a batch; between two batches it checks whether a question is open."""
 
 PAUSE_S = 0.05
-"""Seconds between two of these looks, and between two batches."""
+"""Seconds between two of these checks, and between two batches."""
 
-AGAIN_S = 60.0
-"""Seconds between two looks at the inbox that nobody asked for."""
+RETRY_S = 60.0
+"""Seconds between two checks of the inbox without a request."""
 
 INDEX_AFTER_S = 30.0
-"""Seconds without a question until vectors are made of what waits for them."""
+"""Seconds without a question until pending memories are embedded."""
 
 NICE = 10
 
 JOIN_S = 0.2
-"""Seconds in which the thread ends; what it does is a transaction, which may be left at any point."""
+"""Seconds in which the thread ends; its work is a transaction, which may be interrupted at any point."""
 
 
 class Maintenance:
-    """The thread; `poke` lets it look now. `loaded` waits for the memory, which is None where it is wrong."""
+    """The thread; `poke` wakes it. `wait_for_memory` gives None where the memory cannot be opened."""
 
-    def __init__(self, loaded: "Callable[[], Ragmem | None]", idle_s: Callable[[], float], log: Log) -> None:
-        self._loaded = loaded
+    def __init__(
+        self, wait_for_memory: "Callable[[], Ragmem | None]", idle_s: Callable[[], float], log: Log
+    ) -> None:
+        self._wait_for_memory = wait_for_memory
         self._idle_s = idle_s
         self._log = log
         self._poked = threading.Event()
@@ -45,64 +47,64 @@ class Maintenance:
         self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def poke(self) -> None:
-        """Look as soon as nobody asks."""
+        """Check the inbox as soon as no question is open."""
         self._busy = True
         self._poked.set()
 
     def is_busy(self) -> bool:
-        """Tell whether something is to be done."""
+        """Tell whether there is work to do."""
         return self._busy
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Start no further work."""
         self._stopped = True
         self._poked.set()
         self._thread.join(JOIN_S)
 
     def _run(self) -> None:
         if sys.platform == "linux":
-            # There it counts for this thread alone.
+            # On Linux the priority is that of this thread alone.
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         while not self._stopped:
-            self._poked.wait(AGAIN_S)
+            self._poked.wait(RETRY_S)
             self._poked.clear()
             self._busy = True
             try:
-                self._tend()
+                self._work_off()
             except RagmemError as error:
-                self._log.failed("the inbox was not taken in", error)
+                self._log.write_error("the inbox was not taken in", error)
             except Exception as error:  # noqa: BLE001 - questions are answered whatever is wrong here
-                self._log.failed("tending", error)
+                self._log.write_error("tending", error)
             finally:
                 self._busy = self._poked.is_set()
 
-    def _tend(self) -> None:
-        memory = self._loaded()
+    def _work_off(self) -> None:
+        memory = self._wait_for_memory()
         while memory is not None and not self._stopped:
             while not self._idle_s() and not self._stopped:
                 time.sleep(PAUSE_S)
-            if not take_some(memory):
+            if not ingest_batch(memory):
                 self._index(memory)
                 return
             time.sleep(PAUSE_S)
 
     def _index(self, memory: "Ragmem") -> None:
-        """Make vectors where nobody asked for a while, unless none could be made of the same before."""
+        """Embed pending memories after a quiet time, unless the same ones failed before."""
         if self._idle_s() < INDEX_AFTER_S:
             return
-        from ragmem.daemon.indexer import index, waiting
+        from ragmem.daemon.indexer import count_pending, index
 
-        count = waiting(memory)
+        count = count_pending(memory)
         if count and count != self._left and index(memory, lambda: self._stopped):
-            self._left = waiting(memory)
+            self._left = count_pending(memory)
 
 
-def take_some(memory: "Ragmem") -> bool:
-    """Take in a batch of what waits; tell whether some is left that the next can take."""
+def ingest_batch(memory: "Ragmem") -> bool:
+    """Ingest a batch of pending input; tell whether the next batch can go on."""
     from ragmem.api.home import now
     from ragmem.services.ingestion.inbox import Limits, drain
 

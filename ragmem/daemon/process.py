@@ -1,7 +1,7 @@
-"""The life of a warm process: one a home, unseen by whoever started it, ended by what makes it old.
+"""The warm process of a home: it is detached from its starter and ends when it is out of date.
 
-It holds the lock of its folder as long as it lives. What it leaves when it is killed (a socket nobody listens
-on, a lock nobody holds) is replaced by the next.
+It holds the lock of its folder as long as it runs. The files that a killed process leaves behind (a dead
+socket, a free lock) are replaced by the next one.
 """
 
 import gc
@@ -12,15 +12,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragmem.client import identity, place_of
+from ragmem.client.runtime import identity, runtime_folder
 from ragmem.config import offline
 from ragmem.config.places import find_places
 from ragmem.daemon.endpoint import Endpoint, inode
 from ragmem.daemon.log import Log
 from ragmem.daemon.maintenance import Maintenance
 from ragmem.daemon.server import Server
-from ragmem.daemon.state import ANSWERED, Home
-from ragmem.daemon.status import own_memory, stamps, status
+from ragmem.daemon.state import Home
+from ragmem.daemon.status import BYTES_PER_MB, control, own_memory, stamps, status
 from ragmem.readers.failures import LOG
 
 if TYPE_CHECKING:
@@ -30,31 +30,29 @@ GRACE_S = 0.7
 """Seconds that running answers have when the process ends."""
 
 LONGEST_LOOK = 5.0
-"""Seconds between two looks at what may end it."""
+"""Seconds between two checks whether it must end."""
 
-TELLS_S = 2.0
-"""Seconds for which one that could not be loaded waits for somebody to tell: whoever started it looks for it
-every few milliseconds, and would start the next if it were gone."""
-
-BYTES_PER_MB = 1024 * 1024
+REPORT_S = 2.0
+"""Seconds that a process which failed to load waits for a client to report to: its starter polls every few
+milliseconds and would start the next one if it were gone."""
 
 
 def live(data: str, lock: int) -> None:
-    """Answer for the home of a data folder until something ends it; never returns."""
-    Life(data, lock).run()
+    """Run the warm process of a data folder; never returns."""
+    WarmProcess(data, lock).run()
     os._exit(0)
 
 
-class Life:
-    """One warm process, from the lock that it was handed to its last answer."""
+class WarmProcess:
+    """One warm process, from the inherited lock to its last answer."""
 
     def __init__(self, data: str, lock: int) -> None:
         self._data = data
         self._lock = lock
-        self._post = Endpoint(place_of(data), lock)
+        self._post = Endpoint(runtime_folder(data), lock)
         self._identity = identity()
         self._born = time.time()
-        self._settle()
+        self._detach()
         if offline.is_requested(os.environ.get(offline.VARIABLE)):
             offline.go()
         self._places = find_places(os.environ, home=Path.home(), cwd=Path("/"))
@@ -63,8 +61,8 @@ class Life:
         self._folder = inode(data)
         self._idle_s = 1800.0
         self._most_bytes = 0
-        self._succeeded = False
-        self._has_told = False
+        self._has_answered = False
+        self._has_reported = False
         self._home = Home(self._open_memory, self._log)
         self._server: Server
 
@@ -75,8 +73,8 @@ class Life:
             return
         listening = self._post.listen()
         self._server = server = Server(listening, answer=self._answer, at_once=self._at_once)
-        self._upkeep = Maintenance(self._home.loaded, server.idle_s, self._log)
-        signal.set_wakeup_fd(server.waking, warn_on_full_buffer=False)
+        self._upkeep = Maintenance(self._home.wait_for_memory, server.idle_s, self._log)
+        signal.set_wakeup_fd(server.wakeup_fd, warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: server.end("a signal"))
         self._post.record(f"{self._born:.0f}", self._identity)
@@ -84,14 +82,17 @@ class Life:
         self._upkeep.start()
         try:
             reason = server.serve(self._reason_to_end, every=self._every)
-        except Exception as error:  # noqa: BLE001 - the log is the one place where anybody would see it
-            self._log.failed("serving", error)
+        except Exception as error:  # noqa: BLE001 - only the log can report it
+            self._log.write_error("serving", error)
             reason = "this is a bug in ragmem"
         self._end(reason)
 
-    def _settle(self) -> None:
-        """Keep nothing of whoever started this: neither its folder nor its files, signals and session."""
-        here = os.getcwd() if _can_be_named() else "/"
+    def _detach(self) -> None:
+        """Drop the folder, files, signals and session of the starter."""
+        try:
+            here = os.getcwd()
+        except OSError:
+            here = "/"
         if chosen := os.environ.get("RAGMEM_HOME"):
             os.environ["RAGMEM_HOME"] = chosen if chosen.startswith("~") else str(Path(here, chosen))
         os.environ.pop("RAGMEM_SESSION", None)
@@ -104,7 +105,7 @@ class Life:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
     def _load(self) -> None:
-        # What is imported stays: to look through it again and again costs a tenth of the start.
+        # Imported modules stay: collecting them again and again costs a tenth of the start.
         gc.disable()
         try:
             self._home.load()
@@ -124,60 +125,53 @@ class Life:
         return memory
 
     def _at_once(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Answer what needs no memory; None for a question."""
-        operation = request.get("op")
-        if operation == "stop":
-            self._server.end("it was told to")
-            return {"process": os.getpid()}
-        if operation == "status":
-            # Whoever looks at it, with whatever settings, changes nothing.
-            return self._status()
-        if request.get("identity") not in (None, self._identity):
-            self._server.end("another version asks")
-            return {"ends": "another version"}
-        if stamps(self._places.config) != self._configuration:
-            self._server.end("its settings have changed")
-            return {"ends": "other settings"}
-        if operation == "drain":
-            self._upkeep.poke()
-        elif operation in ANSWERED:
-            return None
-        return self._status()
+        """Answer an operation that needs no memory; None for one that needs it."""
+        return control(
+            request,
+            self._server,
+            self._upkeep,
+            identity=self._identity,
+            is_old=self._is_old,
+            report=self._status,
+        )
+
+    def _is_old(self) -> bool:
+        return stamps(self._places.config) != self._configuration
 
     def _answer(self, request: dict[str, Any], due: float) -> dict[str, Any]:
-        told = self._home.answer(request, due)
+        answer = self._home.answer(request, due)
         if self._home.is_broken:
-            self._has_told = True
+            self._has_reported = True
             self._server.look()
-        if not self._succeeded and "error" not in told:
-            self._succeeded = True
-            self._post.succeeded()
-        return told
+        if not self._has_answered and "error" not in answer:
+            self._has_answered = True
+            self._post.clear_failures()
+        return answer
 
     def _status(self) -> dict[str, Any]:
         ready = self._home.is_ready()
-        told = status(self._identity, began=self._born, idle_s=self._server.idle_s(), ready=ready)
-        return {**told, "ends_after_s": self._idle_s}
+        own = status(self._identity, began=self._born, idle_s=self._server.idle_s(), ready=ready)
+        return {**own, "ends_after_s": self._idle_s}
 
     def _every(self) -> float:
-        longest = TELLS_S / 4 if self._home.is_broken else LONGEST_LOOK
+        longest = REPORT_S / 4 if self._home.is_broken else LONGEST_LOOK
         return max(0.05, min(longest, self._idle_s / 4))
 
     def _reason_to_end(self) -> str:
-        """Return what ends this process now; nothing while nothing does."""
+        """Return why this process must end now; empty while it need not."""
         if not self._post.is_held():
             return "its files were removed or replaced"
         if inode(self._data) != self._folder:
             return "its home is gone"
         if self._most_bytes and own_memory() > self._most_bytes:
             return "it holds too much memory"
-        if self._home.is_broken and (self._has_told or self._server.idle_s() > TELLS_S):
+        if self._home.is_broken and (self._has_reported or self._server.idle_s() > REPORT_S):
             return "it could not be loaded"
         busy = not self._home.is_ready() or self._upkeep.is_busy()
         return "nobody asks" if not busy and self._server.idle_s() > self._idle_s else ""
 
     def _end(self, reason: str) -> None:
-        """Answer what is being answered, then leave nothing behind."""
+        """Finish the running answers, then remove the files."""
         alone = self._post.is_held()
         finished = self._server.close(grace=GRACE_S)
         self._upkeep.stop()
@@ -185,13 +179,5 @@ class Life:
             self._home.close()
         self._log.write(f"ended: {reason}")
         if alone:
-            # Where it was broken the next start is to wait, if it was not the first.
-            self._post.leave(with_lock=not self._home.is_broken)
-
-
-def _can_be_named() -> bool:
-    try:
-        os.getcwd()
-    except OSError:
-        return False
-    return True
+            # After a failed load the next start waits, unless it was the first failure.
+            self._post.remove_files(with_lock=not self._home.is_broken)

@@ -1,11 +1,11 @@
-"""Questions of the command line, answered by the process that has the models loaded."""
+"""Answer questions of the command line in the process that has the models loaded."""
 
 import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ragmem.client import MOST_BYTES
+from ragmem.client.connection import MOST_BYTES
 from ragmem.errors import RagmemError
 
 if TYPE_CHECKING:
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 def answer(memory: "Ragmem", request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer as JSON in `answer`, or the reason in `error`; the command line then answers itself.
+    """Return the answer as JSON in `answer`, or in `error` why the command line has to answer itself.
 
-    Nothing is counted as recalled here. Never raises RagmemError.
+    Memories do not count as recalled here. Never raises RagmemError.
     """
     from ragmem.services.context.dataclass_json import plain
 
     try:
-        told = {"answer": plain(_answered(memory, request))}
-        # Whoever asks finds it as well, however long it is.
-        return told if len(json.dumps(told)) < MOST_BYTES else {"error": "the answer is too long"}
+        found = {"answer": plain(_ask(memory, request))}
+        # The command line can answer itself, whatever the length.
+        return found if len(json.dumps(found)) < MOST_BYTES else {"error": "the answer is too long"}
     except (RagmemError, KeyError, TypeError, ValueError) as error:
         return {"error": f"{type(error).__name__}: not answered here"}
 
 
-def _answered(memory: "Ragmem", request: Mapping[str, Any]) -> Any:
+def _ask(memory: "Ragmem", request: Mapping[str, Any]) -> Any:
     if request["op"] == "session_context":
         return memory.session_context(request["task"], **request["wanted"])
     from ragmem.services.context.dataclass_json import from_plain

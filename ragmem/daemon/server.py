@@ -1,4 +1,4 @@
-"""Answer clients on a unix socket: short words at once, questions by workers, none behind a slow client."""
+"""Answer clients on a Unix socket: short requests at once, questions by workers; no client blocks another."""
 
 import json
 import os
@@ -11,33 +11,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragmem.client import MOST_BYTES, peer
+from ragmem.client.connection import MOST_BYTES, peer
 
 WORKERS = 2
-"""Threads that answer hooks, and as many that answer everybody else, so that no hook waits behind a call of a
-tool; each keeps a database connection, and Python runs one at a time."""
+"""Threads for hooks, and as many for other requests, so that no hook waits behind the call of a tool. Each
+keeps a database connection, and Python runs one at a time."""
 
-READING_S = 5.0
-"""Seconds in which a client has to send its request."""
+RECEIVE_S = 5.0
+"""Seconds in which a client must send its request."""
 
-SENDING_S = 1.0
-"""Seconds in which a client has to take its answer."""
+SEND_S = 1.0
+"""Seconds in which a client must take its answer."""
 
 MOST_CLIENTS = 128
 
 LONGEST_WAIT_S = 60.0
-"""Seconds for which an answer can be of use, whatever a client says."""
+"""Maximum seconds that a client may wait for an answer."""
 
 FULL_S = 0.01
-"""Seconds until the next look where no descriptor is left for one who connects."""
+"""Seconds until the next attempt where no descriptor is left for a new connection."""
 
 Answerer = Callable[[dict[str, Any], float], dict[str, Any]]
-"""Given a request and the moment of time.monotonic by which its answer is of use."""
+"""Takes a request and the deadline of its answer (time.monotonic)."""
 
 
 @dataclass(slots=True)
 class _Client:
-    """A connection and what came by it so far."""
+    """A connection and the bytes received so far."""
 
     connection: socket.socket
     since: float
@@ -46,7 +46,7 @@ class _Client:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A request that a worker answers, if it comes to it while the answer is of use."""
+    """A request that a worker answers before its deadline, or drops."""
 
     connection: socket.socket
     request: dict[str, Any]
@@ -54,7 +54,7 @@ class _Job:
 
 
 class Server:
-    """The socket of a warm process; `serve` runs in the thread that made it, and ends when it is told to."""
+    """The socket of a warm process; `serve` runs in the thread that made it, until `end` is called."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Server:
         answer: Answerer,
         at_once: Callable[[dict[str, Any]], dict[str, Any] | None],
     ) -> None:
-        """Answer a request by `at_once`, in the thread that listens, or where that is None by a worker."""
+        """Answer a request by `at_once` in the listening thread, or by a worker where that gives None."""
         self._listening = listening
         self._answer = answer
         self._at_once = at_once
@@ -81,31 +81,31 @@ class Server:
         self.ending = ""
 
     @property
-    def waking(self) -> int:
-        """The descriptor that wakes the thread which listens when a byte is written to it."""
+    def wakeup_fd(self) -> int:
+        """The descriptor that wakes the listening thread when a byte is written to it."""
         return self._waking.fileno()
 
     def idle_s(self) -> float:
-        """Return for how many seconds nobody asked anything; 0 while somebody does."""
+        """Return the seconds since the last request; 0 while one is open."""
         with self._guard:
             return 0.0 if self._open else time.monotonic() - self._last
 
     def end(self, reason: str) -> None:
-        """Let `serve` return soon, from any thread."""
+        """Make `serve` return soon; callable from any thread."""
         self.ending = self.ending or reason
         self.look()
 
     def look(self) -> None:
-        """Let `serve` look now whether anything ends it, from any thread."""
+        """Make `serve` check now whether it must end; callable from any thread."""
         self._next_look = 0.0
         try:
             self._waking.send(b"\0")
         except OSError:
-            # Woken already, or released since.
+            # It is awake already, or was released.
             return
 
     def serve(self, look: Callable[[], str], *, every: Callable[[], float]) -> str:
-        """Answer until something ends it, and return what; `look` is asked as often whether anything does."""
+        """Answer until `look`, called `every` so many seconds, or `end` gives a reason; return that."""
         for jobs in (self._hooks, self._others) * WORKERS:
             threading.Thread(target=self._work, args=(jobs,), name="warm", daemon=True).start()
         self._selector.register(self._listening, selectors.EVENT_READ)
@@ -127,7 +127,7 @@ class Server:
         return self.ending
 
     def close(self, *, grace: float) -> bool:
-        """Listen no longer, and wait for the answers that are being made; tell whether all are."""
+        """Stop listening and wait for the running answers; tell whether all are done."""
         self._selector.unregister(self._listening)
         self._listening.close()
         for client in list(self._clients.values()):
@@ -143,7 +143,7 @@ class Server:
         return False
 
     def release(self) -> None:
-        """Close what else is open, where the process lives on; behind `close`."""
+        """Close the other descriptors after `close`, where the process goes on."""
         self._selector.close()
         self._woken.close()
         self._waking.close()
@@ -220,14 +220,14 @@ class Server:
 
     def _drop_slow(self, now: float) -> None:
         for client in list(self._clients.values()):
-            if now - client.since > READING_S:
+            if now - client.since > RECEIVE_S:
                 self._forget(client)
 
 
 def _send(connection: socket.socket, answer: dict[str, Any]) -> None:
-    """Send an answer and close; a client that has left gets none."""
+    """Send an answer and close the connection; a client that is gone gets none."""
     with connection:
-        connection.settimeout(SENDING_S)
+        connection.settimeout(SEND_S)
         try:
             connection.sendall(json.dumps(answer).encode("ascii") + b"\n")
         except OSError:

@@ -1,11 +1,11 @@
-"""The memory that a warm process holds: asked by its words while the model loads, in full from then on."""
+"""The memory of a warm process: it answers by full text while the model loads, and in full from then on."""
 
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ragmem.daemon.context import answer, nothing
+from ragmem.daemon.context import answer, empty_answer
 from ragmem.daemon.log import Log
 from ragmem.errors import RagmemError
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
 
 QUESTIONS = frozenset({"query", "session_context"})
-ANSWERED = frozenset({"context", "tool", "resource", "prompt"}) | QUESTIONS
+OPERATIONS = frozenset({"context", "tool", "resource", "prompt"}) | QUESTIONS
 """Operations that the memory answers."""
 
-BY_WORDS_S, BY_WORDS_SHARE = 0.35, 0.4
-"""Seconds that an answer by words alone may take, at least, and their share of what a request waits: until
-then it waits for the model. Where a machine is busy, words take longer as well."""
+FULLTEXT_S, FULLTEXT_SHARE = 0.35, 0.4
+"""Minimum seconds reserved for an answer by full text, and their minimum share of the deadline: until then a
+request waits for the model. On a busy machine full text takes longer as well."""
 
 
 class Home:
-    """One open memory; may be used from several threads."""
+    """One open memory; several threads may use it."""
 
     def __init__(self, open_memory: "Callable[[], Ragmem]", log: Log) -> None:
         self._open = open_memory
@@ -30,23 +30,23 @@ class Home:
         self._opened = threading.Event()
         self._ready = threading.Event()
         self._memory: Ragmem | None = None
-        self._by_words: Ragmem | None = None
-        self._failed: RagmemError | None = None
+        self._fulltext: Ragmem | None = None
+        self._error: RagmemError | None = None
         self.is_broken = False
-        """Whether it could not be loaded by a bug, so that another process may have more luck."""
+        """Whether a bug prevented the load, so that another process may succeed."""
         self._guard = threading.Lock()
 
-    def loaded(self) -> "Ragmem | None":
-        """Return the memory once it is loaded; None where its settings are wrong."""
+    def wait_for_memory(self) -> "Ragmem | None":
+        """Wait until the memory is loaded and return it; None where its settings are wrong."""
         self._ready.wait()
         return self._memory
 
     def is_ready(self) -> bool:
-        """Tell whether the model is loaded, or will not be."""
+        """Tell whether loading has finished, successfully or not."""
         return self._ready.is_set()
 
     def load(self) -> None:
-        """Open the memory and load what a question needs; each answer reports a failure."""
+        """Open the memory and load the model and the code for a question; each answer reports a failure."""
         try:
             self._memory = memory = self._open()
             self._opened.set()
@@ -56,41 +56,41 @@ class Home:
                 _load_code(memory)
                 model.join()
         except RagmemError as error:
-            self._failed = error
-            self._log.failed("the memory cannot be opened", error)
-        except Exception as error:  # noqa: BLE001 - a bug must not leave clients waiting for good
+            self._error = error
+            self._log.write_error("the memory cannot be opened", error)
+        except Exception as error:  # noqa: BLE001 - a bug must not block clients for ever
             self.is_broken = True
-            self._failed = RagmemError(f"this is a bug in ragmem: {type(error).__name__}")
-            self._log.failed("loading", error)
+            self._error = RagmemError(f"this is a bug in ragmem: {type(error).__name__}")
+            self._log.write_error("loading", error)
         finally:
             self._opened.set()
             self._ready.set()
 
     def answer(self, request: dict[str, Any], due: float) -> dict[str, Any]:
-        """Return the answer to a question of a hook, or of a tool; what goes wrong is its field `error`."""
+        """Return the answer to a request of a hook or a tool; errors are reported in the field `error`."""
         try:
             left = due - time.monotonic()
-            latest = due - max(BY_WORDS_S, BY_WORDS_SHARE * left)
+            latest = due - max(FULLTEXT_S, FULLTEXT_SHARE * left)
             self._opened.wait(left)
             memory, rung = self._memory, "warm"
             if not self._ready.wait(latest - time.monotonic()) and memory is not None:
-                memory, rung = self._words(memory), "words"
+                memory, rung = self._fulltext_memory(memory), "words"
             if memory is None:
-                raise self._failed or RagmemError("the memory is still being opened")
-            told = _told(memory, request, rung, due)
+                raise self._error or RagmemError("the memory is still being opened")
+            found = _dispatch(memory, request, rung, due)
         except RagmemError as error:
-            return {**nothing(str(error), "none"), "error": str(error)}
+            return {**empty_answer(str(error), "none"), "error": str(error)}
         except Exception as error:  # noqa: BLE001 - a bug is logged, and the next request is answered
-            self._log.failed("answering", error)
+            self._log.write_error("answering", error)
             problem = f"this is a bug in ragmem: {type(error).__name__}"
-            return {**nothing(problem, "none"), "error": problem}
-        if "error" in told:
+            return {**empty_answer(problem, "none"), "error": problem}
+        if "error" in found:
             self._log.write(f"a question was not answered ({rung})")
-        return told
+        return found
 
     def close(self) -> None:
-        """Close what is open."""
-        for memory in (self._memory, self._by_words):
+        """Close the memory."""
+        for memory in (self._memory, self._fulltext):
             if memory is not None:
                 memory.close()
 
@@ -98,24 +98,24 @@ class Home:
         try:
             memory.models.embedder.embed(["warm"], role="query")
         except RagmemError as error:
-            self._log.failed("the model cannot be loaded", error)
-        except Exception as error:  # noqa: BLE001 - questions are answered by words, and each tells why
-            self._log.failed("loading the model", error)
+            self._log.write_error("the model cannot be loaded", error)
+        except Exception as error:  # noqa: BLE001 - full text answers questions, and each answer says why
+            self._log.write_error("loading the model", error)
 
-    def _words(self, memory: "Ragmem") -> "Ragmem":
+    def _fulltext_memory(self, memory: "Ragmem") -> "Ragmem":
         """Return the same memory without its models."""
         from ragmem.daemon.fulltext_only import FulltextMemory
 
         with self._guard:
-            if self._by_words is None:
-                self._by_words = FulltextMemory(memory.settings, home=memory.home, cwd=memory.cwd)
-            return self._by_words
+            if self._fulltext is None:
+                self._fulltext = FulltextMemory(memory.settings, home=memory.home, cwd=memory.cwd)
+            return self._fulltext
 
 
-def _told(memory: "Ragmem", request: dict[str, Any], rung: str, due: float) -> dict[str, Any]:
+def _dispatch(memory: "Ragmem", request: dict[str, Any], rung: str, due: float) -> dict[str, Any]:
     if request.get("op", "context") == "context":
         return answer(memory, request, rung=rung, due=due)
-    # Most homes are only asked by hooks.
+    # In most homes only hooks ask.
     if request["op"] in QUESTIONS:
         from ragmem.daemon import queries
 
@@ -126,7 +126,7 @@ def _told(memory: "Ragmem", request: dict[str, Any], rung: str, due: float) -> d
 
 
 def _load_code(memory: "Ragmem") -> None:
-    """Do what a first question does without the model, while that is being loaded."""
+    """Import and open what a first question needs besides the model, while that is being loaded."""
     import ragmem.services.context.anticipation
     import ragmem.services.retrieval.query  # noqa: F401
     from ragmem.domain.model import USER

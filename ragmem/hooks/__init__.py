@@ -1,1 +1,1 @@
-"""Hooks of assistants: what runs inside somebody else's session, and must never hurt it."""
+"""Hooks of assistants: they run inside an assistant's session and must never disturb it."""

@@ -1,4 +1,4 @@
-"""Which events of an assistant are kept for later. Of a file, only the first bytes are read."""
+"""Choose the events of an assistant that go into the spool. Only the first bytes of a file are read."""
 
 import os
 import time
@@ -21,14 +21,14 @@ FRESH_S = 120
 LONGEST_WORD = 40
 
 HEAD = 4096
-"""Bytes of a document in which its frontmatter is looked at."""
+"""Bytes of a document in which the frontmatter is searched."""
 
 _KEYS = (b"phase", b"status")
 _DONE = (b"complete", b"completed", b"done")
 
 
 def events(happened: "HookEvent") -> "list[dict[str, Any]]":
-    """Return the events to keep in the spool, often none."""
+    """Return the events for the spool, often none."""
     about = {
         "assistant": happened.assistant.name,
         "session": happened.session,
@@ -54,20 +54,20 @@ def events(happened: "HookEvent") -> "list[dict[str, Any]]":
 
 
 def _word(said: str) -> str:
-    """Return one of the words that assistants have for a reason; nothing for any other text."""
+    """Return an assistant's word for a reason unchanged, "" for any other text."""
     return said if len(said) <= LONGEST_WORD and not any(map(str.isdigit, said)) else ""
 
 
 def is_worth_a_look(path: str) -> bool:
-    """Tell whether a file that was written may be a finished document or a new reflection.
+    """Tell whether a written file may be a finished document or a new reflection.
 
-    The process that takes the event up reads the settings and decides to which source the file belongs.
+    The process that handles the event reads the settings and decides to which source the file belongs.
     """
     try:
         if path.endswith(".jsonl"):
             return -FRESH_S < time.time() - os.stat(path).st_mtime < FRESH_S
         return path.endswith(".md") and _is_finished(path)
-    except OSError:  # it is gone, or nobody may read it
+    except OSError:  # it is gone or unreadable
         return False
 
 

@@ -1,11 +1,12 @@
-"""Let somebody take up what waits in the spool: the warm process, or one that is started for it."""
+"""Have the events in the spool processed: by the warm process, or by one that is started for it."""
 
 import fcntl
 import os
 import time
 
-from ragmem.config import hooking
+from ragmem.config import hook_defaults
 from ragmem.hooks import spawn, spool
+from ragmem.hooks.log import open_in
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -13,25 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 LOCK = "hooks.drain"
-"""Below a home's state: locked while a process that a hook has started takes up what waits."""
+"""A file in a home's state folder, locked while a process started by a hook drains the spool."""
 
 
 def was_recent(state: str, seconds: float) -> bool:
-    """Tell whether somebody was told so shortly ago that a turn of a session need not tell again."""
+    """Tell whether the last drain was requested less than `seconds` ago."""
     try:
         return 0 <= time.time() - os.stat(os.path.join(state, LOCK)).st_mtime < seconds
-    except OSError:  # nobody was told yet
+    except OSError:  # no drain was requested yet
         return False
 
 
 def tell(data: str, state: str, environ: "Mapping[str, str]") -> str:
-    """Let the warm process, or one that is started here, take up what waits; return who does. Raises OSError.
+    """Have the warm process, or a new one, drain the spool; return which one does. Raises OSError.
 
-    Two are never started at a time: who runs already looks again before it ends.
+    Two are never started at a time: a running one looks again before it ends.
     """
     from ragmem import client
 
-    lock = _open_lock(state)
+    lock = open_in(state, os.path.join(state, LOCK), os.O_RDWR)
     try:
         os.utime(lock)
         if client.poke(data, "drain"):
@@ -47,29 +48,19 @@ def tell(data: str, state: str, environ: "Mapping[str, str]") -> str:
 
 
 def release(data: str, state: str, environ: "Mapping[str, str]", *, left: "Sequence[str]") -> None:
-    """End the turn of a drain that a hook has started; another one begins where more has come since.
+    """Release the lock of a drain that a hook started; start another drain if new events wait.
 
-    A hook that found this one running has left its event to it, perhaps after the last look. What this one
-    had to leave waits for the next occasion. Does nothing in a process that no hook has started.
+    A hook that found this drain running left its event to it, perhaps after its last look. The events in
+    `left` wait for the next occasion. Does nothing in a process that was not started by a hook.
     """
-    held = environ.get(hooking.LOCK, "")
+    held = environ.get(hook_defaults.LOCK, "")
     if not held.isdecimal():
         return
     try:
         if not os.path.samestat(os.fstat(int(held)), os.stat(os.path.join(state, LOCK))):
             return
         os.close(int(held))
-        if set(spool.waiting(data)).difference(left):
+        if set(spool.list_events(data)).difference(left):
             tell(data, state, environ)
-    except OSError:  # the home is gone, or nothing can be started: the next hook tries again
+    except OSError:  # the home is gone, or no process can be started: the next hook tries again
         return
-
-
-def _open_lock(state: str) -> int:
-    path = os.path.join(state, LOCK)
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        os.makedirs(state, 0o700, exist_ok=True)
-        return os.open(path, flags, 0o600)

@@ -1,4 +1,4 @@
-"""What has happened, in ragmem's words, read from the fields of an assistant's payload."""
+"""An event in ragmem's terms, read from the fields of an assistant's payload."""
 
 from ragmem.assistants.assistant import SUBAGENT_STOP
 from ragmem.json_text import text_of
@@ -15,15 +15,15 @@ LONGEST_SESSION = 200
 LONGEST_PATH = 4096
 
 _AGAIN = ("compact", "clear")
-"""Starts after which the assistant does not see any more what it was told before."""
+"""Sources of a start after which the assistant has lost its earlier context."""
 
 _PATCHED = ("*** Add File: ", "*** Update File: ")
 
 
 class HookEvent:
-    """An event of a session; what is not known is an empty text.
+    """An event of a session; unknown values are empty texts.
 
-    `what` is what it means to ragmem, `event` the assistant's own name of it.
+    `what` is its meaning to ragmem, `event` the assistant's own name of it.
     """
 
     __slots__ = ("agent", "assistant", "cwd", "event", "fields", "session", "tool", "transcript", "what")
@@ -43,17 +43,17 @@ class HookEvent:
 
     @property
     def is_within_agent(self) -> bool:
-        """Tell whether it comes from a subagent, which gets nothing without asking."""
+        """Whether it comes from a subagent, which gets no memories unasked."""
         return bool(self.agent) or self.fields.get("isSidechain") is True
 
     @property
     def is_again(self) -> bool:
-        """Tell whether the assistant has lost sight of what it was told before."""
+        """Whether the assistant has lost its earlier context."""
         return self.fields.get("source") in _AGAIN
 
 
 def written_files(happened: HookEvent) -> list[str]:
-    """Return the absolute paths of what a tool wrote."""
+    """Return the absolute paths of the files that a tool wrote."""
     names = happened.assistant.edits.get(happened.tool)
     if names is None:
         return []
@@ -72,7 +72,7 @@ def written_files(happened: HookEvent) -> list[str]:
 
 
 def tool_input(happened: HookEvent) -> "Mapping[str, Any]":
-    """Return what a tool was called with, perhaps nothing."""
+    """Return the arguments of a tool call, perhaps none."""
     given = happened.fields.get("tool_input")
     return given if isinstance(given, dict) else {}
 
@@ -90,7 +90,7 @@ def _session_name(text: str) -> str:
 
 
 def _stem(path: str) -> str:
-    """Return what a transcript's name says of its session."""
+    """Return the name of the session from the path of its transcript."""
     return _session_name(path.rpartition("/")[2].rpartition(".")[0])
 
 

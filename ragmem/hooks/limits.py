@@ -1,8 +1,8 @@
-"""How long a hook may take and how much it may say: [hooks] of config.toml, with the environment over it."""
+"""How long a hook may take and how much it may say: [hooks] of config.toml, overridden by the environment."""
 
 import os
 
-from ragmem.config import hooking
+from ragmem.config import hook_defaults
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -28,32 +28,35 @@ class Limits:
     )
 
     def __init__(self) -> None:
-        self.enabled = hooking.ENABLED
-        self.write_deadline_s = hooking.WRITE_DEADLINE_S
-        self.query_deadline_s = hooking.QUERY_DEADLINE_S
-        self.max_chars = hooking.MAX_CHARS
-        self.research = hooking.RESEARCH
-        self.drain_every_s = hooking.DRAIN_EVERY_S
+        self.enabled = hook_defaults.ENABLED
+        self.write_deadline_s = hook_defaults.WRITE_DEADLINE_S
+        self.query_deadline_s = hook_defaults.QUERY_DEADLINE_S
+        self.max_chars = hook_defaults.MAX_CHARS
+        self.research = hook_defaults.RESEARCH
+        self.drain_every_s = hook_defaults.DRAIN_EVERY_S
         self.checks = False
 
 
-def switched_off(environ: "Mapping[str, str]") -> bool:
-    """Tell whether hooks are to do nothing here, by the environment alone."""
-    depth = environ.get(hooking.DEPTH, "")
-    return environ.get(hooking.SWITCH, "").strip().lower() in hooking.OFF or depth not in ("", "0")
+def is_disabled(environ: "Mapping[str, str]") -> bool:
+    """Tell whether the environment turns hooks off."""
+    depth = environ.get(hook_defaults.DEPTH, "")
+    return environ.get(hook_defaults.SWITCH, "").strip().lower() in hook_defaults.OFF or depth not in (
+        "",
+        "0",
+    )
 
 
-def said(environ: "Mapping[str, str]") -> Limits:
-    """Return the limits by the environment alone: what holds until config.toml is read, which may hang."""
+def limits_from_environment(environ: "Mapping[str, str]") -> Limits:
+    """Return the limits of the environment, which apply until config.toml is read: that may hang."""
     limits = Limits()
     _lay_environment_over(limits, environ)
     return limits
 
 
 def read_limits(config: str, environ: "Mapping[str, str]") -> Limits:
-    """Return the limits by a config.toml, which need not be there; what cannot be is passed over.
+    """Return the limits of config.toml, which may be missing, and of the environment.
 
-    A hook ignores a wrong value; every other command reports it.
+    A hook ignores wrong values; every other command reports them.
     """
     limits = Limits()
     tables = _tables(config)
@@ -79,18 +82,18 @@ def _lay_over(limits: Limits, said: "Mapping[str, Value]") -> None:
             if (told := _switch(value)) is not None:
                 setattr(limits, name, told)
         elif before is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
-            if name == "max_chars" and 1 <= value <= hooking.MOST_CHARS:
+            if name == "max_chars" and 1 <= value <= hook_defaults.MOST_CHARS:
                 limits.max_chars = int(value)
             elif name != "max_chars" and 0 < value <= 60:
                 setattr(limits, name, float(value))
 
 
 def _tables(config: str) -> "dict[str, dict[str, Value]]":
-    """Return the tables that concern a hook, line by line; the real parser is used for unusual TOML only."""
+    """Return the tables that concern hooks, read line by line; only unusual TOML is parsed."""
     try:
         with open(config, "rb") as file:
             text = file.read(1_000_000).decode("utf-8", "replace")
-    except OSError:  # there is none as a rule
+    except OSError:  # usually there is none
         return {}
     found: dict[str, dict[str, Value]] = {"hooks": {}, "check": {}}
     table = ""
@@ -107,32 +110,32 @@ def _tables(config: str) -> "dict[str, dict[str, Value]]":
 
 
 def _parse_toml(text: str) -> "dict[str, dict[str, Value]]":
-    """Return what a text in the less common forms of TOML says; it takes 20 ms to import the parser."""
+    """Parse unusual TOML; importing the parser takes 20 ms."""
     import tomllib
 
     try:
         tables = tomllib.loads(text)
-    except ValueError:  # every other command tells
+    except ValueError:  # every other command reports it
         return {}
     return {name: table for name in ("hooks", "check") if isinstance(table := tables.get(name), dict)}
 
 
 def _value(text: str) -> "Value":
     said = text.strip().strip("\"'").lower()
-    # Numbers first: 1 is a second for a deadline, and yes only for a switch.
+    # Numbers first: 1 means one second for a deadline, and yes only for a switch.
     try:
         return float(said.replace("_", ""))
     except ValueError:
-        return said in _TRUE if said in _TRUE or said in hooking.OFF else text
+        return said in _TRUE if said in _TRUE or said in hook_defaults.OFF else text
 
 
 def _switch(value: "Value") -> bool | None:
-    """Return what a value says of a switch; None where it says neither on nor off."""
+    """Return a value as a switch; None if it is neither on nor off."""
     if isinstance(value, bool):
         return value
     return bool(value) if value in (0.0, 1.0) else None
 
 
 def config_file(folder: str) -> str:
-    """Return the path of the settings in a folder of configuration."""
+    """Return the path of config.toml in the configuration folder."""
     return os.path.join(folder, "config.toml")

@@ -1,4 +1,4 @@
-"""The question that an event raises: of a prompt, of a research tool's input; and when there is none."""
+"""The question of an event, from its prompt or a research tool's input, or the reason why there is none."""
 
 from ragmem.assistants.assistant import PROMPT, START
 from ragmem.hooks.event import tool_input
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from ragmem.hooks.event import HookEvent
 
 HEAD, TAIL = 12_000, 4_000
-"""Characters of a long prompt that are asked: its beginning and its end, around what was pasted."""
+"""Characters of a long prompt that are asked: its beginning and its end, without the middle."""
 
 SHORTEST_PATTERN = 4
-"""Letters that a pattern has to have for a question."""
+"""Minimum number of letters of a question."""
 
 OURS = "ragmem"
 
 _OWN_WORDS = ("<task-notification", "<local-command", "<command-", "<system-reminder")
-"""What an assistant says to itself in the place of a prompt begins so."""
+"""Beginnings of prompts that an assistant writes itself."""
 
 
 def request(happening: "HookEvent", *, max_chars: int, research: bool) -> "dict[str, Any]":
@@ -46,7 +46,7 @@ def request(happening: "HookEvent", *, max_chars: int, research: bool) -> "dict[
 
 
 def _question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]:
-    """Return the event's name for the memory, the question, and why there is none."""
+    """Return the event's name for the memory, the question, and the reason if there is none."""
     if happening.what == START:
         return "start", "", ""
     if happening.what == PROMPT:
@@ -65,7 +65,7 @@ def _question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]
 
 
 def why_no_question(prompt: str) -> str:
-    """Return why a prompt asks the memory nothing, or an empty text."""
+    """Return why a prompt is not a question to the memory; "" if it is one."""
     text = prompt.strip()
     if not text:
         return "the prompt is empty"
@@ -84,10 +84,10 @@ def _text(fields: "Mapping[str, Any]", name: str) -> str:
 
 
 def _question_part(name: str, text: str) -> str:
-    """Return a text as a question: of a pattern only its words."""
+    """Return a text as a question; a pattern is reduced to its words."""
     if name != "pattern":
         return text.strip()
-    # `\b`, `\s` and their like are no words.
+    # `\b`, `\s` and the like are not words.
     parts = text.split("\\")
     plain = parts[0] + "".join(part[1:] if part[:1].isalnum() else part for part in parts[1:])
     spaced = "".join(letter if letter.isalnum() or letter in "-_/." else " " for letter in plain)

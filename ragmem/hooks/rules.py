@@ -1,4 +1,4 @@
-"""Have an assistant's last words checked by the rules of its person, in a process that nobody waits for."""
+"""Check an assistant's last message against the user's rules, in a background process."""
 
 import os
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ragmem.hooks.event import HookEvent
 
 MOST_CHARS = 200_000
-"""Characters of last words that are checked: their end."""
+"""Characters at the end of a message that are checked."""
 
 
 def last_words(happened: "HookEvent") -> str:
-    """Return what an assistant said last, where something ends with that in a session that can be told."""
+    """Return the last message of an assistant if the event ends a turn of a known session, else ""."""
     if happened.what not in (STOP, SUBAGENT_STOP) or not happened.session:
         return ""
     return text_of(happened.fields, *happened.assistant.message_fields)[-MOST_CHARS:]
@@ -27,12 +27,12 @@ def last_words(happened: "HookEvent") -> str:
 def check(words: str, happened: "HookEvent", *, data: str, state: str, environ: "Mapping[str, str]") -> None:
     """Start the check; raises OSError.
 
-    The words go through a file without a name: looking for secrets in them takes longer than a hook has.
+    The message goes through a file without a name: redacting it takes longer than a hook has.
     """
     line = ["check", "-", "--quiet", "--session", happened.session, "--for", happened.assistant.name]
     if happened.agent:
         line += ["--agent", happened.agent]
-    # Projects and their folders are gone sometimes before a session is.
+    # The folder of a project may be gone before the session ends.
     folder = happened.cwd if os.path.isdir(happened.cwd) else data
     file = _anonymous_file(state)
     try:

@@ -1,9 +1,9 @@
-"""Start a ragmem that lives on by itself, and holds nothing of the hook that has started it."""
+"""Start a detached ragmem that inherits nothing from the hook."""
 
 import os
 import sys
 
-from ragmem.config import hooking
+from ragmem.config import hook_defaults
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def start(
     words: "Sequence[str]", environ: "Mapping[str, str]", *, folder: str, heard: int = -1, lock: int = -1
 ) -> None:
-    """Start `ragmem` in a folder: no stream of this process, no group; what it says is lost. Raises OSError.
+    """Start `ragmem` in a folder, in a session of its own and without output. Raises OSError.
 
-    It reads the file `heard` from where that stands, and keeps the file `lock`, where they are given.
+    It reads the descriptor `heard` as standard input and inherits the descriptor `lock`, if they are given.
     """
     first = (0, 1, 2) if heard < 0 else (1, 2)
     actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
@@ -25,21 +25,21 @@ def start(
     if heard >= 0:
         actions.append((os.POSIX_SPAWN_DUP2, heard, 0))
     actions += [(os.POSIX_SPAWN_CLOSE, number) for number in _inherited_environment() if number != lock]
-    here = {**environ, hooking.DEPTH: "1"}
+    here = {**environ, hook_defaults.DEPTH: "1"}
     if lock >= 0:
         os.set_inheritable(lock, True)
-        here[hooking.LOCK] = str(lock)
+        here[hook_defaults.LOCK] = str(lock)
     if home := environ.get("RAGMEM_HOME"):
-        # It may be relative to this folder, which is left.
+        # It may be relative to the present folder.
         here["RAGMEM_HOME"] = os.path.abspath(os.path.expanduser(home))
-    # -P: no module is looked for in the folder of whoever called this, a project's, perhaps a stranger's.
+    # -P: import no modules from the working folder: a project's, perhaps a stranger's.
     line = [sys.executable, "-P", "-m", "ragmem", *words]
     before = os.open(".", os.O_RDONLY)
     try:
         os.chdir(folder)
         try:
             os.posix_spawn(sys.executable, line, here, file_actions=actions, setsid=True)
-        except NotImplementedError:  # an old system: it ends with the assistant, and what it left waits
+        except NotImplementedError:  # an old system: the process ends with the assistant, and its events wait
             os.posix_spawn(sys.executable, line, here, file_actions=actions)
     finally:
         os.fchdir(before)
@@ -47,13 +47,13 @@ def start(
 
 
 def _inherited_environment() -> list[int]:
-    """Return the descriptors above the streams that a started process would get, and keep open for ever."""
+    """Return the inheritable descriptors other than the standard streams."""
     found = []
     for name in os.listdir("/dev/fd"):
         number = int(name)
         try:
             if number > 2 and os.get_inheritable(number):
                 found.append(number)
-        except OSError:  # that of the listing itself
+        except OSError:  # the descriptor of the listing itself
             continue
     return found

@@ -1,4 +1,4 @@
-"""Standard input of a hook: one JSON object, perhaps torn, perhaps without an end, within a time-out."""
+"""Standard input of a hook: one JSON object, perhaps truncated or without an end, read within a time-out."""
 
 import os
 import select
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_BYTES = 8 * 1024 * 1024
-"""Bytes of the input that are kept. The rest is read and dropped, so that the writer does not fail."""
+"""Bytes of the input that are kept. The rest is read and discarded, so that the writer does not fail."""
 
 HEAD = 65_536
-"""Characters in which the fields of a torn input are looked for: assistants write the short ones first."""
+"""Characters in which the fields of a truncated input are searched: assistants write short ones first."""
 
 _CLOSING = ("}", "]")
 
@@ -23,7 +23,7 @@ _PART = 262_144
 
 
 class Payload:
-    """What was read: the object's fields, and what was wrong with it, if anything."""
+    """The fields of the object, and what is wrong with the input ("" if nothing is)."""
 
     __slots__ = ("fields", "problem")
 
@@ -33,9 +33,9 @@ class Payload:
 
 
 def read_payload(descriptor: int, until: float, *, wanted: tuple[str, ...]) -> Payload:
-    """Return the object that stands there by a moment of `time.monotonic`; its end need not be seen.
+    """Return the object that arrives by a moment of `time.monotonic`; it needs no end of file.
 
-    Of one that is torn or too large, the wanted texts of its head are returned as far as they are whole.
+    Of a truncated or oversized object, the complete texts among the `wanted` fields of its head are returned.
     Never raises OSError.
     """
     try:
@@ -47,19 +47,19 @@ def read_payload(descriptor: int, until: float, *, wanted: tuple[str, ...]) -> P
     if not text.strip():
         return Payload({}, problem or "standard input is empty")
     try:
-        # What is torn is not parsed: some versions of Python import the json module to tell why not.
+        # Truncated input is not parsed: some versions of Python import the json module for the error.
         fields = json_text.read(text) if text.rstrip().endswith(_CLOSING) else None
     except ValueError:
         fields = None
     if fields is None:
-        return Payload(_torn(text[:HEAD], wanted), problem or "standard input is no JSON")
+        return Payload(_read_torn_fields(text[:HEAD], wanted), problem or "standard input is not JSON")
     if not isinstance(fields, dict):
-        return Payload({}, "standard input is no JSON object")
+        return Payload({}, "standard input is not a JSON object")
     return Payload(fields)
 
 
 def _read(descriptor: int, until: float) -> tuple[str, str]:
-    """Return what can be read by a moment, and what is missing; whole JSON ends it without an end of file."""
+    """Return the text that arrives in time, and what is wrong with it; complete JSON ends the reading."""
     kept = bytearray()
     size = 0
     problem = ""
@@ -94,8 +94,8 @@ def _is_whole(kept: bytearray) -> bool:
     return True
 
 
-def _torn(head: str, wanted: tuple[str, ...]) -> "dict[str, Any]":
-    """Return the wanted texts of an object's head, each where it stands first."""
+def _read_torn_fields(head: str, wanted: tuple[str, ...]) -> "dict[str, Any]":
+    """Return the first complete text of each wanted field in an object's head."""
     found: dict[str, str] = {}
     for name in wanted:
         _, here, rest = head.partition(f'"{name}"')
@@ -107,7 +107,7 @@ def _torn(head: str, wanted: tuple[str, ...]) -> "dict[str, Any]":
             end += 2 if rest[end] == "\\" else 1
         try:
             value = json_text.read(rest[: end + 1])
-        except ValueError:  # torn within it
+        except ValueError:  # truncated within it
             continue
         if isinstance(value, str):
             found[name] = value

@@ -1,4 +1,4 @@
-"""The end of a hook that takes too long: whatever hangs, the process ends with exit code 0."""
+"""Watchdog of a hook: at its deadline the process ends with exit code 0, whatever hangs."""
 
 import _signal  # type: ignore[import-not-found]
 import _thread
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LAST_WORDS_S = 0.05
-"""Seconds before the deadline at which the end begins: so long may the log take."""
+"""Seconds before the deadline that are reserved for the log."""
 
 _ENDINGS = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP)
 
 
 class Watchdog:
-    """Ends this process at a moment of `time.monotonic`, with exit code 0, unless it is over before.
+    """Ends this process with exit code 0 at a moment of `time.monotonic`, unless `over` is called before.
 
-    `late` is called shortly before, to tell; should that hang as well, the process ends none the less. A
-    signal to end is obeyed with exit code 0 too, and only once `may_end` was called: what takes a few
-    milliseconds, and would be lost, is finished first.
+    `late` is called shortly before, for the log; even if it hangs, the process ends. A signal also ends the
+    process with exit code 0, but only after `may_end`: work of a few milliseconds that would be lost is
+    finished first.
     """
 
     def __init__(self, deadline: float, late: "Callable[[], object]") -> None:
@@ -32,20 +32,20 @@ class Watchdog:
         self._asked_to_end = False
 
     def begin(self) -> None:
-        """Watch from here on; only the main thread may call this, and once in a process."""
+        """Start watching; only the main thread may call this, once in a process."""
         for number in _ENDINGS:
             _signal.signal(number, self._end_process)
         _thread.start_new_thread(self._wait, (LAST_WORDS_S, self._late))
         _thread.start_new_thread(self._wait, (0.0, None))
 
     def may_end(self) -> None:
-        """Let a signal end the process from here on."""
+        """Let a signal end the process from now on."""
         self._may_end = True
         if self._asked_to_end:
             os._exit(0)
 
     def over(self) -> None:
-        """Stop watching: nothing can hang any more."""
+        """Stop watching."""
         self._over = True
         self.may_end()
 

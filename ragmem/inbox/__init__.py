@@ -1,6 +1,6 @@
-"""The inbox: a write is one file, durable when it is acknowledged, and taken into the catalog later.
+"""The inbox: a write is one file, durable when it is acknowledged, and stored in the catalog later.
 
-Only the standard library's quickest parts are imported: a whole process has less than 50 ms for it.
+Import only modules that load fast: the whole process has less than 50 ms.
 """
 
 import os
@@ -8,8 +8,8 @@ import sys
 
 from ragmem.errors import StorageError, UsageError
 
-# What hashlib gives where it does without OpenSSL, which takes 5 ms to load: a fifth of what a write may cost
-# above Python itself. Its name is another since Python 3.12, and a build may lack it.
+# The implementation that hashlib uses without OpenSSL, which takes 5 ms to load: a fifth of what a write may
+# cost beyond Python itself. Python 3.12 renamed it, and a build may lack it.
 try:
     if sys.version_info >= (3, 12):
         from _sha2 import sha256
@@ -21,14 +21,14 @@ except ImportError:
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from typing import Final, Literal, Required, TypedDict, Unpack
 
     Status = Literal["accepted", "duplicate"]
 
-    class Said(TypedDict, total=False):
-        """What can be said of a text, see `seal`; `at_ns` must be."""
+    class WriteFields(TypedDict, total=False):
+        """The arguments of `seal` beside the text; `at_ns` is required."""
 
         folder: "str | os.PathLike[str]"
         root: "str | os.PathLike[str]"
@@ -52,33 +52,33 @@ FOLDER = "inbox"
 """Below the home's data."""
 
 ASIDE = "aside"
-"""Below the inbox: what nobody could read as a write."""
+"""Below the inbox: files that could not be read as a write."""
 
 EVENTS = "events"
-"""Below the inbox: what assistants' hooks left, see `ragmem.hooks.spool`."""
+"""Below the inbox: the events of assistants' hooks, see `ragmem.hooks.spool`."""
 
 SUFFIX = ".write"
 UNFINISHED = ".unfinished"
-"""Ends the name of a file that is being written; nobody was told yet that it is stored."""
+"""Suffix of a file that is being written and not acknowledged yet."""
 
 TYPES = ("decision", "thought", "insight", "error", "session", "note")
-"""What an entry may be: the values of `domain.model.lifecycle.EntryType`, which takes 50 ms to import."""
+"""The values of `domain.model.lifecycle.EntryType`, which takes 50 ms to import."""
 
 KINDS = ("preference", "architecture", "error", "research", "general")
-"""The values of ragmem.domain.model.Kind, for the same reason."""
+"""The values of `domain.model.Kind`, copied for the same reason."""
 
 MOST_BYTES = 8 * 1024 * 1024
 MOST_HEADER_BYTES = 256 * 1024
 
 SHORT = 12
-"""Characters of a name that people see."""
+"""Length of a name as people see it."""
 
 MAGIC = "ragmem inbox 1 "
 ESCAPES: "Final" = (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
 
 
 class SealedWrite:
-    """A write as the file that it will be: its name, its content, and its moment."""
+    """A write as a file: its name, its content and its time."""
 
     __slots__ = ("at_ns", "name", "whole")
 
@@ -89,7 +89,7 @@ class SealedWrite:
 
 
 class Receipt:
-    """What became of a write: accepted, or the duplicate of one that waits already; and its name."""
+    """The status of a write (accepted, or the duplicate of a waiting one) and its name."""
 
     __slots__ = ("name", "status")
 
@@ -108,16 +108,39 @@ def checksum(content: bytes) -> str:
     return str(sha256(content).hexdigest())
 
 
-def folder_in(data: "str | os.PathLike[str]") -> str:
+def inbox_folder(data: "str | os.PathLike[str]") -> str:
     """Return the inbox of a home, by its data folder; it need not exist."""
     return os.path.join(os.fspath(data), FOLDER)
 
 
-def put(data: "str | os.PathLike[str]", text: str, **said: "Unpack[Said]") -> Receipt:
-    """Accept a text: it survives a killed process and a power cut from when this returns.
+def list_oldest_first(folder: str, include: "Callable[[str], bool]") -> list[str]:
+    """Return the names of the included files in a folder, oldest first; none if the folder is missing."""
+    found = []
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    for name in filter(include, names):
+        try:
+            found.append((os.lstat(os.path.join(folder, name)).st_mtime_ns, name))
+        except FileNotFoundError:  # another process has handled it since
+            continue
+    return [name for _, name in sorted(found)]
 
-    The same text, but for white space, of the same type and place is a duplicate while it waits; what the
-    catalog has already is seen when the write is taken in. Raises what `seal` and `keep` raise.
+
+def set_aside(path: str) -> None:
+    """Move an unreadable file out of the way, under a new name; raises OSError."""
+    aside = os.path.join(os.path.dirname(path), ASIDE)
+    os.makedirs(aside, 0o700, exist_ok=True)
+    os.rename(path, os.path.join(aside, f"{os.path.basename(path)}-{os.urandom(4).hex()}"))
+
+
+def put(data: "str | os.PathLike[str]", text: str, **said: "Unpack[WriteFields]") -> Receipt:
+    """Accept a text; once this returns, it survives a killed process and a power cut.
+
+    The same text, apart from white space, of the same type and place is a duplicate while it waits. A text
+    that the catalog has already is detected when the write is stored there. Raises the errors of `seal` and
+    `keep`.
     """
     return keep(data, seal(text, **said))
 
@@ -142,13 +165,13 @@ def seal(
     metadata: "Mapping[str, str] | None" = None,
     event_time: "datetime | None" = None,
 ) -> SealedWrite:
-    """Return a text, and what is said of it, as the file that it will be; nothing is stored yet.
+    """Return a text and its fields as a file that is not stored yet.
 
-    `folder` is where it was written, `root` that of its project (`readers.roots`), which decides to whom it
-    belongs unless `project` says so. `read_from` is the file whose text it is, to be read as such, with its
-    modification time; `at_ns` is the present, both in nanoseconds since 1970.
+    `folder` is where it was written. `root` is the folder of its project (`readers.roots`), which decides
+    where it belongs unless `project` is given. `read_from` is the file that the text comes from, with its
+    modification time; `at_ns` is the present. Both times are in nanoseconds since 1970.
 
-    Raises UsageError for a text that is empty, too long or no text, or an unknown type or kind.
+    Raises UsageError for a text that is empty, too long or not UTF-8, and for an unknown type or kind.
     """
     content = _check(text)
     if project and not project.replace("-", "").replace("_", "").replace(".", "").isalnum():
@@ -156,11 +179,11 @@ def seal(
             f'"{project}" cannot be a project name', hint="letters, digits, dots, hyphens and underscores"
         )
     if type and type not in TYPES:
-        raise UsageError(f'"{type}" is no type of an entry', hint=f"types: {', '.join(TYPES)}")
+        raise UsageError(f'"{type}" is not an entry type', hint=f"types: {', '.join(TYPES)}")
     if kind and kind not in KINDS:
-        raise UsageError(f'"{kind}" is no kind of a text', hint=f"kinds: {', '.join(KINDS)}")
+        raise UsageError(f'"{kind}" is not a kind of text', hint=f"kinds: {', '.join(KINDS)}")
     try:
-        # In UTC there may be no such year, and the catalog counts in UTC.
+        # The catalog stores UTC, where the year may be out of range.
         _ = event_time and event_time - (event_time.utcoffset() or event_time - event_time)
     except OverflowError as error:
         raise UsageError(
@@ -179,7 +202,7 @@ def seal(
         "at": str(at_ns),
         "modified": str(modified_ns) if modified_ns else "",
     }
-    # Their names may be no UTF-8; nothing else may.
+    # Only names of files may be invalid UTF-8.
     places = {"file": os.fspath(read_from), "folder": os.fspath(folder), "root": os.fspath(root)}
     lines = [f"{name} {_escape(value)}" for name, value in said.items() if value]
     lines += [f"tag {_escape(tag)}" for tag in tags if tag]
@@ -193,7 +216,7 @@ def seal(
         )
     rest = header + b"\n\n" + content
     identity = [said[name] for name in ("project", "spec", "type", "source", "uri", "modified")]
-    # What has a place of its own may be written there, changed, and changed back: each time counts.
+    # A text with a uri may be written, changed, and changed back: each time counts.
     identity += [said["at"]] if uri else []
     key = "\x1f".join((places["root"], places["file"], *identity, " ".join(text.split())))
     name = checksum(key.encode("utf-8", "surrogateescape"))[:32]
@@ -201,8 +224,8 @@ def seal(
 
 
 def keep(data: "str | os.PathLike[str]", sealed: SealedWrite) -> Receipt:
-    """Make a write durable; raises StorageError where the home cannot be written, or the disk not be told."""
-    folder, name = folder_in(data), f"{sealed.name}{SUFFIX}"
+    """Make a write durable; raises StorageError if the home cannot be written or synced."""
+    folder, name = inbox_folder(data), f"{sealed.name}{SUFFIX}"
     try:
         new = make_durable(folder, name, sealed.whole, sealed.at_ns)
     except OSError as error:
@@ -220,7 +243,7 @@ def keep(data: "str | os.PathLike[str]", sealed: SealedWrite) -> Receipt:
 
 
 def _check(text: str) -> bytes:
-    """Return a text as it is stored; raises UsageError for one that cannot be."""
+    """Return a text as it is stored; raises UsageError if it is empty, too long or invalid."""
     content = _encode(text, "the text")
     if not text.strip():
         raise UsageError("the text is empty", hint='ragmem ingest --buffer --text "what to remember"')
@@ -239,7 +262,7 @@ def _encode(text: str, what: str) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UsageError(
-            f"no UTF-8 in {what}: character {error.start} is half of one", hint="convert it"
+            f"invalid UTF-8 in {what}: character {error.start} is half of one", hint="convert it"
         ) from error
 
 
@@ -251,10 +274,10 @@ def _escape(text: str) -> str:
 
 
 def make_durable(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
-    """Make a file durable under its name, as of a moment; False where one of this name is. Raises OSError."""
+    """Write a durable file with a modification time; return False if the name exists. Raises OSError."""
     path = os.path.join(inbox, name)
     if os.path.lexists(path):
-        # Its writer may not have got as far as this yet.
+        # Its writer may not have synced the folder yet.
         _sync(inbox)
         return False
     draft = os.path.join(inbox, f".{os.getpid()}-{os.urandom(8).hex()}{UNFINISHED}")
@@ -268,7 +291,7 @@ def make_durable(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
             left = memoryview(whole)
             while left:
                 left = left[os.write(descriptor, left) :]
-            # The order of the writes: file systems take their own times from a clock of 4 ms.
+            # This keeps the order of the writes: file systems use a clock of 4 ms.
             os.utime(descriptor, ns=(at_ns, at_ns))
             os.fsync(descriptor)
         finally:
@@ -283,14 +306,14 @@ def make_durable(inbox: str, name: str, whole: bytes, at_ns: int) -> bool:
 
 
 def _name(draft: str, path: str) -> bool:
-    """Give a draft its name, in one step; False where another process was faster."""
+    """Give a draft its name atomically; return False if another process was faster."""
     try:
         os.link(draft, path)
     except FileExistsError:
         os.unlink(draft)
         return False
     except OSError:
-        # A file system without links: the same text may replace itself, which changes nothing.
+        # A file system without links: the same text may replace itself, which is harmless.
         os.rename(draft, path)
         return True
     os.unlink(draft)
@@ -298,7 +321,7 @@ def _name(draft: str, path: str) -> bool:
 
 
 def _make(folder: str) -> None:
-    """Make a folder and those above it, durable and their owner's alone."""
+    """Make a folder and its parents durably, for their owner alone."""
     above = os.path.dirname(folder)
     if not os.path.isdir(above):
         _make(above)

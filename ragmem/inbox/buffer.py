@@ -1,4 +1,4 @@
-"""`ragmem ingest --buffer`: accept texts into the inbox, before a command line or a model is even loaded."""
+"""`ragmem ingest --buffer`: accept texts into the inbox without loading the command line or a model."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import time
 from ragmem import inbox
 from ragmem.config.folders import folder_of
 from ragmem.errors import EXIT_OK, StorageError, UsageError
-from ragmem.inbox.cautious import redact_write
+from ragmem.inbox.redaction import redact_write
 from ragmem.readers.roots import marked_root
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -62,9 +62,9 @@ class Request:
 
 
 def request_of(arguments: "Sequence[str]") -> Request | None:
-    """Return what the words after `ragmem ingest` ask for, None where the whole command line has to tell.
+    """Parse the words after `ragmem ingest`; return None if the full command line must handle them.
 
-    That is where --buffer is not among them, or anything that is not known here, be it wrong.
+    That is the case without --buffer, and with anything that is wrong or unknown here.
     """
     if WORD not in arguments:
         return None
@@ -105,10 +105,10 @@ def _can_be_read(texts: "Sequence[str]", paths: "Sequence[str]") -> bool:
 def accept(
     request: Request, *, environ: "Mapping[str, str]", home: str, cwd: str, now_ns: "Any" = time.time_ns
 ) -> int:
-    """Put everything into the inbox and print a line for each as soon as it is durable; return the exit code.
+    """Put all texts into the inbox, print a line for each as soon as it is durable; return the exit code.
 
-    All of it is looked at first, so that one wrong text or line lets nothing in. Raises UsageError and
-    StorageError; what was printed is stored even so.
+    All texts are checked first, so that one wrong text or line rejects all. Raises UsageError and
+    StorageError; texts that were printed are stored nevertheless.
     """
     data = folder_of("data", environ, home=home, cwd=cwd)
     sealed = []
@@ -131,7 +131,7 @@ def accept(
             sys.stdout.write(f"{receipt.status} {of}{receipt.short}\n")
             sys.stdout.flush()
     if request.as_json:
-        # Nothing in it needs an escape, and the module json takes longer to import than all else to do.
+        # No value needs an escape, and importing json would take longer than everything else.
         lines = [f'    {{"status": "{receipt.status}", "id": "{receipt.short}"}}' for receipt in receipts]
         body = ",\n".join(lines)
         sys.stdout.write(f'{{\n  "schema": 1,\n  "writes": [\n{body}\n  ]\n}}\n')
@@ -183,21 +183,21 @@ def _decode(raw: bytes, what: str) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if len(raw) > inbox.MOST_BYTES:
-            # Cut within a character; the length is what is wrong.
+            # The text was cut within a character; `seal` will reject its length.
             return raw.decode("utf-8", "replace")
         raise UsageError(
-            f"{what} is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+            f"{what} is not UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
         ) from error
 
 
 def _parse_line(line: str, number: int) -> "dict[str, Any]":
-    """Return what one JSON line says: a text, or an object with `text` and what is said of it."""
+    """Parse one JSON line: a text, or an object with `text` and further fields."""
     import json
 
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"line {number} is no JSON: {error}", hint=_LINE_HINT) from error
+        raise UsageError(f"line {number} is not JSON: {error}", hint=_LINE_HINT) from error
     if isinstance(value, str):
         value = {"text": value}
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
@@ -211,7 +211,7 @@ def _parse_line(line: str, number: int) -> "dict[str, Any]":
 
 
 def _is_known(name: str, value: object) -> bool:
-    """Tell whether a field of a line has a meaning, and its value the right form."""
+    """Tell whether a field of a line exists and its value has the right form."""
     if name == "tags":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if name == "metadata":

@@ -1,1 +1,1 @@
-"""The tools that agents call over MCP: what each takes, what it says, and what it does with a memory."""
+"""The tools that agents call over MCP: their parameters, their answers, and what they do with a memory."""

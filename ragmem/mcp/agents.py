@@ -1,33 +1,32 @@
-"""The tools by which agents know of one another: report, send, read, acknowledge, and wait for events."""
+"""The tools by which agents work together: report, send, read, acknowledge, and wait for events."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.agents import Agent, AgentEventType, Event, Letter, MessageType
+from ragmem.domain.sessions.agents import Agent, AgentEventType, AgentMessage, Event, MessageType
 from ragmem.errors import UsageError
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import add_notice, frame_lines, one_line
+from ragmem.mcp.frame import add_notice, frame_lines, one_line
 
 HEAD = "From other agents on this machine: a colleague's word, not the user's."
 
 TEXT = 1_000
-"""Characters of a message in the text of an answer; its data has all of it."""
+"""Characters of a message in the text of an answer; the data holds the whole message."""
 
 OWN = frozenset(
     {AgentEventType.JOINED, AgentEventType.STATUS, AgentEventType.BACK, AgentEventType.ACKNOWLEDGED}
 )
-"""Events that an agent brings about by its own calls."""
+"""Events that an agent causes by its own calls."""
 
 _NO_ID = re.compile(r"[^A-Za-z0-9._:@-]+")
 
 MOST = 100
-"""Messages or events of one answer."""
+"""Maximum number of messages or events in one answer."""
 
 
 def report_status(call: Call) -> Result:
-    """Check in, and tell whether to stop or pause and how many messages wait."""
+    """Check in; report whether to stop or pause, and how many messages are waiting."""
     me = _me(call)
     given = {name: call.arguments.get(name) for name in ("status", "current_task", "progress")}
     agent = call.memory.agents.heartbeat(me, project_path=str(call.place), **given)
@@ -52,9 +51,9 @@ def report_status(call: Call) -> Result:
 
 
 def list_agents(call: Call) -> Result:
-    """List who works here."""
+    """List the agents on this machine."""
     found = call.memory.agents.agents()
-    lines = [_line_of(agent, redactor=call.redactor) for agent in found] or ["No agent has checked in."]
+    lines = [_agent_line(agent, redactor=call.redactor) for agent in found] or ["No agent has checked in."]
     data = {"agents": [_agent_shape(agent, redactor=call.redactor) for agent in found]}
     return Result(frame_lines(lines, head=HEAD), add_notice(data, head=HEAD))
 
@@ -62,7 +61,7 @@ def list_agents(call: Call) -> Result:
 def send_to_agent(call: Call) -> Result:
     """Send a message or a signal to one agent or to all."""
     given = call.arguments
-    agents, sender = call.memory.agents, given.get("from", "") or _named(call)
+    agents, sender = call.memory.agents, given.get("from", "") or _caller_name(call)
     sort, to = given["signal"], given["to"]
     if sort == MessageType.MESSAGE:
         sent = agents.send(to, given.get("message", ""), sender=sender, key=given.get("key", ""))
@@ -75,10 +74,10 @@ def send_to_agent(call: Call) -> Result:
 
 
 def check_messages(call: Call) -> Result:
-    """Return what waits for an agent; it waits on until acknowledged."""
+    """Return the messages that wait for an agent; they stay until they are acknowledged."""
     me = _me(call)
     found = call.memory.agents.messages(me, limit=MOST)
-    lines = [_line_of_letter(letter, redactor=call.redactor) for letter in found] or ["No messages wait."]
+    lines = [_letter_line(letter, redactor=call.redactor) for letter in found] or ["No messages wait."]
     if found:
         lines.append(f"(acknowledge ids {', '.join(str(letter.id) for letter in found)} when done)")
     data = {"messages": [_letter_shape(letter, redactor=call.redactor) for letter in found]}
@@ -86,29 +85,27 @@ def check_messages(call: Call) -> Result:
 
 
 def acknowledge(call: Call) -> Result:
-    """Take messages out of what waits."""
+    """Mark messages as done, so that they wait no longer."""
     done = call.memory.agents.acknowledge(_me(call), call.arguments["ids"])
-    told = f"acknowledged {len(done.acknowledged)}, {done.waiting} wait"
+    text = f"acknowledged {len(done.acknowledged)}, {done.waiting} wait"
     if done.unknown:
-        told += f"; never sent to you: {', '.join(map(str, done.unknown))}"
-    data = {"acknowledged": done.acknowledged, "unknown": done.unknown, "waiting": done.waiting}
-    return Result(
-        told, {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
-    )
+        text += f"; never sent to you: {', '.join(map(str, done.unknown))}"
+    acknowledged, unknown = list(done.acknowledged), list(done.unknown)
+    return Result(text, {"acknowledged": acknowledged, "unknown": unknown, "waiting": done.waiting})
 
 
 def wait_for_events(call: Call) -> Result:
-    """Return at once what happened since the cursor; who calls again with the new one has waited."""
+    """Return the events since the cursor at once; a caller waits by calling again with the new cursor."""
     given = call.arguments
-    me = given.get("agent_id", "") or _named(call)
+    me = given.get("agent_id", "") or _caller_name(call)
     found = call.memory.agents.events(
         given.get("event_types", ()), after=given.get("cursor"), agent=me, limit=MOST
     )
-    # Nobody waits for what it does itself.
+    # An agent does not wait for its own events.
     events = [event for event in found.events if event.agent != me or event.type not in OWN]
-    lines = [_line_of_event(event, redactor=call.redactor) for event in events] or ["Nothing happened."]
+    lines = [_event_line(event, redactor=call.redactor) for event in events] or ["Nothing happened."]
     if found.missed:
-        lines.append("(some earlier events are kept no more)")
+        lines.append("(some earlier events are no longer kept)")
     data = {
         "events": [_event_shape(event, redactor=call.redactor) for event in events],
         "cursor": found.cursor,
@@ -117,19 +114,19 @@ def wait_for_events(call: Call) -> Result:
     return Result(frame_lines([*lines, f"(cursor {found.cursor})"], head=HEAD), add_notice(data, head=HEAD))
 
 
-def _named(call: Call) -> str:
-    """Return the name that the transport gives the caller, as the id of an agent may be."""
+def _caller_name(call: Call) -> str:
+    """Return the name that the transport gives the caller, in the characters of an agent's id."""
     return _NO_ID.sub("-", call.agent).strip("-._:@")[:64]
 
 
 def _me(call: Call) -> str:
-    me: str = call.arguments.get("agent_id", "") or _named(call)
+    me: str = call.arguments.get("agent_id", "") or _caller_name(call)
     if not me:
         raise UsageError("nobody said who calls", hint="give agent_id, a name of your own such as builder-1")
     return me
 
 
-def _line_of(agent: Agent, redactor: Redactor) -> str:
+def _agent_line(agent: Agent, redactor: Redactor) -> str:
     said = [
         f"{agent.id}: {agent.status}{' (silent)' if agent.stale else ''}",
         f"{agent.last_seen:%Y-%m-%d %H:%M}",
@@ -140,13 +137,13 @@ def _line_of(agent: Agent, redactor: Redactor) -> str:
     return " | ".join(said)
 
 
-def _line_of_letter(letter: Letter, redactor: Redactor) -> str:
+def _letter_line(letter: AgentMessage, redactor: Redactor) -> str:
     sender = letter.sender or "somebody"
     said = f"[{letter.id}] {letter.created:%Y-%m-%d %H:%M} {letter.sort.value} from {sender}"
     return f"{said}: {one_line(letter.text, TEXT, redactor=redactor)}"
 
 
-def _line_of_event(event: Event, redactor: Redactor) -> str:
+def _event_line(event: Event, redactor: Redactor) -> str:
     told = "; ".join(
         f"{name} {one_line(str(value), 200, redactor=redactor)}"
         for name, value in event.data.items()
@@ -158,23 +155,12 @@ def _line_of_event(event: Event, redactor: Redactor) -> str:
 
 
 def _agent_shape(agent: Agent, redactor: Redactor) -> Any:
-    names: Iterable[str] = (
-        "id",
-        "status",
-        "current_task",
-        "progress",
-        "stale",
-        "should_stop",
-        "paused",
-        "waiting",
-    )
-    return redactor.redact_document(
-        {name: getattr(agent, name) for name in names}
-        | {"last_seen": f"{agent.last_seen:%Y-%m-%dT%H:%M:%SZ}"}
-    )
+    names = "id status current_task progress stale should_stop paused waiting".split()
+    shape = {name: getattr(agent, name) for name in names}
+    return redactor.redact_document(shape | {"last_seen": f"{agent.last_seen:%Y-%m-%dT%H:%M:%SZ}"})
 
 
-def _letter_shape(letter: Letter, redactor: Redactor) -> Any:
+def _letter_shape(letter: AgentMessage, redactor: Redactor) -> Any:
     return redactor.redact_document(
         {
             "id": letter.id,

@@ -1,7 +1,8 @@
-"""Check the arguments of a tool call against the tool's parameters; errors name the next step."""
+"""Check the arguments of a tool call and the fields of a request; errors name the next step."""
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragmem.errors import UsageError
@@ -31,10 +32,10 @@ _WORDS = {
 
 
 def check_arguments(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call without the empty ones and with the defaults of the missing ones.
+    """Return the arguments of a call, without empty ones and with the defaults of missing ones.
 
-    Models hand in a number or a list as text, and "" or null for what they do not want; each is taken as it
-    is meant. Raises UsageError for an argument that is not known, missing or of another form.
+    Models pass numbers and lists as text, and "" or null for arguments that they leave out; these are
+    converted. Raises UsageError for an argument that is unknown, missing or of the wrong type.
     """
     properties: dict[str, Schema] = tool.parameters["properties"]
     for name in arguments:
@@ -45,9 +46,9 @@ def check_arguments(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any
             )
     found: dict[str, Any] = {}
     for name, schema in properties.items():
-        value = _meant(schema, arguments.get(name))
+        value = _coerce(schema, arguments.get(name))
         if value is not None:
-            found[name] = _checked(name, schema, value)
+            found[name] = _validate(name, schema, value)
         elif name in tool.parameters.get("required", ()):
             raise UsageError(f'{tool.name} needs the argument "{name}"', hint=_help(name, schema))
         elif "default" in schema:
@@ -55,8 +56,8 @@ def check_arguments(tool: "Tool", arguments: Mapping[str, Any]) -> dict[str, Any
     return found
 
 
-def _meant(schema: "Schema", value: Any) -> Any:
-    """Return a value converted to the type of the schema where possible; None for an empty one."""
+def _coerce(schema: "Schema", value: Any) -> Any:
+    """Return a value, converted to the type of the schema where possible; None for an empty one."""
     kind = schema["type"]
     if value is None:
         return None
@@ -67,22 +68,24 @@ def _meant(schema: "Schema", value: Any) -> Any:
         if kind in {"integer", "number", "boolean"} or (
             kind in {"array", "object"} and value.lstrip()[:1] in "[{"
         ):
-            value = _read(value)
+            value = _parse_json(value)
     if kind == "array" and not isinstance(value, list | tuple | dict):
-        return [_read(value) if schema["items"]["type"] == "integer" and isinstance(value, str) else value]
+        return [
+            _parse_json(value) if schema["items"]["type"] == "integer" and isinstance(value, str) else value
+        ]
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
-def _read(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text.strip())
     except (ValueError, RecursionError):
         return text
 
 
-def _checked(name: str, schema: "Schema", value: Any) -> Any:
+def _validate(name: str, schema: "Schema", value: Any) -> Any:
     kind = schema["type"]
     right = isinstance(value, _TYPES[kind]) and isinstance(value, bool) == (kind == "boolean")
     if kind == "array":
@@ -91,11 +94,11 @@ def _checked(name: str, schema: "Schema", value: Any) -> Any:
     if kind == "object":
         right = right and all(isinstance(item, str) for item in value.values())
     if not right:
-        raise UsageError(f"{name} is {_shown(value)}, not {_WORDS[kind]}", hint=_help(name, schema))
+        raise UsageError(f"{name} is {_quote(value)}, not {_WORDS[kind]}", hint=_help(name, schema))
     if "enum" in schema and value not in schema["enum"]:
         if str(value).lower() in schema["enum"]:
             return str(value).lower()
-        raise UsageError(f"there is no {name} {_shown(value)}", hint=f"one of: {', '.join(schema['enum'])}")
+        raise UsageError(f"there is no {name} {_quote(value)}", hint=f"one of: {', '.join(schema['enum'])}")
     least, most = schema.get("minimum"), schema.get("maximum")
     if (least is not None and not value >= least) or (most is not None and not value <= most):
         bounds = f"from {least} to {most}" if most is not None else f"{least} or more"
@@ -107,16 +110,29 @@ def _checked(name: str, schema: "Schema", value: Any) -> Any:
     return value
 
 
+def text_field(request: Mapping[str, Any], name: str) -> str:
+    """Return a text of a request, without lone surrogates; empty where it is missing. Raises UsageError."""
+    value = request.get(name, "")
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is not a text", hint="send a JSON string")
+    return value.encode("utf-8", "replace").decode()
+
+
+def folder_field(request: Mapping[str, Any], name: str) -> Path | None:
+    """Return an absolute folder of a request; None for any other text. Raises UsageError."""
+    folder = text_field(request, name)
+    return Path(folder) if folder.startswith("/") and "\0" not in folder else None
+
+
 def clean(text: str) -> str:
-    """Return a text without NUL and halves of characters, which neither the database nor a terminal takes."""
+    """Return a text without NUL and lone surrogates, which neither the database nor a terminal accepts."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     return f'"{text[:SHOWN]}"'
 
 
 def _help(name: str, schema: "Schema") -> str:
-    told = schema.get("description")
-    return f"{name}: {told}" if told else f"{name}: {_WORDS[schema['type']]}"
+    return f"{name}: {schema.get('description') or _WORDS[schema['type']]}"

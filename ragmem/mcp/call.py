@@ -1,4 +1,4 @@
-"""One call of a tool: the memory, who calls from where, with which arguments; and what comes of it."""
+"""One call of a tool (the memory, the caller and the arguments), and its result."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from ragmem.domain.secrets.redaction import Redactor
 
 EVERYWHERE = frozenset({"*", "all"})
-"""What stands for all projects."""
+"""Values of `project` that mean all projects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool says: text for the model, and the same as data."""
+    """The answer of a tool: text for the model, and the same as data."""
 
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: `arguments` are checked, `cwd` is where the caller works, `session` and `agent` who it is."""
+    """One call with checked `arguments`; `cwd`, `session` and `agent` describe the caller."""
 
     memory: "Ragmem"
     arguments: Mapping[str, Any]
@@ -38,12 +38,12 @@ class Call:
 
     @property
     def redactor(self) -> "Redactor":
-        """What takes secrets out of what is shown, by the rules of the home."""
+        """The redactor with the rules of the home, for all text that is shown."""
         return self.memory.redactor
 
     @property
     def place(self) -> Path:
-        """Where the caller works."""
+        """The folder in which the caller works."""
         return self.cwd or self.memory.cwd
 
     def with_arguments(self, arguments: Mapping[str, Any]) -> "Call":
@@ -53,22 +53,22 @@ class Call:
     def projects(self) -> tuple[str, ...] | None:
         """Return the projects to search: the one in the arguments, else the caller's and the user's.
 
-        None means all: for `*`, and outside of any project. A project without memories gives the user's
-        alone. Raises NotFoundError.
+        None means all projects: for `*`, and outside of any project. For a project without memories it is the
+        user's alone. Raises NotFoundError.
         """
         named = self.arguments.get("project", "").strip()
         if named.lower() in EVERYWHERE:
             return None
         if named:
-            # A look at what is not there would make it.
+            # Opening a missing catalog would create it.
             self.memory.require()
             return self.memory.projects.resolve([named])
         found = self.memory.projects.at(self.place)
         return found if len(found) > 1 or marked_root(str(self.place), str(self.memory.home)) else None
 
     def count_recalls(self, ids: Iterable[str]) -> None:
-        """Count memories as recalled by the session, each once however often it is read in it."""
-        # Whoever does not say who it is counts as one session a day.
+        """Count memories as recalled by the session, each at most once."""
+        # Callers without a session count as one session a day.
         self.memory.recalls.note(ids, session=self.session or f"tools {now():%Y-%m-%d}")
 
     def project_label(self, project: str) -> str:

@@ -1,13 +1,12 @@
-"""What agents are offered over MCP: the tools with their parameters, resources, prompts and instructions.
+"""The definitions that agents get over MCP: tools with their parameters, resources, prompts, instructions.
 
-Standard library only and quick to import: this is all that a handshake needs. What the tools do is in
-`calling.py`.
+Standard library only and quick to import: a handshake needs nothing else. `dispatch.py` runs the tools.
 
-A tool that `waits` answers at once what is there, with a `cursor`; a transport calls it again with that
-cursor until something came or the caller's `timeout_seconds` have passed, so that no call holds a worker
-while it waits (see `calling.call`). One that `asks` uses a processor for as long as a question does; the
-others are soon done. The data of a tool that is `structured` goes beside its text as
-`structuredContent`; that of the others does not, because assistants show it to a model in place of the text.
+A tool that `waits` answers at once, with a `cursor`. A transport calls it again with that cursor until there
+is an event or the caller's `timeout_seconds` have passed, so that no call blocks a worker while it waits. A
+tool that `asks` takes as long as a question; the others are fast. The data of a `structured` tool is sent
+beside its text as `structuredContent`. That of other tools is not, because assistants show it to a model in
+place of the text.
 """
 
 TYPE_CHECKING = False
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
     Profile = Literal["default", "full"]
     Schema = dict[str, Any]
 
-# Plain classes: dataclasses and typing cost more to import than all that is in here.
+# Plain classes: dataclasses and typing cost more to import than this whole module.
 
 SERVER_NAME = "ragmem"
 
 MOST_LISTED = 100
-"""Memories of a timeline."""
+"""Maximum number of memories in a timeline."""
 
 MAX_TIMEOUT_S = 300
-"""Seconds that `wait_for_events` may be asked to wait."""
+"""Maximum seconds that `wait_for_events` waits."""
 
 
 class Tool:
@@ -57,8 +56,8 @@ class Tool:
         self.asks = asks
         self.structured = structured
 
-    def listed(self) -> "dict[str, Any]":
-        """Return the tool as `tools/list` sends it; what is the protocol's default is left out."""
+    def to_json(self) -> "dict[str, Any]":
+        """Return the tool as `tools/list` sends it, without the protocol's defaults."""
         hints: dict[str, Any] = {"title": self.title, "openWorldHint": False}
         if self.read_only:
             hints["readOnlyHint"] = True
@@ -74,7 +73,7 @@ class Tool:
 
 
 class Prompt:
-    """One prompt; `arguments` are names, each with what it is for. None of them must be given."""
+    """One prompt; `arguments` are names with their descriptions, all optional."""
 
     def __init__(self, name: str, title: str, description: str, arguments: "dict[str, str]") -> None:
         self.name = name
@@ -82,21 +81,21 @@ class Prompt:
         self.description = description
         self.arguments = arguments
 
-    def listed(self) -> "dict[str, Any]":
+    def to_json(self) -> "dict[str, Any]":
         """Return the prompt as `prompts/list` sends it."""
         return {
             "name": self.name,
             "title": self.title,
             "description": self.description,
             "arguments": [
-                {"name": name, "description": meant, "required": False}
-                for name, meant in self.arguments.items()
+                {"name": name, "description": text, "required": False}
+                for name, text in self.arguments.items()
             ],
         }
 
 
 class Resource:
-    """One resource, or with `{...}` in its address a template of resources."""
+    """One resource, or a template of resources where its address contains `{...}`."""
 
     def __init__(
         self,
@@ -117,11 +116,11 @@ class Resource:
 
     @property
     def is_template(self) -> bool:
-        """Whether its address has a part to fill in."""
+        """Whether its address has a placeholder."""
         return "{" in self.uri
 
-    def listed(self) -> "dict[str, Any]":
-        """Return it as `resources/list` or `resources/templates/list` sends it."""
+    def to_json(self) -> "dict[str, Any]":
+        """Return the resource as `resources/list` or `resources/templates/list` sends it."""
         return {
             "uriTemplate" if self.is_template else "uri": self.uri,
             "name": self.name,
@@ -137,12 +136,16 @@ EVENT_TYPES = ("action", "error", "decision", "outcome")
 """As in `domain.model` and `domain.records.record_types`, which cost more to import than a handshake may."""
 
 
+def _schema(kind: str, description: str, **more: "Any") -> "Schema":
+    return {"type": kind, **({"description": description} if description else {}), **more}
+
+
 def _text(description: str = "", **more: "Any") -> "Schema":
-    return {"type": "string", **({"description": description} if description else {}), **more}
+    return _schema("string", description, **more)
 
 
 def _number(description: str = "", **more: "Any") -> "Schema":
-    return {"type": "integer", **({"description": description} if description else {}), **more}
+    return _schema("integer", description, **more)
 
 
 def _limit(default: int) -> "Schema":
@@ -150,11 +153,7 @@ def _limit(default: int) -> "Schema":
 
 
 def _texts(description: str = "") -> "Schema":
-    return {
-        "type": "array",
-        "items": {"type": "string"},
-        **({"description": description} if description else {}),
-    }
+    return _schema("array", description, items={"type": "string"})
 
 
 def _object(required: tuple[str, ...] = (), **properties: "Schema") -> "Schema":
@@ -162,7 +161,7 @@ def _object(required: tuple[str, ...] = (), **properties: "Schema") -> "Schema":
 
 
 def _full_tool(name: str, title: str, description: str, parameters: "Schema", **hints: "Any") -> Tool:
-    """Return a tool of the profile `full`, whose data goes beside its text."""
+    """Return a tool of the profile `full`, whose data is sent beside its text."""
     return Tool(name, title, description, parameters, profile="full", structured=True, **hints)
 
 
@@ -411,10 +410,10 @@ RESOURCES: tuple[Resource, ...] = (
 
 
 def tools_of(profile: "Profile") -> tuple[Tool, ...]:
-    """Return the tools of a profile: `full` has all."""
+    """Return the tools of a profile; `full` has all."""
     return tuple(tool for tool in TOOLS if profile == "full" or tool.profile == "default")
 
 
 def find_tool(name: str) -> Tool | None:
-    """Return the tool of this name, None where there is none."""
+    """Return the tool of this name; None for an unknown one."""
     return next((tool for tool in TOOLS if tool.name == name), None)

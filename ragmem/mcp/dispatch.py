@@ -1,10 +1,10 @@
-"""Call a tool by its name with an open memory; what is wrong is an answer with a next step."""
+"""Call a tool by its name with an open memory; errors are answers that name a next step."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragmem.domain.injection.framing import escape_tags
+from ragmem.domain.injection.memory_frame import escape_tags
 from ragmem.errors import RagmemError, UsageError
 from ragmem.mcp.agents import (
     acknowledge,
@@ -17,7 +17,7 @@ from ragmem.mcp.agents import (
 from ragmem.mcp.arguments import check_arguments, clean
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.definitions import TOOLS, find_tool
-from ragmem.mcp.framing import shorten
+from ragmem.mcp.frame import shorten
 from ragmem.mcp.get import get
 from ragmem.mcp.prompts import render_prompt
 from ragmem.mcp.records import get_recent_episodes, search_episodes, search_knowledge
@@ -31,8 +31,8 @@ __all__ = ["Result", "call", "prompt", "read_resource"]
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
 
-MOST_TOLD = 600
-"""Characters of an error: it quotes what was handed in, which may be long."""
+MAX_ERROR_CHARS = 600
+"""Characters of an error: it quotes the input, which may be long."""
 
 _HANDLERS: Mapping[str, Callable[[Call], Result]] = {
     "search": search,
@@ -65,12 +65,12 @@ def call(
     agent: str = "",
     cwd: Path | None = None,
 ) -> Result:
-    """Return what a tool says; `cwd` is the folder that the caller works in (None: this process's).
+    """Return the result of a tool; `cwd` is the folder of the caller (None: that of this process).
 
-    `session` is the session of the assistant that calls, and counts what it reads as recalled; `agent` names
-    who calls among several. Never raises RagmemError: that is a result with `is_error`. Blocks for as long as
-    a question takes, and never waits for events: a tool that `waits` tells what is there, and its data has a
-    `cursor` to call it again with.
+    `session` is the session of the calling assistant; the memories that it reads count as recalled. `agent`
+    is the name of the caller. Never raises RagmemError: an error is a result with `is_error`. Blocks as long
+    as a question takes, and never waits for events: the result of a tool that `waits` has a `cursor` for the
+    next call.
     """
     tool = find_tool(name)
     try:
@@ -84,14 +84,14 @@ def call(
 
 
 def error_result(error: RagmemError) -> Result:
-    """Return an error as what a tool says; what it quotes of the call closes no frame of the assistant's."""
-    detail, hint = (escape_tags(shorten(clean(told), MOST_TOLD)) for told in (str(error), error.hint))
+    """Return an error as a result; nothing that it quotes can close a frame of the assistant."""
+    detail, hint = (escape_tags(shorten(clean(one), MAX_ERROR_CHARS)) for one in (str(error), error.hint))
     text = f"error: {detail}" + (f"\nhint: {hint}" if hint else "")
     return Result(text, {"detail": detail, "hint": hint}, is_error=True)
 
 
 def read_resource(memory: "Ragmem", uri: str, *, session: str = "", cwd: Path | None = None) -> Result:
-    """Return the text of a resource by its address; an unknown one is a result with `is_error`."""
+    """Return the text of a resource; for an unknown address, a result with `is_error`."""
     try:
         return resource(Call(memory, {}, session, "", cwd), clean(uri))
     except RagmemError as error:
@@ -101,7 +101,7 @@ def read_resource(memory: "Ragmem", uri: str, *, session: str = "", cwd: Path | 
 def prompt(
     memory: "Ragmem", name: str, arguments: Mapping[str, str], *, session: str = "", cwd: Path | None = None
 ) -> Result:
-    """Return the text of a prompt, to be sent as the user's message; an unknown one is `is_error`."""
+    """Return the text of a prompt, for the user's message; for an unknown name, a result with `is_error`."""
     try:
         given = {key: clean(value) for key, value in arguments.items()}
         return render_prompt(Call(memory, given, session, "", cwd), name)

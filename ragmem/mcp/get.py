@@ -1,36 +1,36 @@
-"""The tool `get`: memories in full, within a budget of tokens, with what replaced or is connected to them."""
+"""The tool `get`: whole memories within a budget of tokens, with their successors and connections."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ragmem.domain.model import Memory
-from ragmem.domain.model.document_place import in_place
+from ragmem.domain.model.document_place import describe_place
 from ragmem.domain.secrets.redaction import Redactor, cover
 from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN, announces, atoms, estimate_tokens
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import frame_lines, one_line
+from ragmem.mcp.frame import frame_lines, one_line
 from ragmem.services.context.excerpt import REACH
 from ragmem.services.context.session_line import session_line
-from ragmem.services.lifecycle.feedback import require_living
+from ragmem.services.lifecycle.feedback import require_memory
 from ragmem.services.retrieval.shapes import memory_shape
-from ragmem.services.retrieval.superseding import standing, told_former, told_superseded
+from ragmem.services.retrieval.supersessions import previous_version_line, superseded_line, supersession_state
 
 MOST_IDS = 20
 CONNECTED, FORMER = 5, 3
-"""Memories of each sort that are named."""
+"""Maximum number of connected and of replaced memories that are named."""
 
 HEAD_TOKENS = 60
-"""What the lines about a memory take beside its text, by estimate."""
+"""Estimated tokens of the lines above a memory's text."""
 
 LEAST_TOKENS = 40
-"""What is shown of a memory at least, however many are asked for."""
+"""Minimum tokens of each memory, however many are requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The part of a text that is shown, and where to go on; None where nothing is left."""
+    """The visible part of a text, and the offset of the rest; None where nothing is left."""
 
     text: str
     tokens: int
@@ -38,8 +38,8 @@ class Part:
 
 
 def get(call: Call) -> Result:
-    """Return memories in full by ids or the beginnings of ids, and name the unknown ids."""
-    memories, unknown = _found(call)
+    """Return whole memories by ids or prefixes of ids, and name the unknown ids."""
+    memories, unknown = _find_memories(call)
     if not memories:
         raise unknown[0]
     budget, offset = call.arguments["budget"], call.arguments["offset"]
@@ -55,26 +55,20 @@ def get(call: Call) -> Result:
     shapes = []
     for number, memory in enumerate(memories):
         share = max(LEAST_TOKENS, budget // (len(memories) - number) - HEAD_TOKENS)
-        part = part_of(memory.text, offset, share, redactor=call.redactor)
+        part = cut_part(memory.text, offset, share, redactor=call.redactor)
         budget -= part.tokens + HEAD_TOKENS
         about, more = _about(call, memory)
         lines += [*([""] if lines else []), *about, part.text.strip("\n")]
         if part.rest is not None:
             left = estimate_tokens(memory.text[part.rest :])
             lines.append(f"[cut: about {left:,} tokens more; get it alone with offset={part.rest}]")
-        shapes.append(
-            {
-                **memory_shape(memory, redactor=call.redactor),
-                "text": part.text,
-                "next_offset": part.rest,
-                **more,
-            }
-        )
+        shape = memory_shape(memory, redactor=call.redactor)
+        shapes.append({**shape, "text": part.text, "next_offset": part.rest, **more})
     lines += [f"{error}; {error.hint}" for error in unknown]
     return Result(frame_lines(lines), {"memories": shapes, "unknown": [str(error) for error in unknown]})
 
 
-def _found(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
+def _find_memories(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
     ids: Sequence[str] = call.arguments["ids"]
     if not ids:
         raise UsageError("get needs an id", hint="search lists ids")
@@ -86,7 +80,7 @@ def _found(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
     unknown = []
     for prefix in dict.fromkeys(ids):
         try:
-            memory = require_living(call.memory.catalog, prefix.strip().strip("[]"))
+            memory = require_memory(call.memory.catalog, prefix.strip().strip("[]"))
         except NotFoundError as error:
             archived = "archive" in str(error)
             unknown.append(error if archived else NotFoundError(str(error), hint="search lists ids"))
@@ -95,10 +89,10 @@ def _found(call: Call) -> tuple[list[Memory], list[NotFoundError]]:
     return list(found.values()), unknown
 
 
-def part_of(text: str, start: int, tokens: int, redactor: Redactor) -> Part:
-    """Return the part of a text from `start` on that fits into `tokens`, without secrets, in whole sentences.
+def cut_part(text: str, start: int, tokens: int, redactor: Redactor) -> Part:
+    """Return the part of a text from `start` on that fits into `tokens`, in whole sentences, redacted.
 
-    What is longer than that by itself, such as a long listing, is cut between its characters.
+    A single sentence or listing that is longer is cut between characters.
     """
     end, used = start, 0
     complete, spent = start, 0
@@ -113,7 +107,7 @@ def part_of(text: str, start: int, tokens: int, redactor: Redactor) -> Part:
             complete, spent = end, used
     else:
         complete, spent = end, used
-    # A heading stands with what it announces.
+    # A heading stays with the text that it announces.
     end, used = (complete, spent) if complete > start else (end, used)
     if end == start:
         end = min(len(text), start + max(1, tokens * CHARACTERS_PER_TOKEN))
@@ -125,9 +119,9 @@ def part_of(text: str, start: int, tokens: int, redactor: Redactor) -> Part:
 
 
 def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
-    """Return the lines above a text: what it is, from where, what it has to do with others; and as data."""
+    """Return the lines above a text (its kind, source and relations to others), and the relations as data."""
     catalog = call.memory.catalog
-    superseded, replaced = standing(catalog, memory)
+    superseded, replaced = supersession_state(catalog, memory)
     said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value}"]
     if memory.category.value != "none":
         said.append(memory.category.value)
@@ -137,13 +131,13 @@ def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
         one_line(memory.title, 120, redactor=call.redactor),
     ]
     if memory.uri.startswith("/"):
-        said.append(in_place(call.path_label(memory.uri), memory.metadata))
+        said.append(describe_place(call.path_label(memory.uri), memory.metadata))
     lines = [" | ".join(filter(None, said))]
     if superseded:
         lines.append(
-            f"{told_superseded(superseded)}: {one_line(superseded.reason, 160, redactor=call.redactor)}"
+            f"{superseded_line(superseded)}: {one_line(superseded.reason, 160, redactor=call.redactor)}"
         )
-    lines += [told_former(former, redactor=call.redactor) for former in replaced[:FORMER]]
+    lines += [previous_version_line(former, redactor=call.redactor) for former in replaced[:FORMER]]
     if held := session_line(memory, redactor=call.redactor):
         lines.append(held)
     near = catalog.connections.neighbours(memory.id)[:CONNECTED]

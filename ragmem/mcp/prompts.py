@@ -1,18 +1,18 @@
-"""What a prompt says to a model: the briefing for a new session."""
+"""The text of a prompt: the briefing for a new session."""
 
 from typing import Any
 
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.definitions import PROMPTS
-from ragmem.mcp.timeline import briefing
+from ragmem.mcp.timeline import session_briefing
 
 LEAST, MOST = 100, 20_000
 """Tokens of a briefing."""
 
 
 def render_prompt(call: Call, name: str) -> Result:
-    """Return the text of a prompt; raises NotFoundError for none, UsageError for a wrong argument."""
+    """Return the text of a prompt; raises NotFoundError for an unknown one, UsageError for a bad argument."""
     known = next((prompt for prompt in PROMPTS if prompt.name == name), None)
     if known is None:
         names = ", ".join(prompt.name for prompt in PROMPTS)
@@ -25,7 +25,7 @@ def render_prompt(call: Call, name: str) -> Result:
             )
     if "budget" in given:
         given["budget"] = _tokens(given["budget"])
-    return briefing(call.with_arguments(given))
+    return session_briefing(call.with_arguments(given))
 
 
 def _tokens(text: str) -> int:

@@ -1,22 +1,22 @@
-"""The tools that read typed records: knowledge by a question, episodes by a question or the last ones."""
+"""The tools that read typed records: knowledge and episodes by a question, and the latest episodes."""
 
 from collections.abc import Mapping, Sequence
 
 from ragmem.domain.model import Category
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import add_notice, frame_lines, one_line
+from ragmem.mcp.frame import add_notice, frame_lines, one_line
 from ragmem.services.records.knowledge import episode_shape, knowledge_shape, recent_episodes
 from ragmem.services.records.knowledge import search_episodes as episodes_for
 from ragmem.services.records.knowledge import search_knowledge as knowledge_for
-from ragmem.services.records.records import Recorded
+from ragmem.services.records.records import RecordMatch
 
 CONTENT = 600
-"""Characters of a content in the text of an answer; its data has more."""
+"""Characters of a record's content in the text of an answer; the data has more."""
 
 
 def search_knowledge(call: Call) -> Result:
-    """Answer a question with what was learnt; what is found counts as used."""
+    """Answer a question with knowledge; the records found count as recalled."""
     given = call.arguments
     category = Category(given["category"]) if "category" in given else None
     projects = call.projects()
@@ -25,16 +25,12 @@ def search_knowledge(call: Call) -> Result:
     )
     call.count_recalls(item.id for item in found)
     nothing = f"No {category or 'knowledge'} found in {call.projects_label(projects)}."
-    return _listed(
-        found,
-        nothing,
-        {"results": [knowledge_shape(item, redactor=call.redactor) for item in found]},
-        redactor=call.redactor,
-    )
+    results = [knowledge_shape(item, redactor=call.redactor) for item in found]
+    return _list_records(found, nothing, {"results": results}, redactor=call.redactor)
 
 
 def search_episodes(call: Call) -> Result:
-    """Answer a question with what happened."""
+    """Answer a question with episodes."""
     projects = call.projects()
     found = episodes_for(
         call.memory.records.store, call.arguments["query"], projects=projects, limit=call.arguments["limit"]
@@ -47,16 +43,12 @@ def search_episodes(call: Call) -> Result:
             {name: shape[name] for name in ("id", "title", "content", "session_id")}
             | {"relevance_score": round(item.score, 4)}
         )
-    return _listed(
-        found,
-        f"No episode found in {call.projects_label(projects)}.",
-        {"results": results},
-        redactor=call.redactor,
-    )
+    nothing = f"No episode found in {call.projects_label(projects)}."
+    return _list_records(found, nothing, {"results": results}, redactor=call.redactor)
 
 
 def get_recent_episodes(call: Call) -> Result:
-    """Return the last episodes, newest first."""
+    """Return the latest episodes, newest first."""
     session: str = call.arguments.get("session_id", "")
     found = recent_episodes(
         call.memory.records.store,
@@ -69,11 +61,11 @@ def get_recent_episodes(call: Call) -> Result:
     names = ("id", "event_type", "title", "content", "created_at")
     nothing = f'No episode of the session "{session[:60]}".' if session else "No episodes yet."
     data = {"episodes": [{name: shape[name] for name in names} for shape in shapes]}
-    return _listed(found, nothing, data, redactor=call.redactor)
+    return _list_records(found, nothing, data, redactor=call.redactor)
 
 
-def _listed(
-    found: Sequence[Recorded], nothing: str, data: Mapping[str, object], redactor: Redactor
+def _list_records(
+    found: Sequence[RecordMatch], nothing: str, data: Mapping[str, object], redactor: Redactor
 ) -> Result:
     lines = []
     for item in found:
@@ -86,9 +78,9 @@ def _listed(
         score = f" ({item.score:.2f})" if item.score else ""
         title = one_line(memory.title, 120, redactor)
         head = f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {what} | {title}{score}"
-        lines += [head, f"  {one_line(_said(item), CONTENT, redactor=redactor)}"]
+        lines += [head, f"  {one_line(_content(item), CONTENT, redactor=redactor)}"]
     return Result(frame_lines(lines or [nothing]), add_notice(data))
 
 
-def _said(item: Recorded) -> str:
+def _content(item: RecordMatch) -> str:
     return str(item.fields.get("content") or item.memory.text.partition("\n\n")[2])

@@ -1,23 +1,23 @@
-"""What is read by its address: a memory, an entity of the graph, the briefing and the state of the memory."""
+"""The resources: a memory, an entity of the graph, the briefing and the status, each by its address."""
 
 from urllib.parse import unquote
 
 from ragmem.errors import NotFoundError
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import frame_lines, one_line
+from ragmem.mcp.frame import frame_lines, one_line
 from ragmem.mcp.get import get
-from ragmem.mcp.timeline import briefing, status
+from ragmem.mcp.timeline import session_briefing, status
 from ragmem.services.graph.shapes import entity_shape
 
 SCHEME = "ragmem://"
 BUDGET = 20_000
-"""Tokens of a memory that is read by its address: nobody reads it but on purpose."""
+"""Tokens of a memory that is read by its address, which only happens on purpose."""
 
-SAID, NEIGHBOURS = 10, 15
+MEMORIES, NEIGHBOURS = 10, 15
 
 
 def resource(call: Call, uri: str) -> Result:
-    """Return the text of a resource; raises NotFoundError for an address that leads nowhere."""
+    """Return the text of a resource; raises NotFoundError for an unknown address."""
     sort, _, rest = uri.removeprefix(SCHEME).partition("/")
     name = unquote(rest).strip()
     if uri.startswith(SCHEME):
@@ -26,7 +26,7 @@ def resource(call: Call, uri: str) -> Result:
         if sort == "entity" and name:
             return _entity(call, name)
         if sort == "briefing" and not name:
-            return briefing(call.with_arguments({}))
+            return session_briefing(call.with_arguments({}))
         if sort == "status" and not name:
             return status(call.with_arguments({}))
     raise NotFoundError(
@@ -48,7 +48,7 @@ def _entity(call: Call, name: str) -> Result:
             lines.append("also " + ", ".join(one["name"] for one in place["aliases"]))
         lines += [
             f"  [{one['id']}] {one['event_time'][:10]} {one_line(one['text'], 240, redactor=call.redactor)}"
-            for one in shape["memories"][:SAID]
+            for one in shape["memories"][:MEMORIES]
             if one["project"] == project
         ]
         lines += [

@@ -10,13 +10,13 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.excerpts import announces, atoms
 from ragmem.domain.text.keywords import keywords
 from ragmem.mcp.call import Call, Result
-from ragmem.mcp.framing import frame_lines, one_line
-from ragmem.services.ingestion.scope import known_sources
+from ragmem.mcp.frame import frame_lines, one_line
+from ragmem.services.ingestion.scope import require_sources
 from ragmem.services.processes.dates import parse_moment
-from ragmem.services.retrieval.asking import Question
+from ragmem.services.retrieval.question import Question
 from ragmem.services.retrieval.routes import route_shape
-from ragmem.services.retrieval.shapes import found_text, match_shape, told_elsewhere
-from ragmem.services.retrieval.superseding import told_superseded
+from ragmem.services.retrieval.shapes import best_chunk_text, elsewhere_line, match_shape
+from ragmem.services.retrieval.supersessions import superseded_line
 
 TITLE = 90
 """Characters of a title."""
@@ -25,25 +25,24 @@ EXCERPT = 170
 """Characters of an excerpt: title and excerpt together take some fifty tokens."""
 
 FAINT = 0.25
-"""Share of the best score below which a match is not shown: it would be read, and help nobody."""
+"""Share of the best score below which a match is left out as useless."""
 
 FACT = 320
-"""Characters of a line on agents, on the state of the memory or on code."""
+"""Characters of a line about agents, the state of the memory or code."""
 
 FACTS = 12
-"""Such lines, which stand before the memories."""
+"""Maximum number of such lines before the memories."""
 
-LEADING = 1.5
-"""Words that a listing, or what only says that something follows, must hold more than a sentence to be shown
-in its place."""
+LEAD_PENALTY = 1.5
+"""Words that a listing or a lead-in must match beyond those of a sentence to be preferred to it."""
 
 _WORD = re.compile(r"\w+")
 _MARKS = re.compile(r"\*\*|__|^[#>*=|` -]+|```\w*|[|`=-]+$")
-"""Marks of Markdown that say nothing in a line by itself."""
+"""Markdown marks that mean nothing in a single line."""
 
 
 def search(call: Call) -> Result:
-    """Answer a question with an index of memories, best first; say which were asked when there is none."""
+    """Answer a question with an index of memories, best first; an empty answer says what was searched."""
     memory, given, moment = call.memory, call.arguments, now()
     if not memory.is_stored():
         return Result("Memory is empty: nothing was ever stored here.", {"matches": []})
@@ -52,7 +51,7 @@ def search(call: Call) -> Result:
         given["query"],
         projects=projects,
         kinds=(Kind(given["kind"]),) if "kind" in given else (),
-        sources=known_sources(
+        sources=require_sources(
             memory.catalog, memory.settings, [given["source"]] if "source" in given else ()
         ),
         since=parse_moment(given["since"], now=moment) if "since" in given else None,
@@ -69,7 +68,7 @@ def search(call: Call) -> Result:
         "matches": [match_shape(match, redactor=call.redactor) for match in strong],
         "notes": list(notes),
     }
-    shown = routed.shown
+    shown = routed.shown_facts
     if shown:
         data["route"] = route_shape(routed)
     lines = [
@@ -90,14 +89,14 @@ def search(call: Call) -> Result:
     if not matches:
         wider = "" if projects is None else ' Other projects: project="*".'
         found = "No memory" if lines else "Nothing"
-        return Result(frame_lines([*lines, f"{found} found in {asked}.{wider}", *_told(notes)]), data)
+        return Result(frame_lines([*lines, f"{found} found in {asked}.{wider}", *_note_lines(notes)]), data)
     weaker = f", {len(matches) - len(strong)} far weaker left out" if len(matches) > len(strong) else ""
     lines.append(f"({len(strong)} in {asked}{weaker}; get reads one in full)")
-    return Result(frame_lines([*lines, *_told(notes)]), data)
+    return Result(frame_lines([*lines, *_note_lines(notes)]), data)
 
 
 def hit_lines(match: Match, words: set[str], *, project: str = "", redactor: Redactor) -> list[str]:
-    """Return a match in two lines: its description, with the project if one is given, and an excerpt."""
+    """Return two lines for a match: its description, with the project if one is given, and an excerpt."""
     memory = match.memory
     said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value} {memory.source}"]
     if project:
@@ -105,28 +104,28 @@ def hit_lines(match: Match, words: set[str], *, project: str = "", redactor: Red
     if place := document_place(memory.metadata):
         said.append(one_line(place, TITLE, redactor=redactor))
     if match.superseded:
-        said.append(told_superseded(match.superseded))
+        said.append(superseded_line(match.superseded))
     if match.elsewhere:
-        said.append(one_line(told_elsewhere(match, redactor=redactor), TITLE, redactor=redactor))
+        said.append(one_line(elsewhere_line(match, redactor=redactor), TITLE, redactor=redactor))
     title = one_line(_with_heading(memory.title or memory.uri, match.chunk.heading), TITLE, redactor=redactor)
     excerpt = best_line(match, words, title, redactor=redactor)
     if not excerpt:
         return [f"{' | '.join(said)} | {title} ({match.score:.2f})"]
     if not excerpt.startswith(title.rstrip("…")):
-        # Else it was made of the beginning of the text.
+        # Otherwise the title is the beginning of the excerpt.
         said.append(title)
     return [f"{' | '.join(said)} ({match.score:.2f})", f"  {excerpt}"]
 
 
 def _with_heading(title: str, heading: str) -> str:
-    """Return a title with the last heading above what was found, where that is another one."""
+    """Return a title with the last heading above the match, where the two differ."""
     last = heading.rsplit(" > ", 1)[-1].strip("# ")
     return f"{title} > {last}" if last and last.casefold() not in title.casefold() else title
 
 
 def best_line(match: Match, words: set[str], title: str = "", *, redactor: Redactor) -> str:
-    """Return the sentence of what was found that has most of these words, the first of equal ones."""
-    text = found_text(match, redactor=redactor)
+    """Return the sentence of a match that has most of these words, the first among equals."""
+    text = best_chunk_text(match, redactor=redactor)
     best, most = "", -2.0
     for start, end in atoms(text):
         line = " ".join(text[start:end].split())
@@ -135,14 +134,14 @@ def best_line(match: Match, words: set[str], title: str = "", *, redactor: Redac
             continue
         held = {word.lower() for word in _WORD.findall(line)}
         leads = announces(text, (start, end)) or line.startswith("```")
-        score = len(words & held) - (LEADING if leads else 0.0)
+        score = len(words & held) - (LEAD_PENALTY if leads else 0.0)
         if score > most:
             best, most = bare, score
     return _around(best, words)
 
 
 def _around(line: str, words: set[str]) -> str:
-    """Return a line, of a long one the part around the first of the words."""
+    """Return a line; of a long one, the part around the first of the words."""
     if len(line) <= EXCERPT:
         return line
     first = next((found.start() for found in _WORD.finditer(line) if found[0].lower() in words), 0)
@@ -162,6 +161,6 @@ def _filters(call: Call) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def _told(notes: tuple[str, ...]) -> list[str]:
-    # An agent cannot use the option of the command line.
+def _note_lines(notes: tuple[str, ...]) -> list[str]:
+    # An agent cannot use options of the command line.
     return [f"note: {note.partition('; --nearest')[0]}" for note in notes]

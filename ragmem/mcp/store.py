@@ -1,4 +1,4 @@
-"""The tools that store: a text as an agent says it, or what it learnt and what happened as typed records."""
+"""The tools that store: a text of an agent, or knowledge, episodes and insights as typed records."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import record
 from ragmem.errors import UsageError
 from ragmem.mcp.call import Call, Result
-from ragmem.services.ingestion.drafts import DraftOptions, draft_of_text
-from ragmem.services.ingestion.scope import finder
+from ragmem.services.ingestion.drafts import DraftOptions, text_draft
+from ragmem.services.ingestion.scope import project_finder
 
 MOST_CHARS = 100_000
-"""Characters of a text that is remembered: one fact has far fewer."""
+"""Maximum characters of a text to remember; one fact has far fewer."""
 
 WEAK = (
     "weak: kept and found by its words, it fades unless something connects to it. Say what was decided, "
@@ -36,13 +36,13 @@ def remember(call: Call) -> Result:
             f"the text has {len(text):,} characters, at most {MOST_CHARS:,} are remembered",
             hint="remember what matters of it; `ragmem ingest FILE` takes whole files",
         )
-    projects = finder(memory.catalog, home=memory.home)
+    projects = project_finder(memory.catalog, home=memory.home)
     wish = DraftOptions(
         kind=Kind(given["kind"]) if "kind" in given else None,
         tags=tuple(given.get("tags", ())),
         project=given.get("project", ""),
     )
-    draft = draft_of_text(
+    draft = text_draft(
         text.encode(),
         given.get("title", ""),
         wish,
@@ -52,7 +52,7 @@ def remember(call: Call) -> Result:
         cwd=call.place,
     )
     [stored] = memory.ingest([draft], projects=projects)
-    kept = stored.judged.memory
+    kept = stored.classified.memory
     whose = call.project_label(kept.scope.project)
     told = f"{_CHANGES[stored.change]}: [{kept.short_id}] {kept.kind.value}, {whose}"
     notes = [WEAK] if kept.state is State.BUFFERED else []
@@ -71,7 +71,7 @@ def remember(call: Call) -> Result:
 
 
 def store_knowledge(call: Call) -> Result:
-    """Store what was learnt."""
+    """Store knowledge."""
     given = call.arguments
     fields = {name: given[name] for name in ("category", "title", "content")}
     wish = DraftOptions(tags=tuple(given.get("tags", ())))
@@ -79,7 +79,7 @@ def store_knowledge(call: Call) -> Result:
 
 
 def record_episode(call: Call) -> Result:
-    """Store what happened."""
+    """Store an episode."""
     given = call.arguments
     fields = {name: given[name] for name in ("event_type", "title", "content", "importance")}
     fields |= {"session": call.session, "agent": call.agent}
@@ -89,14 +89,14 @@ def record_episode(call: Call) -> Result:
 
 
 def add_session_insight(call: Call) -> Result:
-    """Store what a session did and learnt."""
+    """Store the insights of a session."""
     fields: dict[str, Any] = {"session": call.session, **call.arguments}
     wish = DraftOptions(project=fields.pop("project", ""), spec=fields.pop("spec", ""))
     return _add(call, RecordType.SESSION_INSIGHT, fields, wish, "id")
 
 
 def _add(call: Call, kind: RecordType, fields: dict[str, Any], wish: DraftOptions, key: str) -> Result:
-    """Store a record; return what became of it, with its id below `key`."""
+    """Store a record; return what changed, with its id under `key`."""
     [stored] = call.memory.records.store.add([record(kind, fields)], wish, now=now(), folder=call.place)
     kept = stored.memory
     whose = call.project_label(kept.scope.project)

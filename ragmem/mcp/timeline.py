@@ -10,17 +10,17 @@ from ragmem.domain.model import USER, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.definitions import MOST_LISTED
-from ragmem.mcp.framing import frame_lines, one_line
+from ragmem.mcp.frame import frame_lines, one_line
 from ragmem.services.code.impact import impact as impact_of
 from ragmem.services.code.shapes import impact_shape
 from ragmem.services.code.targets import project_of_code
 from ragmem.services.context.context import MORE
-from ragmem.services.ingestion.inbox_waiting import waiting
-from ragmem.services.lifecycle.feedback import require_living
+from ragmem.services.ingestion.inbox_status import inbox_status
+from ragmem.services.lifecycle.feedback import require_memory
 from ragmem.services.processes.dates import parse_moment
-from ragmem.services.retrieval.operational import state_now
+from ragmem.services.retrieval.operational import current_state
 from ragmem.services.retrieval.shapes import memory_shape
-from ragmem.storage.memories.listing import Filter, count_memories, list_page
+from ragmem.storage.memories.memory_list import Filter, count_memories, list_page
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
@@ -30,16 +30,16 @@ REACHED, TESTS, MEMORIES = 15, 8, 6
 """Lines of each list of an impact."""
 
 DATA = 200
-"""Of each list in its data."""
+"""Maximum length of each list in the data of an impact."""
 
 WINDOWS = (timedelta(days=1), timedelta(days=10), timedelta(days=100), timedelta(days=9999 * 366))
-"""Spans to both sides of a memory in which its neighbours are looked for: all that lies in one is sorted."""
+"""Spans before and after a memory in which its neighbours are searched; a span is sorted as a whole."""
 
 EMPTY = "Memory is empty: nothing was ever stored here."
 
 
 def timeline(call: Call) -> Result:
-    """List memories in the order of time: of a span, or around one of them."""
+    """List memories in chronological order: of a span, or around one of them."""
     memory, given, moment = call.memory, call.arguments, now()
     if not memory.is_stored():
         return Result(EMPTY, {"memories": []})
@@ -49,7 +49,7 @@ def timeline(call: Call) -> Result:
         since=parse_moment(given["since"], now=moment) if "since" in given else None,
         until=parse_moment(given["until"], now=moment) if "until" in given else None,
     )
-    center = require_living(memory.catalog, given["around"].strip("[] ")) if "around" in given else None
+    center = require_memory(memory.catalog, given["around"].strip("[] ")) if "around" in given else None
     newest = given["order"] == "newest"
     if center is None:
         found, more = list_page(
@@ -76,20 +76,20 @@ def timeline(call: Call) -> Result:
     if not found:
         lines.append(f"Nothing happened then in {asked}.")
     elif rest:
-        lines.append(f"(more in {asked}: {_further(memory, wanted, found, newest=newest)})")
+        lines.append(f"(more in {asked}: {_next_arguments(memory, wanted, found, newest=newest)})")
     return Result(
         frame_lines(lines),
         {"asked": asked, "memories": [memory_shape(one, redactor=call.redactor) for one in found]},
     )
 
 
-def _further(memory: "Ragmem", wanted: Filter, found: Sequence[Memory], *, newest: bool) -> str:
-    """Return with which arguments a list goes on: those of its last moment come once more rather than not.
+def _next_arguments(memory: "Ragmem", wanted: Filter, found: Sequence[Memory], *, newest: bool) -> str:
+    """Return the arguments for the next page; memories of the last moment are repeated rather than lost.
 
-    Where all are of one moment, as files are that were read together, they would be all that comes.
+    Where the whole page is of one moment, as for files that were read together, that moment is skipped.
     """
     last = found[-1].event_time
-    behind = _moved(last, timedelta(microseconds=1)) or last
+    behind = _shift(last, timedelta(microseconds=1)) or last
     name, with_it, without = ("until", behind, last) if newest else ("since", last, behind)
     if found[0].event_time != last:
         return f"{name}={_exact(with_it)}"
@@ -103,11 +103,11 @@ def _exact(moment: datetime) -> str:
 
 
 def _clock(moment: datetime) -> str:
-    """Return the time of a moment; nothing for midnight, which stands for a day without a time."""
+    """Return the time of a moment; empty for midnight, which stands for a day without a time."""
     return f"{moment:%H:%M} " if moment.time() != time() else ""
 
 
-def _moved(moment: datetime, by: timedelta) -> datetime | None:
+def _shift(moment: datetime, by: timedelta) -> datetime | None:
     """Return a moment shifted by a span; None outside the years of the calendar."""
     try:
         return moment + by
@@ -124,14 +124,14 @@ def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
 
 
 def _around(call: Call, center: Memory, wanted: Filter, limit: int) -> list[Memory]:
-    """Return what happened just before and after a memory, with itself, newest first."""
+    """Return a memory and those just before and after it, newest first."""
     database = call.memory.catalog.database
-    # In its own project and the asked ones: a memory found elsewhere has its neighbours there.
+    # Its own project is added: a memory found elsewhere has its neighbours there.
     projects = None if wanted.projects is None else tuple({*wanted.projects, center.scope.project})
-    # Not behind the last moment that there is.
-    behind = _moved(center.event_time, timedelta(microseconds=1)) or center.event_time
+    # The last moment of the calendar has no successor.
+    behind = _shift(center.event_time, timedelta(microseconds=1)) or center.event_time
     for window in WINDOWS:
-        since, until = _moved(center.event_time, -window), _moved(center.event_time, window)
+        since, until = _shift(center.event_time, -window), _shift(center.event_time, window)
         before, _ = list_page(
             database,
             Filter(projects=projects, since=_later(since, wanted.since), until=behind),
@@ -152,7 +152,7 @@ def _around(call: Call, center: Memory, wanted: Filter, limit: int) -> list[Memo
 
 
 def impact(call: Call) -> Result:
-    """Tell what a change of a symbol or file reaches, its tests, and the memories of it."""
+    """Report what a change of a symbol or file affects, its tests, and the memories about it."""
     memory, given = call.memory, call.arguments
     if not memory.is_stored():
         return Result(EMPTY)
@@ -180,7 +180,7 @@ def impact(call: Call) -> Result:
         lines.append(f"  and {beyond} deeper than {found.depth}")
     lines += _rows("tests", shape["tests"], shape["tests_total"], TESTS)
     if shape["memories"]:
-        lines.append(f"memories about it, {_of(MEMORIES, shape['memories_total'])}:")
+        lines.append(f"memories about it, {_count_of(MEMORIES, shape['memories_total'])}:")
         lines += [_about(one, redactor=call.redactor) for one in shape["memories"][:MEMORIES]]
     if not shape["complete"]:
         lines.append("note: the code was not read to its end: ragmem ingest --code .")
@@ -188,7 +188,7 @@ def impact(call: Call) -> Result:
 
 
 def _about(memory: dict[str, Any], redactor: Redactor) -> str:
-    """Return a memory of code in a line, with what mentions it where that says more than the title."""
+    """Return a line for a memory about code, with the quote that mentions it if the title does not."""
     title = one_line(memory["title"], TITLE, redactor=redactor)
     told = f"  [{memory['id']}] {memory['event_time'][:10]} {memory['kind']} | {title}"
     quote = one_line(memory["places"][0]["quote"], 120, redactor=redactor) if memory["places"] else ""
@@ -198,7 +198,7 @@ def _about(memory: dict[str, Any], redactor: Redactor) -> str:
 def _rows(title: str, rows: Sequence[dict[str, Any]], total: int, most: int) -> list[str]:
     if not rows:
         return []
-    lines = [f"{title}, {_of(most, total)}:"]
+    lines = [f"{title}, {_count_of(most, total)}:"]
     for one in rows[:most]:
         how = ", ".join(dict.fromkeys(edge["kind"] for edge in one["references"]))
         lines.append(
@@ -207,26 +207,24 @@ def _rows(title: str, rows: Sequence[dict[str, Any]], total: int, most: int) -> 
     return lines
 
 
-def _of(most: int, total: int) -> str:
+def _count_of(most: int, total: int) -> str:
     return f"{most} of {total}" if total > most else str(total)
 
 
 def status(call: Call) -> Result:
-    """Tell what memory holds here, what waits, and what somebody should do about it."""
+    """Report the contents of memory here, pending work, and problems."""
     memory = call.memory
     if not memory.is_stored():
         return Result(EMPTY, {"memories": 0})
     catalog = memory.catalog
     projects = call.projects()
-    here, total = (
-        count_memories(catalog.database, Filter(projects=projects)),
-        count_memories(catalog.database, Filter()),
-    )
+    here = count_memories(catalog.database, Filter(projects=projects))
+    total = count_memories(catalog.database, Filter())
     latest, _ = list_page(catalog.database, Filter(projects=projects), limit=1)
-    facts = state_now(catalog, memory.ledger, home=catalog.database.home, now=now())
+    facts = current_state(catalog, memory.ledger, home=catalog.database.home, now=now())
     told = {fact.name: fact.value for fact in facts}
-    inbox = waiting(memory.settings.places.data)
-    lines = [f"{_counted(here, 'memory', 'memories')} in {call.projects_label(projects)}"]
+    inbox = inbox_status(memory.settings.places.data)
+    lines = [f"{_plural(here, 'memory', 'memories')} in {call.projects_label(projects)}"]
     if total > here:
         lines[0] += f", {total:,} in all projects"
     if latest:
@@ -241,14 +239,8 @@ def status(call: Call) -> Result:
     troubles = [f"{fact.name}: {fact.value}" for fact in facts if fact.attention]
     troubles += [f"set aside from the inbox: {len(inbox.aside):,}"] if inbox.aside else []
     troubles += [memory.inbox_note] if memory.inbox_note else []
-    lines.append(
-        "health: "
-        + (
-            "; ".join(one_line(one, 200, redactor=call.redactor) for one in troubles)
-            if troubles
-            else "nothing to do"
-        )
-    )
+    health = "; ".join(one_line(one, 200, redactor=call.redactor) for one in troubles)
+    lines.append(f"health: {health or 'nothing to do'}")
     data = {
         "asked": call.projects_label(projects),
         "memories": here,
@@ -260,12 +252,12 @@ def status(call: Call) -> Result:
     return Result(frame_lines(lines), data)
 
 
-def _counted(count: int, one: str, several: str) -> str:
+def _plural(count: int, one: str, several: str) -> str:
     return f"{count:,} {one if count == 1 else several}"
 
 
-def briefing(call: Call) -> Result:
-    """Return what a new session should know, of its task where there is one."""
+def session_briefing(call: Call) -> Result:
+    """Return the briefing for a new session, about its task if one is given."""
     memory = call.memory
     if not memory.is_stored():
         return Result(EMPTY, {"ids": []})

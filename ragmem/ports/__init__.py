@@ -1,4 +1,4 @@
-"""The ports: what a back end offers, as structural protocols.
+"""The ports: the interfaces of back ends, as structural protocols.
 
 A back end is a module with `open_models(options) -> Models`, with `open_store(options, models, *, database)
 -> Store`, or with both. An entry point in the group `ragmem.backends` names it, also for ragmem's own back
@@ -37,7 +37,7 @@ INVALID = "invalid"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to a provider. `error` is one word that says how it failed, empty where it succeeded.
+    """One request to a provider. `error` is one word for the failure, empty after success.
 
     Token counts come from the provider, or are estimates. `seconds` is the time until the answer.
     """
@@ -144,9 +144,9 @@ class Sees(Protocol):
     def describe(
         self, prompt: str, *, image: bytes, media_type: str, system: str = "", max_tokens: int = 400
     ) -> str:
-        """Return the completion of a prompt about a PNG or JPEG picture; `media_type` is "image/png", say.
+        """Return the completion of a prompt about a picture of the media type "image/png" or "image/jpeg".
 
-        Raises BackendError as `complete` does, and where the model takes no pictures. Safe to call from
+        Raises BackendError as `complete` does, and if the model takes no pictures. Safe to call from
         several threads.
         """
         ...
@@ -174,7 +174,7 @@ class HasReranker(Protocol):
 
     @property
     def reranker(self) -> Reranker | None:
-        """The reranker, or None where none is configured; raises BackendError when it cannot load."""
+        """The reranker, or None if none is configured; raises BackendError when it cannot load."""
         ...
 
 
@@ -196,7 +196,7 @@ class Models(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what was loaded; closing twice is fine."""
+        """Free the models; closing twice is fine."""
         ...
 
 
@@ -223,14 +223,14 @@ class VectorIndex(Protocol):
     """Vectors of chunks, per project. All reads use the model that answers questions."""
 
     def prepare(self, records: Sequence[Record]) -> None:
-        """Compute in advance what `put` will need (embeddings), without a lock; safe in a thread."""
+        """Compute the embeddings for `put` in advance, without a lock; safe in a thread."""
         ...
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
         """Index the records, all or nothing; a record replaces the former one of its memory.
 
         Embeds before it takes the write lock. `finish` runs inside the transaction, just before the commit:
-        what it writes to the catalog is durable exactly when the records are.
+        its writes to the catalog are durable exactly if the records are.
         """
         ...
 
@@ -293,7 +293,7 @@ class Graph(Protocol):
     def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
         """Yield every entity of a project with its degree, ordered by name.
 
-        Concurrent writes show in what is yielded after them.
+        Later items reflect concurrent writes.
         """
         ...
 
@@ -346,11 +346,11 @@ class Maintenance(Protocol):
         ...
 
     def second_model(self, model: str) -> tuple[int, int]:
-        """Return how many vectors this model has, and how many it needs to replace the present one."""
+        """Return how many vectors this model has, and how many it needs to replace the current one."""
         ...
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
-        """Remove what belongs to no memory (vectors, nodes, edges) and compact; return the counts."""
+        """Remove vectors, nodes and edges that belong to no memory, and compact; return the counts."""
         ...
 
     def check(self, *, deep: bool = False) -> list[str]:
@@ -361,10 +361,10 @@ class Maintenance(Protocol):
         ...
 
     def repair(self, *, whole: bool = False) -> Mapping[str, int]:
-        """Remove the memories that are damaged, and write derived data anew; return counts.
+        """Remove damaged memories, and rewrite derived data; return counts.
 
         `memory_ids` then lacks them, so that they can be put again. `whole` removes all memories. Raises
-        BackendError, and changes nothing, where the embedder does not answer.
+        BackendError, and changes nothing, if the embedder does not answer.
         """
         ...
 
@@ -403,20 +403,20 @@ class NativeModes(Protocol):
 class TwoModels(Protocol):
     """Vectors of two models, so that one can replace the other while the first answers questions.
 
-    `put`, `search` and all else use the model that `models.embedder` names. A put that embedded with one
-    model does not commit after the other took its place, and a delete removes the vectors of both.
+    `put`, `search` and all other methods use the model of `models.embedder`. A put that embedded with one
+    model does not commit after a change to the other, and a delete removes the vectors of both.
     """
 
     def fill(self, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
         """Make the vectors that the embedder's model lacks, in batches; yield the size of each.
 
-        A yielded batch is durable. Stopping early is fine: the next call goes on. Others may put and delete
+        A yielded batch is durable. Stopping early is fine: the next call resumes. Others may put and delete
         meanwhile. Raises BackendError where the embedder fails.
         """
         ...
 
     def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:
-        """Call `finish` in a transaction in which the model lacks no vector; False where it lacks one."""
+        """Call `finish` in a transaction if the model lacks no vector; else return False."""
         ...
 
     def drop_others(self, model: str) -> Iterator[int]:

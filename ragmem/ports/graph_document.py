@@ -1,4 +1,4 @@
-"""A part of the graph as LightRAG's document {nodes, edges, is_truncated}, for any store."""
+"""A subgraph as LightRAG's document {nodes, edges, is_truncated}, for any store."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +18,8 @@ def graph_document(
 ) -> Mapping[str, Any]:
     """Return at most `limit` entities within `depth` relations of a label, and the relations between them.
 
-    An unknown label gives an empty document. LightRAG adds its own properties; where it has the graphs of
-    several projects (None: all), each id is "project/name".
+    An unknown label gives an empty document. LightRAG adds its own properties, and ids "project/name" for the
+    graphs of several projects (None: all).
     """
     if store.native is not None:
         return store.native.subgraph(label, depth=depth, limit=limit, project=project)

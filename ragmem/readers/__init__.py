@@ -1,3 +1,3 @@
-"""Readers: files on disk become drafts."""
+"""Readers turn files on disk into drafts."""
 
-# Empty on purpose: a question asks for the project of a folder, without paying for YAML and gitignore syntax.
+# Empty on purpose: a question needs the project of a folder, but not the import of YAML and gitignore syntax.

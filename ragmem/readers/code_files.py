@@ -1,4 +1,4 @@
-"""Which files of a folder are code that people wrote there."""
+"""Find the files of code in a folder that people wrote there."""
 
 import os
 import stat
@@ -14,42 +14,26 @@ from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.git import output_of
 
 MAX_BYTES = 2_000_000
-"""A file that is larger is data, whatever it is called."""
+"""A larger file is data, whatever its name."""
 
 MAX_PATH = 1_000
-"""Characters of a path: a longer one does not fit into PostgreSQL's index."""
+"""Characters of a path; a longer one does not fit into PostgreSQL's index."""
 
 LIST_TIMEOUT = 60.0
-"""Seconds for git to list files; it takes one for 100,000."""
+"""Seconds for git to list files; it takes one second for 100,000."""
 
 FOREIGN = frozenset(
-    {
-        ".eggs",
-        ".nox",
-        ".tox",
-        ".venv",
-        ".yarn",
-        "__pycache__",
-        "_vendor",
-        "bower_components",
-        "dist",
-        "jspm_packages",
-        "node_modules",
-        "site-packages",
-        "third_party",
-        "vendor",
-        "venv",
-        "virtualenv",
-    }
+    ".eggs .nox .tox .venv .yarn __pycache__ _vendor bower_components dist jspm_packages node_modules"
+    " site-packages third_party vendor venv virtualenv".split()
 )
-"""Folders of what others wrote, or what was made from what people wrote."""
+"""Folders of third-party or generated code."""
 
-_Ignored = tuple[Path, pathspec.GitIgnoreSpec]
+_IgnoreRules = tuple[Path, pathspec.GitIgnoreSpec]
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file of code: its path relative to the root, with slashes, bytes, and when it was modified."""
+    """A file of code: its path relative to the root, with slashes, its bytes and modification time."""
 
     path: str
     size: int
@@ -58,24 +42,24 @@ class CodeFile:
 
 @dataclass(slots=True)
 class CodeFiles:
-    """The files of a folder by their paths, and what was left out though its name is that of code."""
+    """The files of code in a folder, and those that were skipped."""
 
     files: list[CodeFile] = field(default_factory=list)
     skipped: list[SkippedPath] = field(default_factory=list)
 
 
 def root_of(path: Path, project_root: Path) -> Path:
-    """Return the folder that paths are relative to: the working folder of git, of a worktree its own."""
+    """Return the folder that paths are relative to: git's working folder or that of a worktree."""
     if not (project_root / ".git").exists():
         return project_root
     return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), project_root)
 
 
 def find_code(root: Path, within: Path, *, home: Path, exclude: Sequence[str] = ()) -> CodeFiles:
-    """Return the files of code in `within`, which is `root` or lies inside of it.
+    """Return the files of code in `within`, which is `root` or a folder inside it.
 
-    In a repository those that git tracks or does not ignore, else those that no .gitignore names; neither
-    what is excluded nor what lies behind a link. Raises ConfigError for an exclusion that is no pattern.
+    In a repository these are the files that git tracks or does not ignore, else those that no .gitignore
+    names. Excluded files and files behind links are left out. Raises ConfigError for an invalid exclusion.
     """
     prefix = "" if within == root else within.relative_to(root).as_posix()
     exclusions = Exclusions([(root, exclude)], home=home) if exclude else None
@@ -86,19 +70,19 @@ def find_code(root: Path, within: Path, *, home: Path, exclude: Sequence[str] = 
             continue
         if language_of(path) is None or (exclusions and exclusions.covers(root / path)):
             continue
-        if folder := _foreign(path):
+        if folder := _foreign_folder(path):
             foreign.add(folder)
         else:
-            _take(root, path, found)
+            _add_file(root, path, found)
     found.skipped += [SkippedPath(Path(folder), "what others wrote") for folder in sorted(foreign)]
     return found
 
 
-def _take(root: Path, path: str, found: CodeFiles) -> None:
+def _add_file(root: Path, path: str, found: CodeFiles) -> None:
     try:
         status = os.lstat(root / path)
     except FileNotFoundError:
-        return  # git tracks it still
+        return  # git still tracks it
     except OSError as error:
         found.skipped.append(SkippedPath(Path(path), (error.strerror or "unreadable").lower()))
         return
@@ -114,7 +98,7 @@ def _take(root: Path, path: str, found: CodeFiles) -> None:
     elif len(path) > MAX_PATH:
         reason = f"its path is longer than {MAX_PATH:,} characters"
     elif not path.isprintable():
-        # Control characters, and the surrogates that stand for bytes that are no UTF-8.
+        # Control characters, and surrogates for bytes that are not UTF-8.
         reason = "its name cannot be shown"
     if reason:
         shown = path.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -124,7 +108,7 @@ def _take(root: Path, path: str, found: CodeFiles) -> None:
 
 
 def _lies_behind_link(root: Path, path: str) -> bool:
-    """Tell whether a folder on the way is a link now, although git has it as a folder."""
+    """Tell whether a folder of the path is a link now, although git tracks it as a folder."""
     folder = os.path.dirname(path)  # noqa: PTH120 - pathlib is slow for a hundred thousand paths
     while folder:
         if (root / folder).is_symlink():
@@ -133,8 +117,8 @@ def _lies_behind_link(root: Path, path: str) -> bool:
     return False
 
 
-def _foreign(path: str) -> str:
-    """Return the outermost foreign folder that a path lies in; empty where it lies in none."""
+def _foreign_folder(path: str) -> str:
+    """Return the outermost third-party folder of a path; empty without one."""
     parts = path.split("/")
     for position, part in enumerate(parts[:-1]):
         if part in FOREIGN or part.endswith(".egg-info"):
@@ -145,23 +129,17 @@ def _foreign(path: str) -> str:
 def _list_files(root: Path, prefix: str) -> set[str]:
     if (root / ".git").exists():
         # A name that begins with a colon would be a pattern.
-        asked = (
-            "ls-files",
-            "-co",
-            "--exclude-standard",
-            "-z",
-            "--",
-            f":(literal){prefix}" if prefix else ".",
-        )
-        told = output_of(root, *asked, timeout=LIST_TIMEOUT)
-        if told is not None:
-            return {os.fsdecode(path) for path in told.split(b"\0") if path}
+        within = f":(literal){prefix}" if prefix else "."
+        arguments = ("ls-files", "-co", "--exclude-standard", "-z", "--", within)
+        output = output_of(root, *arguments, timeout=LIST_TIMEOUT)
+        if output is not None:
+            return {os.fsdecode(path) for path in output.split(b"\0") if path}
     return set(_walk(root, root, prefix, ()))
 
 
-def _walk(root: Path, folder: Path, prefix: str, above: Sequence[_Ignored]) -> Iterator[str]:
-    """Yield the paths of files; a foreign folder is told by one that it may have, and not entered."""
-    ignored = (*above, *_ignored_in(folder))
+def _walk(root: Path, folder: Path, prefix: str, above: Sequence[_IgnoreRules]) -> Iterator[str]:
+    """Yield the paths of files; a third-party folder is not entered, but stands for one file in it."""
+    ignored = (*above, *_read_gitignore(folder))
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
@@ -184,14 +162,14 @@ def _walk(root: Path, folder: Path, prefix: str, above: Sequence[_Ignored]) -> I
 
 
 def _leads_to(folder: str, prefix: str) -> bool:
-    """Tell whether a folder lies in what is wanted, or above it."""
+    """Tell whether a folder is inside the prefix, or above it."""
     return f"{folder}/".startswith(f"{prefix}/" if prefix else "") or f"{prefix}/".startswith(f"{folder}/")
 
 
-def _ignored_in(folder: Path) -> Iterator[_Ignored]:
+def _read_gitignore(folder: Path) -> Iterator[_IgnoreRules]:
     path = folder / ".gitignore"
     try:
-        # Git follows no link there either, and reading a pipe would never end.
+        # Git does not follow a link here either, and reading a pipe would never end.
         is_file = stat.S_ISREG(os.lstat(path).st_mode)
         lines = path.read_text("utf-8", errors="replace").splitlines() if is_file else []
     except OSError:
@@ -201,13 +179,13 @@ def _ignored_in(folder: Path) -> Iterator[_Ignored]:
         try:
             pathspec.GitIgnoreSpec.from_lines([line])
         except ValueError:
-            continue  # git passes over such a line as well
+            continue  # git ignores such a line as well
         valid.append(line)
     yield folder, pathspec.GitIgnoreSpec.from_lines(valid)
 
 
-def _is_ignored(path: Path, ignored: Sequence[_Ignored], *, folder: bool) -> bool:
-    # The nearest .gitignore that says anything of a path decides, as with git.
+def _is_ignored(path: Path, ignored: Sequence[_IgnoreRules], *, folder: bool) -> bool:
+    # The nearest .gitignore with a rule for the path decides, as in git.
     for above, spec in reversed(ignored):
         inner = path.relative_to(above).as_posix()
         decided = spec.check_file(f"{inner}/" if folder else inner).include

@@ -1,4 +1,4 @@
-"""When a tracked file was last changed: a clone or a copy gives all its files the time of the copying."""
+"""Dates of the last commits of files: a clone or a copy gives all files the time of the copying."""
 
 import hashlib
 import os
@@ -13,19 +13,19 @@ from ragmem.readers.git import output_of
 from ragmem.readers.git_folder import checkout_at
 
 SECONDS = 5.0
-"""Seconds that git may take for all files of one repository; what is not known by then has no date."""
+"""Seconds that git may take for all files of one repository; files that are left then have no date."""
 
 SECONDS_IN_PASSING = 0.5
-"""The same where files come one by one, and a question may wait until they are taken in."""
+"""The same for files that come one by one, where a question may wait for them."""
 
 FEW = 8
-"""Files of a repository that are asked for one by one; with more, one walk through the history is cheaper."""
+"""Files of a repository that are looked up one by one; for more, one walk through the history is cheaper."""
 
 MOST_COMMITS = 50_000
-"""Commits of a walk, the newest."""
+"""Maximum number of commits in a walk, the newest ones."""
 
 MOST_BYTES = 32_000_000
-"""A larger file is not compared with what was committed, and keeps its time of modification."""
+"""A larger file is not compared with its commit, and keeps its modification time."""
 
 _FIRST_LISTED = 1_000
 _FIRST_BATCH, _LARGEST_BATCH = 250, 2_000
@@ -34,21 +34,20 @@ _COMMIT = re.compile(rb"([0-9a-f]{40,64}) (-?\d{1,18})")
 
 
 class CommitDates:
-    """Tells when files were last changed; each repository is walked once, newest commits first."""
+    """The dates of last commits; each repository is walked once, newest commits first."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._roots: dict[Path, Path | None] = {}
         self._histories: dict[Path, _History] = {}
 
-    def changed_at(self, path: Path, *, modified: datetime) -> datetime:
+    def last_change(self, path: Path, *, modified: datetime) -> datetime:
         """Return the author's date of the last commit that touched a file, else `modified`. Never raises.
 
-        That is for a file that is as it was committed, be it with other line ends. One that has changed
-        since, or that no commit has, was changed when it was `modified`; and so was one of which git does not
-        answer in time, or that a filter of .gitattributes writes in another way. Where the last commit is not
-        known, because the history was cut or is too long, the oldest one that is known tells how old the file
-        is at least.
+        The date is for a file as it was committed, apart from line ends. A file that has changed since or was
+        never committed has the time `modified`, as has one for which git does not answer in time or which a
+        filter of .gitattributes rewrites. Where the last commit is unknown, because the history is cut or too
+        long, the oldest known commit gives the minimum age of the file.
         """
         try:
             real = Path(os.path.realpath(path))
@@ -61,7 +60,7 @@ class CommitDates:
             moment = datetime.fromtimestamp(found, tz=UTC)
         except (LookupError, OSError, ValueError, OverflowError):
             return modified
-        # Nobody wrote a note before there were computers at home, and a clock may be wrong.
+        # A clock may be wrong: no note is older than home computers, and none is from the future.
         if moment.year < FIRST_YEAR or moment > datetime.now(UTC) + TOMORROW:
             return modified
         return moment if is_known else min(moment, modified)
@@ -75,7 +74,7 @@ class CommitDates:
 
 
 class _History:
-    """The commits of one repository, as far as they were looked at."""
+    """The commits of one repository that were read so far."""
 
     def __init__(self, root: Path, seconds: float) -> None:
         self._root = root
@@ -88,22 +87,22 @@ class _History:
         checkout = checkout_at(root)
         shallow = checkout.common / "shallow" if checkout and checkout.is_shallow else None
         self._cuts = frozenset(shallow.read_bytes().split() if shallow else ())
-        """The commits where a shallow clone was cut: they seem to have made every file."""
+        """The commits where a shallow clone was cut: they seem to add every file."""
 
     def last_change(self, path: str, file: Path) -> tuple[int, bool]:
-        """Return the seconds of the last commit that touched a file, and whether it is known to be that one.
+        """Return the time of the last commit that touched a file, and whether it is certain.
 
-        Raises LookupError where there is none to tell of, and OSError.
+        Raises LookupError where no commit is known, and OSError.
         """
         self._asked += 1
         blob = self._blob(path)
-        if not _has(file, blob):
+        if not _has_content(file, blob):
             raise LookupError(f"{path} has changed since the last commit")
         if self._asked <= FEW and self._left > self._seconds / 2:
-            told = self._last_commit(path)
-            if told is not None:
-                return told
-        return self._of_many(path)
+            found = self._last_commit(path)
+            if found is not None:
+                return found
+        return self._find_by_walk(path)
 
     def _blob(self, path: str) -> bytes:
         if self._asked <= FEW and self._blobs is None:
@@ -117,17 +116,17 @@ class _History:
         return self._blobs
 
     def _last_commit(self, path: str) -> tuple[int, bool] | None:
-        """Return the last change of one file; None where git takes half of the time and does not find it."""
+        """Return the last commit of one file; None where git does not find it in half of the time."""
         try:
-            told = self._ask(
+            output = self._ask(
                 "rev-list", "-1", "--format=%H %at", "HEAD", "--", f":(literal){path}", share=0.5
             )
         except LookupError:
             return None
-        found = next((match for line in told.splitlines() if (match := _COMMIT.fullmatch(line))), None)
+        found = next((match for line in output.splitlines() if (match := _COMMIT.fullmatch(line))), None)
         return (int(found[2]), found[1] not in self._cuts) if found else None
 
-    def _of_many(self, path: str) -> tuple[int, bool]:
+    def _find_by_walk(self, path: str) -> tuple[int, bool]:
         if self._walk is None:
             self._all_blobs()
             self._walk = self._walk_history()
@@ -143,11 +142,11 @@ class _History:
         return self._oldest, False
 
     def _walk_history(self) -> Iterator[None]:
-        """Note the dates of one batch of commits after another."""
+        """Record the dates of one batch of commits after another."""
         wanted = ("-r", "-z", "--root", "--no-renames", "--name-only", "--format=%H %at")
         done, size = 0, _FIRST_BATCH
         try:
-            # The newest are listed at once, all of a long history perhaps not in time.
+            # The newest commits are listed first; all of a long history may take too long.
             for most in (min(_FIRST_LISTED, MOST_COMMITS), MOST_COMMITS):
                 listed = self._ask("rev-list", "--no-merges", f"--max-count={most}", "HEAD", "--").split()
                 while done < len(listed):
@@ -171,15 +170,15 @@ class _History:
                 self._dates.setdefault(path, (seconds, is_known))
 
     def _ask(self, *arguments: str, given: bytes | None = None, share: float = 1.0) -> bytes:
-        """Return what git prints in a share of the time left; raises LookupError where it fails."""
+        """Return the output of git within a share of the time left; raises LookupError where it fails."""
         if self._left <= 0:
             raise LookupError("the time is up")
         began = time.monotonic()
-        told = output_of(self._root, *arguments, timeout=share * self._left, given=given)
+        output = output_of(self._root, *arguments, timeout=share * self._left, given=given)
         self._left -= time.monotonic() - began
-        if told is None:
+        if output is None:
             raise LookupError("git does not answer")
-        return told
+        return output
 
 
 def _entries(told: bytes) -> Iterator[tuple[str, bytes]]:
@@ -190,7 +189,7 @@ def _entries(told: bytes) -> Iterator[tuple[str, bytes]]:
             yield os.fsdecode(name), fields[2]
 
 
-def _has(file: Path, blob: bytes) -> bool:
+def _has_content(file: Path, blob: bytes) -> bool:
     """Tell whether a file has the content of a blob, as git hashes it."""
     if file.stat().st_size > MOST_BYTES:
         return False

@@ -1,4 +1,4 @@
-"""When something happened, as far as a file tells."""
+"""Find the date of an event in a file."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -17,22 +17,22 @@ _LABELLED_LINE = re.compile(
 _FIRST_LINES = 20
 
 _FOLDERS_UP = 3
-"""Folders above a file whose names may carry its date: more belong to the machine, not to the file."""
+"""Parent folders whose names may carry the date of a file; folders above belong to the machine."""
 
 _LONGEST = 100
-"""Characters of a value that are looked at: a longer one is no date."""
+"""Maximum characters of a date."""
 
 _MILLISECONDS = 10**11
-"""A timestamp above this counts milliseconds: in seconds it would lie past the year 5000."""
+"""A timestamp above this is in milliseconds: in seconds it would be past the year 5000."""
 
 Changed = Callable[[], datetime]
-"""Tells when a file was last changed. That may take a run of git: it is asked where nothing else tells."""
+"""Returns when a file was last changed. It may run git, so it is called only as a last resort."""
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return a date, time, ISO text or Unix timestamp as an aware datetime; None where it is none of these.
+    """Return a date, time, ISO text or Unix timestamp as an aware datetime; None for any other value.
 
-    A time without a zone is taken as UTC, because the zone of the writer is not known.
+    A time without a zone counts as UTC, because the zone of the writer is unknown.
     """
     try:
         if isinstance(value, datetime):
@@ -60,17 +60,18 @@ def parse_time(value: Any) -> datetime | None:
 def time_of_file(
     path: Path, changed: Changed, *, told: datetime | None = None, text: str = "", title: str = ""
 ) -> datetime:
-    """Return when what a file tells of happened.
+    """Return the time of the event that a file describes.
 
-    What comes first counts: what its own fields have `told`, its name, a line such as `**Date:** 2026-04-01`
-    near the beginning of its text, its title, the names of the folders right above it, and when it was last
-    `changed`. Of a month or a week it is the time of the change where that lies in it, else the first day.
+    The first of these counts: the time in its own fields (`told`), its name, a line such as
+    `**Date:** 2026-04-01` near the beginning of its text, its title, the names of the folders above it, and
+    when it was last `changed`. For a month or a week it is the time of the change if that is within it, else
+    the first day.
     """
     now = _now()
     if told is not None:
         return told
     found = date_of_name(path.stem, now=now) or _labelled_date(text, now) or date_of_title(title, now=now)
-    found = found or _of_folders(path, now)
+    found = found or _folder_date(path, now)
     return found.moment(changed) if found else changed()
 
 
@@ -83,10 +84,10 @@ def _labelled_date(text: str, now: datetime) -> WholeDate | None:
     return None
 
 
-def _of_folders(path: Path, now: datetime) -> WholeDate | None:
+def _folder_date(path: Path, now: datetime) -> WholeDate | None:
     folders = list(path.parents)[:_FOLDERS_UP]
     for at, folder in enumerate(folders):
-        # A month is one as the whole name alone: `release-2026-05` has more than the files of that month.
+        # A month must be the whole name: `release-2026-05` holds more than the files of that month.
         found = date_of_name(folder.name, now=now)
         if found and (found.is_day or (found.start, found.end) == (0, len(folder.name))):
             return found
@@ -102,6 +103,12 @@ def _of_folders(path: Path, now: datetime) -> WholeDate | None:
 def first_time(values: Iterable[Any]) -> datetime | None:
     """Return the first of these values that is a time."""
     return next((moment for value in values if (moment := parse_time(value))), None)
+
+
+def rfc3339(*values: Any) -> str:
+    """Return the first of these values that is a time, as RFC 3339; empty without one."""
+    moment = first_time(values)
+    return moment.isoformat().replace("+00:00", "Z") if moment else ""
 
 
 def _now() -> datetime:

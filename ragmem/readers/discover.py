@@ -1,4 +1,4 @@
-"""Globs become files: sorted, each once, safe from links that lead in circles or out of their folder."""
+"""Expand globs to files: sorted, each once, safe from links that lead in circles or out of their folder."""
 
 import errno
 import os
@@ -10,7 +10,8 @@ from fnmatch import translate
 from itertools import islice
 from pathlib import Path
 
-from ragmem.config import SourceSpec, expand_home
+from ragmem.config.places import expand_home
+from ragmem.config.settings import SourceSpec
 from ragmem.readers.exclusions import Exclusions
 from ragmem.readers.files import show
 from ragmem.readers.links import Links
@@ -33,7 +34,7 @@ _SPECIAL = (
 
 @dataclass(frozen=True, slots=True)
 class SkippedPath:
-    """A path that a glob named and that was not taken; `leads_out` where it is a link to elsewhere."""
+    """A path that matched a glob and was skipped; `leads_out` for a link to another place."""
 
     path: Path
     reason: str
@@ -42,9 +43,9 @@ class SkippedPath:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a source's globs found: absolute paths, sorted; both empty where nothing matched.
+    """The files of a source's globs as absolute paths, sorted; both are empty where nothing matched.
 
-    `cut` tells that the search was ended by its limit, so that there may be more.
+    `cut` tells that the search reached its limit, so that there may be more files.
     """
 
     files: tuple[Path, ...] = ()
@@ -63,18 +64,17 @@ def discover(
 ) -> Discovery:
     """Return the files of a source.
 
-    `exclude` is added to the source's own list; both count from the folder where a glob's wildcards begin.
-    `rooted` are further lists, each for its own folder. What is excluded is not reported.
+    `exclude` is added to the source's own list; both are relative to the folder where a glob's wildcards
+    begin. `rooted` are further lists, each for its own folder. Excluded files are not reported.
 
     `*` and `?` stay within a name, `**` is any number of folders, and no wildcard matches a leading dot, as
     in a shell. A link to a folder is followed once; a file with two names is taken once. Broken links, links
-    in a circle, unreadable folders, folders and special files that match, and names that are no UTF-8 are
-    skipped with a reason, and so is a link that leads out of its folder: where the glob's wildcards begin, or
-    the project in there that it lies in. Of those outside of any project, `beyond` allows the ones to what
-    lies in this folder; a glob without wildcards names its file whatever it is. See `links`.
+    in a circle, unreadable folders, folders and special files that match, and names that are not UTF-8 are
+    skipped with a reason. So is a link that leads out of its folder, which is where the glob's wildcards
+    begin, or the project in there. Outside of projects, a link may lead into `beyond`. A glob without
+    wildcards names its file whatever it is. See `links`.
 
-    `most` ends the search after so many entries of folders. Raises ConfigError for an exclusion that is no
-    pattern.
+    `most` limits the search to so many entries of folders. Raises ConfigError for an invalid exclusion.
     """
     found: dict[Path, None] = {}
     skipped: dict[Path, str] = {}
@@ -97,7 +97,7 @@ def base_of(glob: str, spec: SourceSpec, *, home: Path) -> Path:
 
 
 def is_named(path: Path, spec: SourceSpec, *, home: Path) -> bool:
-    """Tell whether a source's globs name a file, without looking for it; exclusions are not considered."""
+    """Tell whether a source's globs match a path, without looking for it; exclusions are ignored."""
     for glob in spec.globs:
         base, parts = _split(glob, spec.base, home)
         if path.is_relative_to(base) and _accepts(parts, path.relative_to(base).parts):
@@ -122,14 +122,14 @@ def _split(glob: str, base: Path, home: Path) -> tuple[Path, tuple[str, ...]]:
     path = base / expand_home(glob, home)
     parts = path.parts
     first = next((n for n, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
-    # `..` is taken out of the fixed part only, where it cannot depend on what a wildcard found.
+    # `..` is resolved in the fixed part only, where it cannot depend on a wildcard.
     return Path(os.path.normpath(Path(*parts[:first]))), parts[first:]
 
 
 def _unique_files(found: Mapping[Path, None], skipped: dict[Path, str]) -> list[Path]:
     seen: set[tuple[int, int]] = set()
     files = []
-    # Real names first, so that a file is known by its own name and not by a link to it.
+    # Real names first, so that a file has its own name and not that of a link.
     for path in sorted(found, key=lambda path: (path.is_symlink(), path)):
         reason = ""
         try:
@@ -162,7 +162,7 @@ def _link_reason(error: OSError) -> str:
 
 
 class _Budget:
-    """How many entries of folders may still be looked at; without a number all of them."""
+    """The number of folder entries that may still be read; None is no limit."""
 
     def __init__(self, most: int | None) -> None:
         self._left = most
@@ -179,7 +179,7 @@ class _Budget:
 
 @dataclass(slots=True)
 class _Walk:
-    """One glob's way through the folders."""
+    """The walk of one glob through the folders."""
 
     exclusions: Exclusions
     skipped: dict[Path, str]
@@ -228,7 +228,7 @@ class _Walk:
         return True
 
     def _step(self, folder: Path, parts: tuple[str, ...], position: int) -> Iterator[tuple[Path, int, bool]]:
-        """Yield (path, next position, is a link) of what one part of the glob matches in a folder."""
+        """Yield (path, next position, is a link) for the matches of one part of the glob in a folder."""
         part = parts[position]
         last = position + 1 == len(parts)
         if part == _ANY_FOLDERS:
@@ -271,7 +271,7 @@ class _Walk:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Tell whether to go in; a link is judged by where it leads, or on arrival."""
+    """Tell whether to enter an entry; a link is judged by its target, or on arrival."""
     try:
         return entry.is_dir() or (entry.is_symlink() and not entry.is_file())
     except OSError:

@@ -1,4 +1,4 @@
-"""Which paths are left out, by patterns in .gitignore syntax."""
+"""Exclude paths by patterns in .gitignore syntax."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ _HOME = "~/"
 
 
 class Exclusions:
-    """Patterns with the folder that each list is relative to."""
+    """Lists of patterns, each relative to a folder."""
 
     def __init__(self, lists: Iterable[tuple[Path, Sequence[str]]], *, home: Path) -> None:
         rooted: dict[Path, list[str]] = {}
@@ -24,7 +24,7 @@ class Exclusions:
         self._specs = [(root, _compile(patterns)) for root, patterns in rooted.items()]
 
     def covers(self, path: Path, *, folder: bool = False) -> bool:
-        """Tell whether a path is left out; a path outside of a list's folder is not its business."""
+        """Tell whether a path is excluded; a list does not apply outside of its folder."""
         for root, spec in self._specs:
             if path.is_relative_to(root) and path != root:
                 inner = path.relative_to(root).as_posix()
@@ -39,7 +39,7 @@ def _compile(patterns: Sequence[str]) -> pathspec.GitIgnoreSpec:
             pathspec.GitIgnoreSpec.from_lines([pattern])
         except ValueError as error:
             raise ConfigError(
-                f'the exclusion "{pattern}" is no pattern in .gitignore syntax',
+                f'the exclusion "{pattern}" is not a pattern in .gitignore syntax',
                 hint="see `git help gitignore`",
             ) from error
     return pathspec.GitIgnoreSpec.from_lines(patterns)

@@ -1,4 +1,4 @@
-"""What to make of an error that one file or text raised: its reason in a line, its traceback in a log."""
+"""Report an error of one file or text: the reason in one line, the traceback in a log."""
 
 import errno
 import os
@@ -10,27 +10,27 @@ from ragmem.errors import RagmemError, RejectionError, SourceError
 
 NAME = "failures.log"
 LONGEST = 1024 * 1024
-"""Bytes of the log before it becomes `failures.log.1`, in the place of the one before."""
+"""Bytes of the log before it is rotated to `failures.log.1`, which replaces the previous one."""
 
 _OF_THE_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE})
 
 
 class Log:
-    """Where this process keeps tracebacks: in a folder once one is named, and then in which file."""
+    """The log of tracebacks of this process; nothing is written before its folder is set."""
 
     folder: Path | None = None
     written: Path | None = None
-    """The log, once this process has written to it."""
+    """The file, once this process has written to it."""
 
 
 LOG = Log()
-"""Of the whole process, as the loggers of `logging`; whoever opens a home for a person names its folder."""
+"""Global to the process, like the loggers of `logging`. The code that opens a home sets its folder."""
 
 
 def failure(error: Exception) -> str:
-    """Return in one line, without secrets, why one input failed; a log gets the traceback.
+    """Return in one redacted line why an input failed; log the traceback.
 
-    Raises the error again where it is no fault of the input, see `check`.
+    Raises the error again where the input is not at fault, see `check`.
     """
     check(error)
     if isinstance(error, SourceError | RejectionError):
@@ -41,9 +41,9 @@ def failure(error: Exception) -> str:
 
 
 def check(error: Exception) -> None:
-    """Raise an error again that is no fault of one input.
+    """Raise an error again if the input is not at fault.
 
-    That is a full disk, memory that is short, a store that is busy or damaged, or a model that is down.
+    Such errors are a full disk, a lack of memory, a busy or damaged store, or an unavailable model.
     """
     of_input = isinstance(error, SourceError | RejectionError)
     of_store = type(error).__module__.partition(".")[0] in {"sqlite3", "psycopg"}
@@ -53,9 +53,9 @@ def check(error: Exception) -> None:
 
 
 def append(path: Path, text: str, *, longest: int) -> bool:
-    """Append to a log that its owner alone can read; False where that is not possible (a full disk).
+    """Append to a log that only its owner can read; False where that is not possible (a full disk).
 
-    A log longer than `longest` bytes becomes the former one first, with `.1` behind its name.
+    A log longer than `longest` bytes is rotated first: `.1` is appended to its name.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -74,7 +74,7 @@ def append(path: Path, text: str, *, longest: int) -> bool:
 
 
 def _keep(error: Exception) -> None:
-    import logging  # noqa: PLC0415 - for what goes wrong alone
+    import logging  # noqa: PLC0415 - only failures need it
     import traceback  # noqa: PLC0415
 
     from ragmem import __version__  # noqa: PLC0415
@@ -82,7 +82,7 @@ def _keep(error: Exception) -> None:
     trace = DEFAULT.redact("".join(traceback.format_exception(error)))[0]
     logger = logging.getLogger("ragmem")
     if not logger.handlers:
-        # Without one, logging would write to standard error.
+        # Without a handler, logging would write to standard error.
         logger.addHandler(logging.NullHandler())
     logger.error(trace)
     if LOG.folder is not None:

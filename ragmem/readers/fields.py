@@ -1,4 +1,4 @@
-"""Values from frontmatter and JSON lines as short, printable text."""
+"""Convert values of frontmatter and JSON lines to short, printable text."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
@@ -6,15 +6,15 @@ from typing import Any
 
 MAX_FIELDS = 40
 MAX_CHARS = 500
-"""Longer values are text, not facts about it; they are cut."""
+"""Longer values are text, not facts about it; they are truncated."""
 
 MAX_TAGS = 50
 
 
 def as_text(value: Any) -> str:
-    """Return a scalar, or a flat list of scalars, as one line; anything else gives an empty text.
+    """Return a scalar, or a flat list of scalars, as one line; empty for anything else.
 
-    Nested values are left out rather than written out: a small YAML file can nest into gigabytes.
+    Nested values are left out, because a small YAML file can expand to gigabytes.
     """
     if isinstance(value, list | tuple):
         return ", ".join(text for item in list(value)[:MAX_TAGS] if (text := _scalar(item)))[:MAX_CHARS]
@@ -22,7 +22,7 @@ def as_text(value: Any) -> str:
 
 
 def as_fields(values: Mapping[Any, Any], *, leave_out: Iterable[str] = ()) -> dict[str, str]:
-    """Return the values that can be told in a line, under lower-case names, in their order."""
+    """Return the values that fit in a line, under lower-case names, in their order."""
     skipped = frozenset(leave_out)
     fields: dict[str, str] = {}
     for key, value in values.items():
@@ -33,10 +33,10 @@ def as_fields(values: Mapping[Any, Any], *, leave_out: Iterable[str] = ()) -> di
 
 
 def as_tags(*values: Any) -> tuple[str, ...]:
-    """Return tags from lists or from text divided by commas or blanks: lower case, without `#`, each once."""
+    """Return tags from lists or from text with commas or blanks: lower case, without `#`, each once."""
     tags: dict[str, None] = {}
     for value in values:
-        items = value if isinstance(value, list | tuple) else _divide(value) if isinstance(value, str) else []
+        items = value if isinstance(value, list | tuple) else _split(value) if isinstance(value, str) else []
         for item in list(items)[:MAX_TAGS]:
             if tag := _scalar(item).lower().strip("#,;[]\"' "):
                 tags[tag] = None
@@ -44,13 +44,13 @@ def as_tags(*values: Any) -> tuple[str, ...]:
 
 
 def clean(text: str) -> str:
-    """Return the text on one line, without control characters and lone surrogates."""
+    """Return the text as one line, without control characters and lone surrogates."""
     line = " ".join(text.split())
     printable = "".join(character for character in line if character.isprintable())
     return printable.encode("utf-8", "ignore").decode("utf-8")
 
 
-def _divide(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return text.split(",") if "," in text else text.split()
 
 

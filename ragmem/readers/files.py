@@ -1,4 +1,4 @@
-"""Text of files, with every way in which a file is no text told apart."""
+"""Read the text of files; an error gives the exact reason why a file is not text."""
 
 import codecs
 import os
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ragmem.errors import SourceError
 
-_MARKS = (
-    # The marks of UTF-32 begin like those of UTF-16, so they are looked for first.
+BYTE_ORDER_MARKS = (
+    # The marks of UTF-32 begin like those of UTF-16, so they come first.
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -35,7 +35,7 @@ class Reason(StrEnum):
 
 
 class ReadError(SourceError):
-    """A file could not be read; `reason` says in which way."""
+    """A file could not be read; `reason` says why."""
 
     def __init__(self, path: Path, reason: Reason, problem: str, *, hint: str = "") -> None:
         super().__init__(f'cannot read "{show(path)}": {problem}', hint=hint)
@@ -44,19 +44,19 @@ class ReadError(SourceError):
 
 
 def show(path: Path) -> str:
-    """Return the path as text that any terminal and database takes; bytes that are no UTF-8 are escaped."""
+    """Return the path as text for any terminal and database; bytes that are not UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def read_text(path: Path, *, max_bytes: int) -> str:
     r"""Return the text of a file without its byte order mark, with `\n` as line end.
 
-    UTF-8, and UTF-16 or UTF-32 with a mark, are read. Raises ReadError for a file that is larger than
+    Reads UTF-8, and UTF-16 or UTF-32 with a mark. Raises ReadError for a file that is larger than
     `max_bytes`, empty or only white space, binary (a NUL character), in another encoding, not a regular
-    file, not readable, or gone. Never waits on a pipe.
+    file, not readable, or missing. Never waits on a pipe.
     """
     raw = _read_bytes(path, max_bytes)
-    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS if raw.startswith(mark)), "utf-8")
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
@@ -77,7 +77,7 @@ def read_text(path: Path, *, max_bytes: int) -> str:
 
 def _read_bytes(path: Path, max_bytes: int) -> bytes:
     try:
-        # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+        # Without O_NONBLOCK, opening a pipe without a writer would block for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
             status = os.fstat(descriptor)
@@ -85,7 +85,7 @@ def _read_bytes(path: Path, max_bytes: int) -> bytes:
                 raise ReadError(path, Reason.FOLDER, "it is a folder")
             if not stat.S_ISREG(status.st_mode):
                 raise ReadError(path, Reason.SPECIAL, "it is not a regular file")
-            # One byte more than allowed, because a file can grow after its size was asked.
+            # One byte more than allowed, because a file can grow after its size was read.
             raw = file.read(max_bytes + 1) if status.st_size <= max_bytes else b""
             if status.st_size > max_bytes or len(raw) > max_bytes:
                 raise ReadError(

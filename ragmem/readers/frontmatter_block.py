@@ -1,4 +1,4 @@
-"""The YAML block at the head of a markdown file, taken apart without losing text."""
+"""Split the YAML block off a Markdown file without losing text."""
 
 import re
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ MAX_DEPTH = 20
 """Frontmatter nests two or three levels; the parser's own stack ends at some thousands."""
 
 MAX_CHARS = 64 * 1024
-"""A longer block is no frontmatter: PyYAML needs seconds for it, and the text is kept as body instead."""
+"""A longer block is not frontmatter: PyYAML needs seconds for it, so the text is kept as body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """A text in two parts: the values of its block, and the body below; `warning` says what went wrong."""
+    """The two parts of a text: the values of its block, and the body; `warning` describes a problem."""
 
     values: Mapping[Any, Any] = field(default_factory=dict)
     body: str = ""
@@ -28,7 +28,7 @@ class Frontmatter:
 
 
 def split(text: str) -> Frontmatter:
-    """Return the parts of a text; one without a block, or whose block is no mapping, is all body.
+    """Return the parts of a text; without a block that is a mapping, the text is all body.
 
     A block that is not valid YAML (an unquoted colon is enough) is read line by line as `key: value`, with a
     warning. A text that is only a block is its own body, so that nothing is lost. Never raises.
@@ -48,7 +48,7 @@ def split(text: str) -> Frontmatter:
     except Exception as error:  # noqa: BLE001 - PyYAML leaks IndexError, KeyError and more for odd scalars
         values = _line_by_line(block)
         warning = (
-            f"the frontmatter was read line by line, because it is no plain YAML: {_first_problem(error)}"
+            f"the frontmatter was read line by line, because it is not valid YAML: {_first_problem(error)}"
         )
     if not isinstance(values, dict):
         # Two horizontal rules with text between them look like a block.
@@ -57,7 +57,7 @@ def split(text: str) -> Frontmatter:
 
 
 def _refuse_bombs(block: str) -> None:
-    """Raise ValueError for a small block that would grow large: merged aliases double at each step."""
+    """Raise ValueError for a small block that would expand: merged aliases double at each step."""
     depth = 0
     for event in yaml.parse(block, Loader=SafeLoader):
         if isinstance(event, yaml.AliasEvent):

@@ -1,4 +1,4 @@
-"""What git knows of a folder, asked with a deadline and never trusted to answer."""
+"""Run git for facts about a folder, with a deadline; it may not answer."""
 
 import os
 import re
@@ -20,13 +20,13 @@ _SETTINGS = (
     "diff.external=",
     "log.showSignature=false",
     "submodule.recurse=false",
-    # A folder among the files that looks like a repository is none.
+    # A folder among the files that looks like a bare repository is not one.
     "safe.bareRepository=explicit",
 )
-"""What a repository's own configuration must not decide: most of these keys name a program for git to run."""
+"""Overrides of a repository's own configuration: most of these keys name a program for git to run."""
 
 _ENVIRONMENT = {
-    # No protocol has this name. Without it a partial clone asks its remote for what it has not got, by the
+    # No protocol has this name. Otherwise a partial clone fetches missing objects from its remote, with the
     # program that its configuration names.
     "GIT_ALLOW_PROTOCOL": "/",
     "GIT_NO_LAZY_FETCH": "1",
@@ -47,8 +47,8 @@ _DEFAULT_PORT = re.compile(r"^([^/:]+):(?:22|80|443)/")
 class Repository:
     """A git repository: `root` is the main working folder, the same for all its worktrees.
 
-    `root_commit` is empty for a repository without commits, a shallow clone, or no answer in time; `remote`
-    is empty where there is none, and carries no credentials.
+    `root_commit` is empty for a repository without commits, a shallow clone, or no answer in time. `remote`
+    may be empty, and has no credentials.
     """
 
     root: Path
@@ -57,7 +57,7 @@ class Repository:
 
 
 def repository_at(folder: Path) -> Repository | None:
-    """Return the repository whose working folder this is, or None where git does not answer. Never raises."""
+    """Return the repository of a working folder; None where git does not answer. Never raises."""
     question = ("--path-format=absolute", "--git-common-dir", "--is-shallow-repository")
     answer = _ask(folder, "rev-parse", *question)
     if len(answer) != 2:
@@ -65,7 +65,7 @@ def repository_at(folder: Path) -> Repository | None:
     common, shallow = Path(answer[0]), answer[1] == "true"
     # The parent of a main checkout's .git is its working folder; bare repositories and submodules differ.
     root = common.parent if common.name == ".git" else folder
-    # A shallow clone's first commit is where it was cut, not where the project began.
+    # The first commit of a shallow clone is where it was cut, not the beginning of the project.
     commits = [] if shallow else _ask(folder, "rev-list", "--max-parents=0", "HEAD", "--")
     return Repository(root, commits[-1] if commits else "", _remote(folder))
 
@@ -98,16 +98,17 @@ def _ask(folder: Path, *arguments: str) -> list[str]:
 def output_of(
     folder: Path, *arguments: str, timeout: float = TIMEOUT, given: bytes | None = None
 ) -> bytes | None:
-    """Return what a git command prints, `given` on its standard input; None where it fails. Never raises.
+    """Return the output of a git command with `given` as its input; None where it fails. Never raises.
 
-    This is the only place that runs git. The folder may be somebody else's, so nothing that its
-    configuration names is run and no remote is reached. That holds for commands that neither write nor
-    compare files of the working folder: comparing them runs the filters of .gitattributes, which no switch of
-    git turns off, so `status`, `diff-files` and `ls-files -m` must not be asked for here.
+    This is the only place that runs git. The folder may belong to others, so no program in its configuration
+    is run and no remote is reached. This holds for commands that neither write nor compare files of the
+    working folder: comparing runs the filters of .gitattributes, which no switch of git turns off. So
+    `status`, `diff-files` and `ls-files -m` must not be used here.
     """
+    overrides = [word for setting in _SETTINGS for word in ("-c", setting)]
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the arguments are ours
-            ["git", "--no-pager", *_overruled_variables(), "-C", str(folder), *arguments],  # noqa: S607 - git is found by PATH
+            ["git", "--no-pager", *overrides, "-C", str(folder), *arguments],  # noqa: S607 - git is found by PATH
             env=_environment(),
             stdin=subprocess.DEVNULL if given is None else None,
             input=given,
@@ -120,14 +121,10 @@ def output_of(
     return done.stdout
 
 
-def _overruled_variables() -> list[str]:
-    return [word for setting in _SETTINGS for word in ("-c", setting)]
-
-
 def _environment() -> dict[str, str]:
-    # GIT_DIR and its kin, as a hook of git sets them, would answer for another repository than this folder's.
+    # GIT_DIR and the like, which git sets for hooks, would select another repository.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    # A relative folder of PATH could be one of the repository's.
+    # A relative folder of PATH could be in the repository.
     path = environ.get("PATH", os.defpath).split(os.pathsep)
     folders = [folder for folder in path if Path(folder).is_absolute()]
     return {**environ, "PATH": os.pathsep.join(folders), **_ENVIRONMENT}

@@ -1,4 +1,4 @@
-"""What the files of a repository tell by themselves, so that a known one costs no run of git."""
+"""Read the files of a repository directly, so that a known one needs no run of git."""
 
 import os
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from ragmem.readers.git import output_of
 
-ASKED_S = 1.0
-"""Seconds that git has to tell whether it has a commit: a question waits for the answer."""
+TIMEOUT_S = 1.0
+"""Seconds that git has to look up a commit; a question waits for the answer."""
 
 _SMALL = 4096
-"""Bytes of a file that holds one path."""
+"""Maximum bytes of a file that holds one path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +18,8 @@ class Checkout:
     """A working folder of a repository, as its files show it.
 
     `root` is the main working folder, the same for all worktrees, and `common` the folder of the repository.
-    `mark` tells one repository from another, wherever it was moved to on its disk: empty where nothing does.
-    `stamp` begins with the mark, and is another one when remote, first commit or the repository may be.
+    `mark` identifies a repository even after a move on its disk; it may be empty. `stamp` begins with the
+    mark, and changes when the remote, the first commit or the repository may have changed.
     """
 
     root: Path
@@ -30,14 +30,14 @@ class Checkout:
 
 
 def checkout_at(folder: Path) -> Checkout | None:
-    """Return the repository whose working folder this is, None where none can be read. Never raises."""
+    """Return the checkout of a working folder; None where it cannot be read. Never raises."""
     try:
         common = _common(folder)
         if common is None or not (common / "HEAD").is_file():
             return None
         status = common.stat()
         configured = _times(common / "config")
-        # Written once, when the repository is made; where a template lacks it there is no mark.
+        # Written once, when the repository is created; a template may lack it, and then there is no mark.
         made, size = _times(common / "description")
     except (OSError, ValueError):
         return None
@@ -51,24 +51,18 @@ def checkout_at(folder: Path) -> Checkout | None:
 
 def has_commit(folder: Path, commit: str) -> bool | None:
     """Tell whether a repository has a commit; None where git does not answer in time."""
-    asked = f"{commit}\n".encode()
-    answer = output_of(folder, "cat-file", "--batch-check", timeout=ASKED_S, given=asked)
-    if not answer:
-        return None
-    words = answer.decode("utf-8", "replace").split()
-    return words[1:2] == ["commit"]
+    answer = output_of(folder, "cat-file", "--batch-check", timeout=TIMEOUT_S, given=f"{commit}\n".encode())
+    return answer.split()[1:2] == [b"commit"] if answer else None
 
 
 def _common(folder: Path) -> Path | None:
-    """Return the folder of the repository, that of the main one for a worktree."""
-    place = folder / ".git"
-    if place.is_dir():
-        own = place
-    else:
-        said = _line(place)
-        if not said.startswith("gitdir:"):
+    """Return the folder of the repository; for a worktree, that of the main repository."""
+    own = folder / ".git"
+    if not own.is_dir():
+        link = _line(own)
+        if not link.startswith("gitdir:"):
             return None
-        own = Path(os.path.normpath(folder / said.removeprefix("gitdir:").strip()))
+        own = Path(os.path.normpath(folder / link.removeprefix("gitdir:").strip()))
     named = _line(own / "commondir") if (own / "commondir").is_file() else ""
     return Path(os.path.normpath(own / named)) if named else own
 
@@ -87,12 +81,12 @@ def _times(path: Path) -> tuple[int, int]:
 
 
 def _has_commits(common: Path) -> bool:
-    """Tell whether any branch has a commit, as far as it costs next to nothing."""
+    """Tell whether any branch has a commit, by a cheap check."""
     if (common / "packed-refs").exists():
         return True
     try:
         with os.scandir(common / "refs" / "heads") as entries:
             return next(entries, None) is not None
     except OSError:
-        # Refs that are kept in another form.
+        # The refs are stored in another form.
         return True

@@ -1,4 +1,4 @@
-"""Which files a repository's history has renamed, as far as git tells."""
+"""Find the renames of files in a repository's history."""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from pathlib import Path
 from ragmem.readers.git import output_of
 
 MOST_COMMITS = 5_000
-"""Commits that are looked at, the newest: comparing the files of 5,000 takes git some seconds."""
+"""Maximum number of commits to compare, the newest ones: git takes some seconds for 5,000."""
 
 TIMEOUT = 60.0
-"""Seconds for that; renames are then not known until a later run has the time."""
+"""Seconds for the comparison; renames that take longer are left for a later run."""
 
 _COMMIT = re.compile(rb"[0-9a-f]{40,64} \d+")
 _SECOND = 1_000_000
@@ -19,7 +19,7 @@ _SECOND = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GitRename:
-    """A commit that renamed a file; paths are relative to the repository, the moment in microseconds."""
+    """The rename of a file by a commit; paths are relative to the repository, the time is in microseconds."""
 
     old: str
     new: str
@@ -28,28 +28,28 @@ class GitRename:
 
 
 def head_of(root: Path) -> str:
-    """Return the commit that is checked out; empty without one, or where git does not answer."""
+    """Return the commit that is checked out; empty without one or an answer of git."""
     return (output_of(root, "rev-parse", "--verify", "--quiet", "HEAD") or b"").decode("ascii").strip()
 
 
 def renames_since(root: Path, commit: str) -> list[GitRename] | None:
-    """Return the renames of all commits after one (empty: of all), None where git does not tell.
+    """Return the renames of all commits after one (empty: of all); None where git does not answer.
 
-    A commit that is not known any more, as after a rewrite of the history, counts as none. Where contents
-    are missing or comparing them takes too long, only renames without a change are known.
+    A commit that no longer exists, as after a rewrite of the history, counts as empty. Where contents are
+    missing or comparing them takes too long, only renames without changes are found.
     """
-    asked = ("rev-list", "--no-merges", f"--max-count={MOST_COMMITS}")
-    commits = output_of(root, *asked, f"{commit}..HEAD", "--", timeout=TIMEOUT) if commit else None
+    listing = ("rev-list", "--no-merges", f"--max-count={MOST_COMMITS}")
+    commits = output_of(root, *listing, f"{commit}..HEAD", "--", timeout=TIMEOUT) if commit else None
     if commits is None:
-        commits = output_of(root, *asked, "HEAD", "--", timeout=TIMEOUT)
+        commits = output_of(root, *listing, "HEAD", "--", timeout=TIMEOUT)
     if not commits:
         return None if commits is None else []
     wanted = ("-r", "-z", "--root", "--diff-filter=R", "--name-status", "--format=%H %ct")
-    # A partial clone has not got all the contents to compare; equal contents have equal names, which it has.
+    # A partial clone lacks contents to compare, but equal contents have equal hashes, which it has.
     for renames in ("-M", "-M100%"):
-        told = output_of(root, "diff-tree", "--stdin", renames, *wanted, timeout=TIMEOUT, given=commits)
-        if told is not None:
-            return list(_read(told))
+        output = output_of(root, "diff-tree", "--stdin", renames, *wanted, timeout=TIMEOUT, given=commits)
+        if output is not None:
+            return list(_read(output))
     return None
 
 

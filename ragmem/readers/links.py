@@ -1,4 +1,4 @@
-"""Which links of a folder may be followed: what lies in a folder may have been written by others."""
+"""Decide which links of a folder may be followed, because others may have written its contents."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from ragmem.readers.roots import OTHER_MARKERS
 
 
 class Links:
-    """The links below a folder that a person has chosen; that folder may be a link itself."""
+    """The links inside a folder that a person has chosen; that folder may be a link itself."""
 
     def __init__(self, chosen: Path, *, home: Path, beyond: Path | None = None) -> None:
         self._home = _real(home)
@@ -16,19 +16,18 @@ class Links:
         self._roots = [_real(chosen)]
 
     def leads_out(self, link: Path) -> str:
-        """Return how a link leads out of where it may lead, empty where it does not. Never raises.
+        """Return how a link leads out of its bounds; empty for a link that is allowed. Never raises.
 
-        A link may lead to what lies in the chosen folder or, inside of a project, in that project: the folder
-        with `.git`, else the outermost below the chosen one that bears another marker of a project. Outside
-        of projects it may lead further, to what lies in `beyond`: a person keeps files elsewhere and links
-        them. Even so a visible folder never leads to a hidden one such as `~/.ssh`, nor a file to one of
-        another ending, and a folder never to one above it. What such a link to a folder leads to counts as
-        chosen.
+        A link may lead into the chosen folder or, inside a project, into that project: the folder with
+        `.git`, else the outermost one below the chosen folder with another marker of a project. Outside of
+        projects it may also lead into `beyond`, because people keep files elsewhere and link to them. Even
+        then a visible folder must not lead to a hidden one such as `~/.ssh`, a file not to one with another
+        suffix, and a folder not to one above it. The target of an allowed link counts as chosen.
         """
         try:
             target = Path(os.path.realpath(link, strict=True))
         except (OSError, ValueError):
-            return ""  # broken, or in a circle, as whoever opens it will tell
+            return ""  # broken or in a circle: opening it reports that
         place = _real(link.parent)
         root = next((root for root in reversed(self._roots) if place.is_relative_to(root)), place)
         bound = _project(place, root)
@@ -55,7 +54,7 @@ class Links:
 
 
 def _project(place: Path, root: Path) -> Path | None:
-    """Return the root of the project that a folder lies in, as far as it is the chosen folder or below it."""
+    """Return the root of a folder's project, if that is the chosen folder or below it."""
     folders = [folder for folder in (place, *place.parents) if folder.is_relative_to(root)]
     repository = next((folder for folder in folders if _has(folder, ".git")), None)
     if repository is not None:

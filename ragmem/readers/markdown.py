@@ -1,4 +1,4 @@
-"""A markdown file is one draft: frontmatter becomes title, time, kind, tags and metadata."""
+"""Read a Markdown file as one draft: frontmatter becomes title, time, kind, tags and metadata."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ragmem.config import SourceSpec
+from ragmem.config.settings import SourceSpec
 from ragmem.domain.injection.memory_block import without_block
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.domain.retrieval.whole_dates import date_of_title
@@ -32,9 +32,9 @@ def read(
 ) -> tuple[list[Draft], list[str]]:
     """Return the one draft of a file, and warnings.
 
-    The draft's text is the body below the frontmatter, verbatim but for a block that ragmem wrote; the
-    frontmatter's plain values become metadata. The event time comes from the frontmatter, else from what
-    `time_of_file` looks at. Never raises for any text.
+    The draft's text is the body below the frontmatter, without a block that ragmem wrote; the plain values of
+    the frontmatter become metadata. The event time comes from the frontmatter, else from `time_of_file`.
+    Never raises for any text.
     """
     parts = split(text)
     values = {str(key).lower(): value for key, value in parts.values.items() if isinstance(key, str)}
@@ -64,11 +64,11 @@ def read(
 
 def _title(path: Path, body: str, values: Mapping[str, Any], redactor: Redactor) -> str:
     title = next((text for key in TITLE_KEYS if (text := as_text(values.get(key)))), "")
-    return redactor.beginning(title or first_heading(body) or _name(path), MAX_TITLE_CHARS)
+    return redactor.truncate(title or first_heading(body) or _name(path), MAX_TITLE_CHARS)
 
 
 def _dated_title(body: str, values: Mapping[str, Any]) -> str:
-    """Return the title that may date the file: none of a log, whose headings carry several dates."""
+    """Return the title that may date the file; empty for a log, whose headings have several dates."""
     if title := next((text for key in _OWN_TITLES if (text := as_text(values.get(key)))), ""):
         return title
     now = datetime.now(UTC)
@@ -79,12 +79,12 @@ def _dated_title(body: str, values: Mapping[str, Any]) -> str:
 
 
 def first_heading(body: str) -> str:
-    """Return the first heading outside of code, or an empty text."""
+    """Return the first heading outside of code; empty without one."""
     return next(_headings(body), (0, ""))[1]
 
 
 def _headings(body: str) -> Iterator[tuple[int, str]]:
-    """Yield the level and the words of the headings outside of code."""
+    """Yield the level and the text of the headings outside of code."""
     fence = ""
     for line in body.splitlines()[:_HEADING_LINES]:
         if found := _FENCE.match(line):
@@ -92,14 +92,14 @@ def _headings(body: str) -> Iterator[tuple[int, str]]:
         elif not fence and (found := _HEADING.match(line)):
             title = found[2].strip()
             bare = title.rstrip("#")
-            # Closing marks stand after a blank; the one of "C#" does not.
+            # Closing marks follow a blank; that of "C#" does not.
             title = bare if bare != bare.rstrip() else title
             if clean(title):
                 yield len(found[1]), clean(title)
 
 
 def _name(path: Path) -> str:
-    """Return the file's name, with its folder where every such file has the same name."""
+    """Return the name of a file, with its folder for names that every folder has."""
     if path.stem.lower() in _NAMED_BY_FOLDER:
         return clean(f"{path.parent.name}/{path.name}")
     return clean(path.stem.replace("_", " ").replace("-", " ")) or path.name

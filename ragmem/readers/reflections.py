@@ -1,4 +1,4 @@
-"""A file of reflections is one draft per JSON line, written out as text that can be searched."""
+"""Read a file of reflections as one draft per JSON line, in searchable text."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.config import SourceSpec
+from ragmem.config.settings import SourceSpec
 from ragmem.domain.model import Draft, Scope, digest
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.dates import Changed, first_time
@@ -26,7 +26,7 @@ _QUESTIONS = {
 }
 _TASK_KEYS = ("task_description", "task", "title")
 _TIME_KEYS = ("timestamp", *TIME_KEYS)
-_TOLD_IN_SENTENCES = frozenset(
+_SENTENCE_FIELDS = frozenset(
     {*_QUESTIONS, *_TASK_KEYS, *_TIME_KEYS, "criteria_count", "criteria_passed", "criteria_failed", "tags"}
 )
 
@@ -34,11 +34,11 @@ _TOLD_IN_SENTENCES = frozenset(
 def read(
     path: Path, text: str, spec: SourceSpec, *, changed: Changed, scope: Scope, redactor: Redactor
 ) -> tuple[list[Draft], list[str]]:
-    """Return a draft per line, in the order of the file, and a warning per line that is no JSON object.
+    """Return a draft per line, in the order of the file, and a warning per line that is not a JSON object.
 
-    A draft's uri is `path#key`; the key comes from the line's time and task, so that a line whose other
-    fields change stays the same memory; without both it comes from the content. Lines that are the same count
-    once. Unknown fields are written out with their names. Never raises for any text.
+    A draft's uri is `path#key`. The key comes from the line's time and task, so that a line whose other
+    fields change stays the same memory; without both it comes from the content. Identical lines count once.
+    Unknown fields are kept with their names. Never raises for any text.
     """
     drafts: dict[str, Draft] = {}
     contents: set[str] = set()
@@ -55,14 +55,25 @@ def read(
         count = 1
         while (uri := f"{path}#{key}" + (f"-{count}" if count > 1 else "")) in drafts:
             count += 1
-        drafts[uri] = _draft(entry, uri, spec, changed=changed, scope=scope, redactor=redactor)
+        kind = entry.get("kind")
+        drafts[uri] = Draft(
+            source=spec.name,
+            uri=uri,
+            text=_render_text(entry),
+            title=redactor.truncate(clean(_first(entry, _TASK_KEYS)) or "Reflection", MAX_TITLE_CHARS),
+            event_time=first_time(entry.get(key) for key in _TIME_KEYS) or changed(),
+            scope=scope,
+            kind=(KINDS.get(kind.lower()) if isinstance(kind, str) else None) or spec.kind,
+            tags=as_tags(entry.get("tags")),
+            metadata=as_fields(entry, leave_out={*_QUESTIONS, *_TASK_KEYS, "tags"}),
+        )
     if len(warnings) > MAX_WARNINGS:
         warnings[MAX_WARNINGS:] = [f"and {len(warnings) - MAX_WARNINGS} more lines"]
     return list(drafts.values()), warnings
 
 
 def _entry(line: str) -> dict[str, Any] | str:
-    """Return the line's object, or what is wrong with it."""
+    """Return the object of a line, or the problem with it."""
     try:
         entry = orjson.loads(line)
     except (orjson.JSONDecodeError, RecursionError):
@@ -79,38 +90,14 @@ def _key(entry: Mapping[str, Any], line: str) -> str:
     return digest("reflection", *parts, length=KEY_LENGTH)
 
 
-def _draft(
-    entry: Mapping[str, Any],
-    uri: str,
-    spec: SourceSpec,
-    *,
-    changed: Changed,
-    scope: Scope,
-    redactor: Redactor,
-) -> Draft:
-    task = _first(entry, _TASK_KEYS)
-    kind = entry.get("kind")
-    return Draft(
-        source=spec.name,
-        uri=uri,
-        text=_write_out(entry),
-        title=redactor.beginning(clean(task) or "Reflection", MAX_TITLE_CHARS),
-        event_time=first_time(entry.get(key) for key in _TIME_KEYS) or changed(),
-        scope=scope,
-        kind=(KINDS.get(kind.lower()) if isinstance(kind, str) else None) or spec.kind,
-        tags=as_tags(entry.get("tags")),
-        metadata=as_fields(entry, leave_out={*_QUESTIONS, *_TASK_KEYS, "tags"}),
-    )
-
-
-def _write_out(entry: Mapping[str, Any]) -> str:
+def _render_text(entry: Mapping[str, Any]) -> str:
     paragraphs = [f"# Reflection: {clean(_first(entry, _TASK_KEYS)) or 'no task given'}"]
     paragraphs += [
         f"{question}: {answer}" for key, question in _QUESTIONS.items() if (answer := _first(entry, (key,)))
     ]
     if criteria := _criteria(entry):
         paragraphs.append(criteria)
-    facts = as_fields(entry, leave_out=_TOLD_IN_SENTENCES)
+    facts = as_fields(entry, leave_out=_SENTENCE_FIELDS)
     if facts:
         paragraphs.append("\n".join(f"- {name.replace('_', ' ')}: {value}" for name, value in facts.items()))
     return "\n\n".join(paragraphs)
@@ -118,12 +105,12 @@ def _write_out(entry: Mapping[str, Any]) -> str:
 
 def _criteria(entry: Mapping[str, Any]) -> str:
     count, passed, failed = (as_text(entry.get(f"criteria_{name}")) for name in ("count", "passed", "failed"))
-    told = f"{passed or '?'} of {count} criteria passed" if count else ""
-    return f"{told}, {failed} failed." if told and failed not in {"", "0"} else told and f"{told}."
+    text = f"{passed or '?'} of {count} criteria passed" if count else ""
+    return f"{text}, {failed} failed." if text and failed not in {"", "0"} else text and f"{text}."
 
 
 def _first(entry: Mapping[str, Any], keys: tuple[str, ...]) -> str:
-    """Return the first of these fields that is text, in full and without what a database refuses."""
+    """Return the first of these fields that is text, without NUL characters."""
     for key in keys:
         value = entry.get(key)
         if isinstance(value, str) and value.strip():

@@ -1,16 +1,16 @@
-"""Which folder above a path is the root of a project, told on texts alone."""
+"""Find the folder above a path that is the root of a project, with paths as strings."""
 
 import os.path
 
 GIT = ".git"
 OTHER_MARKERS = (".ragmem.toml", "CLAUDE.md", "AGENTS.md")
-"""What the root of a project has; git's is looked for first, in all folders above."""
+"""Markers of a project's root; git's is searched first, in all folders above."""
 
 
 def marked_root(folder: str, home: str) -> str:
-    """Return the nearest folder from an absolute one up that bears a marker, empty where none does.
+    """Return the nearest folder with a marker, from an absolute one upwards; empty without one.
 
-    The home and what is above it are never a root for what lies inside of it, so that a home under version
+    The home and the folders above it are never a root for folders inside it, so that a home under version
     control is not one big project; and `/` never is.
     """
     above = candidates(folder, home)
@@ -22,7 +22,7 @@ def marked_root(folder: str, home: str) -> str:
 
 
 def candidates(folder: str, home: str) -> list[str]:
-    """Return the folder and those above it that may be the root of a project; none for the home itself."""
+    """Return the folder and its parents that may be the root of a project; none for the home itself."""
     found = []
     while folder not in {home, os.path.dirname(folder)}:
         found.append(folder)

@@ -1,4 +1,4 @@
-"""Claude Code's folder names for projects, and the way back from one to the project's folder."""
+"""Convert between a project's folder and Claude Code's name for it."""
 
 import os
 import re
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MAX_FOLDERS = 4000
-"""Folders looked into for one slug; each must fit the slug so far, so that real searches need some dozens."""
+"""Maximum number of folders to search for one slug; real searches need some dozens."""
 
 _WORKTREE = re.compile(r"--(?:claude-)?worktrees?-.+$")
 _HOMES = re.compile(r"^-(?:home|Users)-")
 
 
 def slug_of(path: Path | str) -> str:
-    """Return Claude Code's name for a folder: each character that is no ASCII letter or digit becomes `-`.
+    """Return Claude Code's name for a folder: each character but ASCII letters and digits becomes `-`.
 
     As in JavaScript, a character beyond the basic plane counts twice.
     """
@@ -24,14 +24,13 @@ def slug_of(path: Path | str) -> str:
 
 
 def resolve_slug(slug: str, home: Path) -> Path | None:
-    """Return an existing folder that the slug stands for, or None.
+    """Return an existing folder with this slug, or None.
 
     Where several folders have this slug, one with a `.git` wins, then the longest names (`tide-api` before
-    `tide/api`). A slug from another machine (`-Users-sam-repos-x`) is looked up below this home, and one of a
-    worktree that is gone gives its main folder. The search is bounded.
+    `tide/api`). A slug from another machine (`-Users-sam-repos-x`) is searched below this home, and the slug
+    of a missing worktree gives its main folder. The search is bounded.
     """
-    for candidate in _readings(slug, home):
-        start, rest = candidate
+    for start, rest in _candidates(slug, home):
         found = list(_search(start, rest, [MAX_FOLDERS]))
         if found:
             return next((path for path in found if os.path.lexists(path / ".git")), found[0])
@@ -39,7 +38,7 @@ def resolve_slug(slug: str, home: Path) -> Path | None:
     return resolve_slug(main, home) if main != slug else None
 
 
-def _readings(slug: str, home: Path) -> Iterator[tuple[Path, str]]:
+def _candidates(slug: str, home: Path) -> Iterator[tuple[Path, str]]:
     """Yield (folder to start in, rest of the slug), most literal first."""
     own = slug_of(home)
     if slug == own:
@@ -49,13 +48,13 @@ def _readings(slug: str, home: Path) -> Iterator[tuple[Path, str]]:
     if slug.startswith("-"):
         yield Path("/"), slug
     if found := _HOMES.match(slug):
-        # The user's name may have dashes itself, so each dash may be where the home ends.
+        # The user's name may contain dashes, so the home may end at each dash.
         tail = slug[found.end() :]
         yield from ((home, tail[dash.start() :]) for dash in re.finditer("-", tail))
 
 
 def _search(folder: Path, rest: str, budget: list[int]) -> Iterator[Path]:
-    """Yield the folders below whose names make up the rest, longest names first."""
+    """Yield the folders below whose names match the rest, longest names first."""
     if not rest:
         yield folder
         return
@@ -70,11 +69,11 @@ def _search(folder: Path, rest: str, budget: list[int]) -> Iterator[Path]:
 def _matching_folders(folder: Path, rest: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if _begins(rest, slug_of(entry.name)) and entry.is_dir()]
+            names = [entry.name for entry in entries if _fits(rest, slug_of(entry.name)) and entry.is_dir()]
     except OSError:
         return []
     return sorted(names, key=lambda name: (-len(name), name))
 
 
-def _begins(rest: str, part: str) -> bool:
+def _fits(rest: str, part: str) -> bool:
     return rest == part or rest.startswith(part + "-")

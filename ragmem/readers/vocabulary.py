@@ -1,4 +1,4 @@
-"""The names that people and assistants give to time, title, tags and kind of a text."""
+"""The names of the fields for time, title, tags and kind of a text."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ TIME_KEYS = (
     "created",
     "created_at",
 )
-"""Where frontmatter tells the time of the event; the first that is a time counts."""
+"""Fields of frontmatter with the time of the event; the first valid one counts."""
 
 TITLE_KEYS = ("title", "name", "task", "description")
 TAG_KEYS = ("tags", "tag", "labels", "keywords")
@@ -35,8 +35,8 @@ KINDS: Mapping[str, Kind] = {
     "incident": Kind.ERROR,
     "postmortem": Kind.ERROR,
 }
-"""What the words in a frontmatter's `type` or `kind` mean.
+"""The kinds for the values of `type` or `kind` in frontmatter.
 
-Claude Code's memory types are user, feedback, reference and project; the last is left out, because such a
-memory may be a decision or an error, which the text itself tells better.
+Claude Code's memory types are user, feedback, reference and project. The last is left out, because such a
+memory may be a decision or an error, which is better judged by its text.
 """

@@ -1,4 +1,4 @@
-"""The OpenAPI description of the whole server: what every operation shares is added in one place."""
+"""The OpenAPI description of the server; adds what all operations share."""
 
 import asyncio
 import json
@@ -22,19 +22,19 @@ from ragmem.server.v1.output_models import EXAMPLES
 TAGS = {
     "questions": "Ask the memory, with all filters of `ragmem query` and explained scores.",
     "memories": "Memories one by one: list, look, store, rate, pin, forget.",
-    "graph": "What memories speak of, and how those things relate.",
-    "lifecycle": "How memories live: states, decay, what goes next and why, the archive.",
-    "gc": "Merge what connects, archive what is alone and empty; plan, carry out, take back.",
+    "graph": "The entities in memories, and their relations.",
+    "lifecycle": "The lifecycle of memories: states, decay, what gc archives next and why, the archive.",
+    "gc": "Merge connected memories, archive isolated and empty ones; plan, apply, undo.",
     "overview": "The memory as a whole: counts, sources, time, health, what assistants were given.",
-    "query": "Questions, as LightRAG's server takes them.",
-    "documents": "Texts and files, as LightRAG's server takes them.",
-    "server": "Whether the server is up, and how one logs in.",
+    "query": "Questions, in the format of LightRAG's server.",
+    "documents": "Texts and files, in the format of LightRAG's server.",
+    "server": "Whether the server is up, and how to log in.",
     "session": "The cookie of a browser: log in, look, log out.",
     "agents": "Agents that work at the same time: heartbeats, messages, signals, events.",
-    "ollama": "A chat over the memory, as clients of Ollama ask for it.",
-    "models": "The models, in the shapes of OpenAI's interface.",
+    "ollama": "A chat over the memory, in the format of Ollama.",
+    "models": "The models, in the format of OpenAI's API.",
 }
-"""What stands beside each group of operations; one that is not here has no words of its own."""
+"""The description of each group of operations."""
 
 SECURITY = {
     "bearer": {
@@ -53,25 +53,25 @@ SECURITY = {
         "in": "cookie",
         "name": "ragmem-session",
         "description": "The cookie that `POST /session` sets, whose name ends in 12 digits of the token's"
-        " hash. What is not GET then also needs the header `X-CSRF-Token`, which `GET /session` tells.",
+        " hash. Every method but GET then also needs the header `X-CSRF-Token`, see `GET /session`.",
     },
 }
 
-SUMMARY = 120
-"""Characters of a summary that is made of the first sentence of a description."""
+MAX_SUMMARY = 120
+"""Maximum characters of a summary made from the first sentence of a description."""
 
-TELLING = 20
-"""Characters that a clause needs to say something by itself."""
+MIN_CLAUSE = 20
+"""Minimum characters of a clause that can stand alone."""
 
 Schema = dict[str, Any]
 
 
 def describe(app: FastAPI, workers: Workers) -> None:
-    """Let the application describe itself this way at /openapi.json; made once, at the first question."""
-    making = asyncio.Lock()
-    made = b""
+    """Serve this description at /openapi.json; it is made once, on the first request."""
+    lock = asyncio.Lock()
+    body = b""
 
-    def described() -> Schema:
+    def openapi() -> Schema:
         if app.openapi_schema is None:
             app.openapi_schema = complete_description(
                 get_openapi(
@@ -80,19 +80,19 @@ def describe(app: FastAPI, workers: Workers) -> None:
             )
         return app.openapi_schema
 
-    app.openapi = described  # type: ignore[method-assign]
+    app.openapi = openapi  # type: ignore[method-assign]
 
     @app.api_route("/openapi.json", methods=["GET", "HEAD"], include_in_schema=False)
     async def description() -> Response:
-        nonlocal made
-        async with making:
-            # It takes a second and more of processor time, in which others want to be answered.
-            made = made or await workers.run(lambda: orjson.dumps(app.openapi()))
-        return Response(made, media_type="application/json")
+        nonlocal body
+        async with lock:
+            # It takes a second or more of processor time, in which other requests must be answered.
+            body = body or await workers.run(lambda: orjson.dumps(app.openapi()))
+        return Response(body, media_type="application/json")
 
 
 def complete_description(schema: Schema) -> Schema:
-    """Return a description with security, tags, the shared answers, and names of operations."""
+    """Return a description with security, tags, shared answers, and names of operations."""
     components = schema.setdefault("components", {}).setdefault("schemas", {})
     for shared in (Failure, Invalid, Problem):
         made = shared.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -107,21 +107,21 @@ def complete_description(schema: Schema) -> Schema:
         for method, operation in operations.items():
             operation["operationId"] = names[path, method]
             _summarise(operation)
-            _secure(operation, path, method)
-            _answers(operation)
+            _add_security(operation, path, method)
+            _add_responses(operation)
             used.update(operation.get("tags", ()))
     schema["tags"] = [{"name": name, "description": text} for name, text in TAGS.items() if name in used]
-    # FastAPI leaves nulls out of what it describes, and names change: examples come last.
+    # FastAPI drops nulls, and names change: examples come last.
     return _with_examples(_shorter_names(schema))
 
 
 def _with_examples(schema: Schema) -> Schema:
-    """Add the examples of `examples.json`: of models by name, of other answers and of forms by path."""
+    """Add the examples of `examples.json`: of models by name, of other answers and forms by path."""
     given = orjson.loads((files("ragmem.server") / "examples.json").read_bytes())
     models: Schema = EXAMPLES | given["models"]
 
     def whole(example: Any) -> Any:
-        """Return an example with all fields of the model's example that its "..." names."""
+        """Return an example with the fields of the model's example that "..." names."""
         if isinstance(example, list):
             return [whole(item) for item in example]
         if not isinstance(example, dict):
@@ -135,12 +135,12 @@ def _with_examples(schema: Schema) -> Schema:
             component["examples"] = example if isinstance(example, list) else [example]
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
-            _exemplify(operation, given["answers"].get(f"{method} {path}"), given["forms"].get(path))
+            _add_examples(operation, given["answers"].get(f"{method} {path}"), given["forms"].get(path))
     return schema
 
 
 def _shorter_names(schema: Schema) -> Schema:
-    """Return the description with words for models of one name instead of the modules that they are in."""
+    """Return the description with short names of models, instead of FastAPI's names with modules."""
     text = json.dumps(schema)
     for name in schema["components"]["schemas"]:
         if "__" in name:
@@ -151,9 +151,9 @@ def _shorter_names(schema: Schema) -> Schema:
     return shorter
 
 
-def _exemplify(operation: Schema, answer: Any, form: Any) -> None:
+def _add_examples(operation: Schema, answer: Any, form: Any) -> None:
     for content in operation["responses"].get("200", {}).get("content", {}).values():
-        # A route that may stream has a model for its whole answer.
+        # A route that may stream has a model for its complete answer.
         streams_or_not = isinstance(answer, str) and "$ref" in content.get("schema", {})
         if answer is not None and not streams_or_not:
             content["example"] = answer
@@ -163,7 +163,7 @@ def _exemplify(operation: Schema, answer: Any, form: Any) -> None:
 
 
 def _names(paths: Mapping[str, Mapping[str, Schema]]) -> dict[tuple[str, str], str]:
-    """Return (path, method) -> a name that no other operation has: its own, or its function's."""
+    """Return (path, method) -> a unique name: that of its function, or one made from the path."""
     own = {
         (path, method): _own_name(path, method, operation["operationId"])
         for path, operations in paths.items()
@@ -171,14 +171,14 @@ def _names(paths: Mapping[str, Mapping[str, Schema]]) -> dict[tuple[str, str], s
     }
     counts = Counter(own.values())
     return {
-        # One word, such as `tell`, says nothing among a hundred operations.
+        # A single word, such as `tell`, is meaningless among a hundred operations.
         (path, method): name if counts[name] == 1 and "_" in name else _name_of_path(path, method)
         for (path, method), name in own.items()
     }
 
 
 def _own_name(path: str, method: str, identifier: str) -> str:
-    """Return an operation's name without what FastAPI appends to that of a function."""
+    """Return the function name in an operation's name, to which FastAPI appends path and method."""
     return identifier.removesuffix(re.sub(r"\W", "_", path) + "_" + method)
 
 
@@ -188,18 +188,18 @@ def _name_of_path(path: str, method: str) -> str:
 
 
 def _summarise(operation: Schema) -> None:
-    """Let the first sentence of the description be the summary where it was made of a function's name."""
+    """Use the first sentence of the description as the summary if that was made from a function's name."""
     text = operation.get("description", "")
     first = text.split("\n\n")[0].replace("\n", " ").rstrip(".")
     short = first.split("; ")[0].split(": ")[0]
-    # A clause that stands alone says little: "Do nothing", "Refuse".
-    first = short if len(short) > TELLING else first
+    # A short clause says too little: "Do nothing", "Refuse".
+    first = short if len(short) > MIN_CLAUSE else first
     made_of_name = operation.get("summary", "").istitle() or not operation.get("summary")
-    if made_of_name and first and len(first) <= SUMMARY:
+    if made_of_name and first and len(first) <= MAX_SUMMARY:
         operation["summary"] = first
 
 
-def _secure(operation: Schema, path: str, method: str) -> None:
+def _add_security(operation: Schema, path: str, method: str) -> None:
     if "security" in operation:
         return
     schemes: list[dict[str, list[str]]] = [{name: []} for name in SECURITY]
@@ -208,7 +208,7 @@ def _secure(operation: Schema, path: str, method: str) -> None:
     operation["security"] = schemes
 
 
-def _answers(operation: Schema) -> None:
+def _add_responses(operation: Schema) -> None:
     answers = operation["responses"]
     for status, known in EVERYWHERE.items():
         given = answers.get(str(status))

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -32,25 +33,25 @@ METHODS = ("GET", "POST", "DELETE")
 
 PROFILES: "tuple[Profile, ...]" = ("default", "full")
 
-BEGINS_S = 10.0
-"""Seconds from the start in which only a request for MCP loads the SDK, which keeps a processor for two."""
+START_DELAY_S = 10.0
+"""Seconds until the SDK is loaded without a request; loading it takes two seconds of a processor."""
 
 MOST_SESSIONS = 200
-"""Sessions of each profile; one more is refused."""
+"""Maximum sessions of each profile; one more is refused."""
 
 IDLE_S = 1800.0
-"""Seconds without a request after which a session is forgotten; its client begins another."""
+"""Seconds without a request after which a session ends; its client begins another."""
 
 MOST_BODY = 2 * 1024 * 1024
-"""Bytes of a request."""
+"""Maximum bytes of a request."""
 
-_Told = dict[str, Any]
+_Document = dict[str, Any]
 
-_ASKING = frozenset(resource.uri for resource in RESOURCES if resource.asks)
+_QUESTION_URIS = frozenset(resource.uri for resource in RESOURCES if resource.asks)
 
 
 class Mcp:
-    """The ASGI application at /mcp; `hold` keeps it open for as long as the server runs."""
+    """The ASGI application at /mcp; the task `hold` keeps it open while the server runs."""
 
     def __init__(
         self, memory: Ragmem, workers: Workers, *, audit: AuditLog, warn: Callable[[str], None]
@@ -62,15 +63,15 @@ class Mcp:
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
         self._missing = ("the MCP SDK is missing or broken", "pip install 'ragmem[serve]'")
         self._ready = asyncio.Event()
-        self._route = Route(PATH, self, methods=METHODS, include_in_schema=False)
-        self._wanted = asyncio.Event()
+        self.route = Route(PATH, self, methods=METHODS, include_in_schema=False)
+        self._requested = asyncio.Event()
         self._end = asyncio.Event()
 
     async def hold(self) -> None:
-        """Import the SDK in a thread, which takes seconds, then answer until `end`; to be run as a task."""
+        """Import the SDK in a thread, which takes seconds, then answer until `end`; run it as a task."""
         try:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), BEGINS_S)
+                await asyncio.wait_for(self._requested.wait(), START_DELAY_S)
             managers = {} if self._end.is_set() else await self._workers.run(self._build)
             self._missing = ("the server ends", "try again when it is back")
             async with AsyncExitStack() as stack:
@@ -86,21 +87,17 @@ class Mcp:
             self._ready.set()
 
     def end(self) -> None:
-        """Let `hold` return, and every open stream end."""
+        """End `hold` and all open streams."""
         self._end.set()
-        self._wanted.set()
-
-    def route(self) -> Route:
-        """Return the route at which this answers."""
-        return self._route
+        self._requested.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that has passed the guard."""
-        # FastAPI's own routes say so of themselves; logs and metrics name the route.
-        scope["route"] = self._route
-        self._wanted.set()
+        # FastAPI sets it only for its own routes; logs and metrics need it.
+        scope["route"] = self.route
+        self._requested.set()
         await self._ready.wait()
-        wanted = _parameter(scope, "profile") or "default"
+        wanted = parse_qs(scope["query_string"].decode("latin-1")).get("profile", ["default"])[-1]
         if wanted not in PROFILES:
             refusal = {"detail": f'there is no profile "{wanted[:40]}"', "hint": "default or full"}
             await JSONResponse(refusal, status_code=422)(scope, receive, send)
@@ -115,27 +112,27 @@ class Mcp:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
         from mcp.server.transport_security import TransportSecuritySettings
 
-        # What it logs quotes requests and answers, and a log would be a second, unguarded memory.
+        # Its log quotes requests and answers: that would be a second, unprotected memory.
         logging.getLogger("mcp").setLevel(logging.CRITICAL)
         built: dict[str, StreamableHTTPSessionManager] = {}
         for profile in PROFILES:
-            listed = partial(self._listed, profile)
+            listing = partial(self._list_handler, profile)
             server: Server[Any] = Server(
                 SERVER_NAME,
                 version=__version__,
                 title=SERVER_NAME,
                 instructions=INSTRUCTIONS,
-                on_list_tools=listed("tools/list"),
-                on_list_prompts=listed("prompts/list"),
-                on_list_resources=listed("resources/list"),
-                on_list_resource_templates=listed("resources/templates/list"),
+                on_list_tools=listing("tools/list"),
+                on_list_prompts=listing("prompts/list"),
+                on_list_resources=listing("resources/list"),
+                on_list_resource_templates=listing("resources/templates/list"),
                 on_call_tool=partial(self._tool, profile),
                 on_read_resource=self._resource,
                 on_get_prompt=self._prompt,
             )
             built[profile] = StreamableHTTPSessionManager(
                 server,
-                # The guard has looked at Host and Origin already.
+                # The guard has already checked Host and Origin.
                 security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
                 session_idle_timeout=IDLE_S,
                 max_request_body_size=MOST_BODY,
@@ -143,45 +140,51 @@ class Mcp:
             )
         return built
 
-    def _listed(self, profile: "Profile", method: str) -> Callable[..., Awaitable[Any]]:
-        async def listed(context: Any, params: Any) -> _Told:
-            told = _refusing(protocol.answer_without_memory, method, _plain(params), profile)
-            return _dressed(method, told, context)
+    def _list_handler(self, profile: "Profile", method: str) -> Callable[..., Awaitable[Any]]:
+        async def answer(context: Any, params: Any) -> _Document:
+            result = _translate_refusal(
+                protocol.answer_without_memory, method, _list_parameters(params), profile
+            )
+            return _add_protocol_fields(method, result, context)
 
-        return listed
+        return answer
 
     async def _tool(self, profile: "Profile", context: "ServerRequestContext[Any]", params: Any) -> Any:
-        tool = _refusing(protocol.tool_of, profile, params.name)
+        tool = _translate_refusal(protocol.tool_of, profile, params.name)
         arguments = dict(params.arguments or {})
         until = time.monotonic() + (protocol.wait_seconds(arguments) if tool.waits else 0)
         while True:
-            told = await self._ask(context, "tool", tool.name, arguments, quick=not tool.asks)
-            if not tool.waits or protocol.is_over(told) or time.monotonic() >= until or self._end.is_set():
+            result = await self._ask(context, "tool", tool.name, arguments, quick=not tool.asks)
+            if not tool.waits or protocol.is_over(result) or time.monotonic() >= until or self._end.is_set():
                 if not tool.read_only:
                     self._audit.record_call(
                         tool.name,
                         who=_credential(context),
                         agent=_client(context),
-                        failed=bool(told["is_error"]),
-                        data=told.get("data"),
+                        failed=bool(result["is_error"]),
+                        data=result.get("data"),
                     )
-                return _dressed("tools/call", protocol.tool_result(told, structured=tool.structured), context)
-            arguments = protocol.next_arguments(arguments, told)
+                return _add_protocol_fields(
+                    "tools/call", protocol.tool_result(result, structured=tool.structured), context
+                )
+            arguments = protocol.next_arguments(arguments, result)
             await asyncio.sleep(protocol.LOOK_S)
 
     async def _resource(self, context: "ServerRequestContext[Any]", params: Any) -> Any:
-        quick = params.uri not in _ASKING
-        told = await self._ask(context, "resource", params.uri, {}, quick=quick)
-        if told["is_error"]:
+        quick = params.uri not in _QUESTION_URIS
+        result = await self._ask(context, "resource", params.uri, {}, quick=quick)
+        if result["is_error"]:
             code = protocol.INVALID_PARAMS if _is_stateless(context) else protocol.NO_RESOURCE
-            raise _error(protocol.Refused(code, told["text"], {"uri": params.uri}))
-        return _dressed("resources/read", protocol.resource_result(params.uri, told["text"]), context)
+            raise _error(protocol.ProtocolError(code, result["text"], {"uri": params.uri}))
+        return _add_protocol_fields(
+            "resources/read", protocol.resource_result(params.uri, result["text"]), context
+        )
 
     async def _prompt(self, context: "ServerRequestContext[Any]", params: Any) -> Any:
-        told = await self._ask(context, "prompt", params.name, params.arguments or {})
-        if told["is_error"]:
-            raise _error(protocol.Refused(protocol.INVALID_PARAMS, told["text"]))
-        return _dressed("prompts/get", protocol.prompt_result(told["text"]), context)
+        result = await self._ask(context, "prompt", params.name, params.arguments or {})
+        if result["is_error"]:
+            raise _error(protocol.ProtocolError(protocol.INVALID_PARAMS, result["text"]))
+        return _add_protocol_fields("prompts/get", protocol.prompt_result(result["text"]), context)
 
     async def _ask(
         self,
@@ -191,10 +194,10 @@ class Mcp:
         arguments: Mapping[str, Any],
         *,
         quick: bool = False,
-    ) -> _Told:
-        """Ask in a thread, past the questions where it is quick.
+    ) -> _Document:
+        """Ask in a thread; a quick operation does not wait behind questions.
 
-        No folder of a client is looked at: it may be another machine's.
+        The client's folders are not read: they may be on another machine.
         """
         request = {
             "op": operation,
@@ -208,18 +211,18 @@ class Mcp:
 
 
 def _session(context: "ServerRequestContext[Any]") -> str:
-    named = context.request.headers.get("mcp-session-id") if context.request is not None else None
-    return f"mcp-{named}" if isinstance(named, str) else ""
+    name = context.request.headers.get("mcp-session-id") if context.request is not None else None
+    return f"mcp-{name}" if isinstance(name, str) else ""
 
 
 def _credential(context: "ServerRequestContext[Any]") -> str:
-    known = context.request.scope.get(CREDENTIAL) if context.request is not None else None
-    return known or "nobody"
+    credential = context.request.scope.get(CREDENTIAL) if context.request is not None else None
+    return credential or "nobody"
 
 
 def _client(context: "ServerRequestContext[Any]") -> str:
-    said = context.session.client_params
-    info = None if said is None else said.client_info
+    params = context.session.client_params
+    info = None if params is None else params.client_info
     return "" if info is None else info.name
 
 
@@ -227,30 +230,23 @@ def _is_stateless(context: "ServerRequestContext[Any]") -> bool:
     return context.protocol_version in protocol.STATELESS_VERSIONS
 
 
-def _dressed(method: str, told: _Told, context: "ServerRequestContext[Any]") -> _Told:
-    return protocol.add_stateless_fields(method, told, stateless=_is_stateless(context))
+def _add_protocol_fields(method: str, result: _Document, context: "ServerRequestContext[Any]") -> _Document:
+    return protocol.add_stateless_fields(method, result, stateless=_is_stateless(context))
 
 
-def _plain(params: Any) -> _Told:
+def _list_parameters(params: Any) -> _Document:
     return {"cursor": params.cursor} if params is not None and params.cursor is not None else {}
 
 
-def _refusing(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a call returns; what it refuses becomes the SDK's error."""
+def _translate_refusal(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a call; its refusal becomes an error of the SDK."""
     try:
         return call(*arguments)
-    except protocol.Refused as refused:
+    except protocol.ProtocolError as refused:
         raise _error(refused) from None
 
 
-def _error(refused: protocol.Refused) -> Exception:
+def _error(refused: protocol.ProtocolError) -> Exception:
     from mcp.shared.exceptions import MCPError
 
     return MCPError(code=refused.code, message=str(refused), data=refused.data)
-
-
-def _parameter(scope: Scope, name: str) -> str:
-    from urllib.parse import parse_qs
-
-    query: bytes = scope["query_string"]
-    return parse_qs(query.decode("latin-1")).get(name, [""])[-1]

@@ -1,4 +1,4 @@
-"""Listen on a port and serve until a signal ends it."""
+"""Listen on a port, and serve until a signal."""
 
 import logging
 import os
@@ -21,23 +21,23 @@ GRACE = 30
 
 
 def bind(host: str, port: int, *, remote: bool = False) -> socket.socket:
-    """Return a socket that listens; port 0 takes a free one.
+    """Return a listening socket; port 0 takes a free one.
 
-    Raises RagmemError when the port is taken or the address is not this machine's, and where a name turns out
-    to be an address that other machines reach, unless `remote` says that they may.
+    Raises RagmemError if the port is taken, if the address is not on this machine, or if other machines can
+    reach the address and `remote` is not set.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (socket.gaierror, UnicodeError) as error:
-        raise RagmemError(f'"{host}" is no address to listen on', hint="--host 127.0.0.1") from error
+        raise RagmemError(f'"{host}" is not an address to listen on', hint="--host 127.0.0.1") from error
     if not remote and not is_loopback(str(address[0])):
         raise RagmemError(
             f'"{host}" is {address[0]} here, which other machines reach', hint="--host 127.0.0.1"
         )
-    # Named as TCP, by which asyncio knows to send each piece at once and not 40 ms later.
+    # With TCP named, asyncio sends each piece at once rather than 40 ms later.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # A port that was just left may be taken again at once; one that is listened on may not.
+        # A port that was just closed can be reused at once; a port in use cannot.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(QUEUE)
@@ -55,7 +55,7 @@ def place(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-class _Announcing(uvicorn.Server):
+class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
@@ -70,26 +70,26 @@ class _Announcing(uvicorn.Server):
         self.signalled = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # Uvicorn's own raises the signal again when it is done, and the process is to end with 0.
+        # Uvicorn's own handler raises the signal again at the end, but the process has to end with 0.
         del sig, frame
         if self.signalled:
-            # What was stored is stored, and of what was not its client was told nothing: nothing to clean up.
-            self._log.say("ended at once, by a second signal", event="ended")
+            # Nothing to clean up: writes are durable, and no client was told of an unfinished one.
+            self._log.announce("ended at once, by a second signal", event="ended")
             self._log.close()
             os._exit(EXIT_INTERRUPTED)
         self.signalled = self.should_exit = True
-        self._log.tell("info", "ending", "what has begun is finished; a second signal ends it at once")
+        self._log.write("info", "ending", "what has begun is finished; a second signal ends it at once")
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
-        # The loop takes one number for both: what it accepts in a turn, and what waits in the system.
+        # The loop has one number for both: connections accepted per turn, and the queue of the system.
         for listening in sockets or ():
             listening.listen(QUEUE)
         if self.started and not self.should_exit:
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Streams would go on for as long as requests may take to finish.
+        # Otherwise streams would last as long as requests may take to finish.
         for end in self._endings:
             end()
         await super().shutdown(sockets=sockets)
@@ -105,20 +105,20 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM, then finish the running requests; a second signal ends the process.
 
-    `within` bounds the connections; `ready` is called once, when requests are answered. To `log` goes what
-    the libraries log as well.
+    `within` bounds the connections; `ready` is called once, when the server answers requests. The libraries
+    log to `log` as well.
     """
-    bound_heap()  # no thread was started yet
+    bound_heap()  # before any thread starts
     for name in ("uvicorn", "asyncio", "ragmem"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [Handler(log)], False
         logger.setLevel(logging.WARNING)
-    server = _Announcing(
+    server = _Server(
         uvicorn.Config(
             app,
             backlog=ACCEPTED_AT_ONCE,
-            http=protocol_within(within),  # type: ignore[arg-type]  # it only calls what it is given
-            access_log=False,  # a log of what was asked would be a second, unguarded memory
+            http=protocol_within(within),  # type: ignore[arg-type]  # it only calls its argument
+            access_log=False,  # a log of questions would be a second, unprotected memory
             log_config=None,
             lifespan="on",
             loop="asyncio",
@@ -132,7 +132,7 @@ def serve(
         log,
     )
 
-    # Uvicorn handles them while it serves; before that models load, and after it the memory is closed.
+    # Uvicorn handles them only while it serves; models load before, and the memory closes after.
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, server.handle_exit) for number in numbers}
     try:

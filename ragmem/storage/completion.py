@@ -1,6 +1,6 @@
-"""Values for Tab as the databases have them: read without a lock, and without leaving a file behind.
+"""Completion values from the databases, read without a lock and without creating a file.
 
-Each function takes the path of a database (None: nothing can be read) and what was typed, and returns at most
+Each function takes the path of a database (None: nothing can be read) and the typed prefix, and returns up to
 `LIMIT` values with their hints.
 """
 
@@ -14,10 +14,10 @@ PATIENCE = 0.2
 """Seconds that Tab waits for a database that another process holds."""
 
 FEWEST_LETTERS = 3
-"""Letters of a word that is searched in titles: a shorter one stands in most of them."""
+"""Letters of a word that is searched in titles: shorter ones occur in most of them."""
 
 SHORT_ID_LENGTH = 12
-"""As in `domain.model`, which would take as long to import as all the rest; a test compares them."""
+"""As in `domain.model`, which takes as long to import as everything else; a test compares them."""
 
 Pairs = list[tuple[str, str]]
 """Values and their hints."""
@@ -35,7 +35,7 @@ def _query(path: Path | None, sql: str, *parameters: str | int) -> Pairs:
 
 
 def _above(prefix: str) -> str:
-    """Return the text just above all texts with this prefix: unlike LIKE, no letter of it is a wildcard."""
+    """Return an upper bound for texts with this prefix; unlike LIKE it has no wildcards."""
     return prefix + "\U0010ffff"
 
 
@@ -71,7 +71,7 @@ def projects(path: Path | None, prefix: str) -> Pairs:
 
 
 def project_parts(path: Path | None, prefix: str) -> Pairs:
-    """Return what can be split off a project: former ids, remotes and folders."""
+    """Return the parts that can be split off a project: former ids, remotes and folders."""
     return _query(
         path,
         "SELECT alias, 'was ' || name FROM project_aliases WHERE alias >= ?1 AND alias < ?2"
@@ -85,7 +85,7 @@ def project_parts(path: Path | None, prefix: str) -> Pairs:
 
 
 def folders(path: Path | None, prefix: str) -> Pairs:
-    """Return the folders of projects, also those that are gone."""
+    """Return the folders of projects, including missing ones."""
     return _query(
         path,
         "SELECT s.path, p.name FROM project_paths s JOIN projects p ON p.id = s.project"
@@ -97,7 +97,7 @@ def folders(path: Path | None, prefix: str) -> Pairs:
 
 def memories(path: Path | None, prefix: str) -> Pairs:
     """Return ids of memories, the latest first."""
-    # By number, not by moment: what stands behind the text in a row costs reading the text.
+    # By number, not by moment: columns after the text require reading the text.
     return _find_memories(path, "memories", "n DESC", prefix)
 
 
@@ -110,7 +110,7 @@ def archived(path: Path | None, prefix: str) -> Pairs:
 
 
 def _find_memories(path: Path | None, table: str, order: str, prefix: str) -> Pairs:
-    """Return ids with this prefix; where there is none, ids of memories whose titles have the typed words."""
+    """Return ids with this prefix; without a match, ids of memories whose titles have the typed words."""
     folded = prefix.lower()
     words = [word for word in folded.split() if len(word) >= FEWEST_LETTERS]
     select = (
@@ -122,21 +122,21 @@ def _find_memories(path: Path | None, table: str, order: str, prefix: str) -> Pa
         return _query(path, f"{select} {end}", SHORT_ID_LENGTH)
     length = max(SHORT_ID_LENGTH, len(prefix))
     # The plus makes SQLite use the index of ids, which finds few, and not the index of the order.
-    begun = _query(
+    matches = _query(
         path,
         f"{select} WHERE id >= ? AND id < ? ORDER BY +{order} LIMIT {LIMIT}",
         length,
         folded,
         _above(folded),
     )
-    if begun or not words:
-        return begun
+    if matches or not words:
+        return matches
     titled = " AND ".join("instr(lower(title), ?)" for _ in words)
     return _query(path, f"{select} WHERE {titled} {end}", SHORT_ID_LENGTH, *words)
 
 
 def tags(path: Path | None, prefix: str) -> Pairs:
-    """Return tags, those of most memories first."""
+    """Return tags, the most frequent first."""
     return _count_memories(
         path, "value", "memories, json_each(memories.tags)", "count(*) DESC, value", prefix
     )
@@ -148,7 +148,7 @@ def specs(path: Path | None, prefix: str) -> Pairs:
 
 
 def sessions(path: Path | None, prefix: str) -> Pairs:
-    """Return ids of sessions that asked, got something or left a transcript, the latest first."""
+    """Return ids of sessions with a recall, an injection or a transcript, the latest first."""
     return _query(
         path,
         "SELECT session, 'last seen ' || date(max(at) / 1000000, 'unixepoch') FROM ("
@@ -187,7 +187,7 @@ def storing_runs(path: Path | None, prefix: str) -> Pairs:
 def entities(path: Path | None, prefix: str) -> Pairs:
     """Return names of entities, in any case, the best connected first."""
     folded = prefix.lower()
-    # An entity stands once in each project.
+    # An entity has a row in each project.
     return _query(
         path,
         "SELECT id, max(degree) || iif(max(degree) = 1, ' relation', ' relations') FROM store_nodes"
@@ -199,7 +199,7 @@ def entities(path: Path | None, prefix: str) -> Pairs:
 
 def symbols(path: Path | None, prefix: str) -> Pairs:
     """Return names, qualified names and paths of indexed code."""
-    # Each in the index that begins with the root; a dot makes a qualified name of it, a slash a path.
+    # Each by the index that starts with the root; a dot indicates a qualified name, a slash a path.
     column, table = ("path", "code_files") if "/" in prefix else ("name", "code_symbols")
     if "/" not in prefix and any(mark in prefix for mark in ".:#"):
         column = "qualified"
@@ -221,7 +221,7 @@ def merges(path: Path | None, prefix: str) -> Pairs:
 
 
 def undone_merges(path: Path | None, prefix: str) -> Pairs:
-    """Return keys of merges that were undone, also by the names that are kept apart."""
+    """Return keys of undone merges, also by the names that are kept apart."""
     hint = "name || ', no longer by ' || rule"
     return _find_merges(path, hint, "entity_apart WHERE name <> '' ORDER BY name", prefix)
 

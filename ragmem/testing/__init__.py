@@ -1,4 +1,4 @@
-"""The contracts that every backend must keep, for plug-in authors to run against theirs.
+"""The contract tests of back ends, also for authors of plug-ins.
 
     from ragmem.testing import StoreContract
 

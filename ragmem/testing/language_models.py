@@ -1,9 +1,9 @@
-"""What a language model must do."""
+"""The contract of language models."""
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ragmem.errors import BackendError
@@ -11,7 +11,7 @@ from ragmem.ports import Call, CompletesMany, LanguageModel, Models, Purpose, St
 
 
 class RecordingMeter:
-    """Remembers what it was told; with `refuses`, it admits nothing."""
+    """Records all calls; with `refuses`, it admits none."""
 
     def __init__(self, *, refuses: bool = False) -> None:
         self.refuses = refuses
@@ -19,20 +19,20 @@ class RecordingMeter:
         self.calls: list[Call] = []
 
     def admit(self, purpose: Purpose) -> None:
-        """Raise BackendError where it refuses."""
+        """Record the purpose; raise BackendError if the meter refuses."""
         if self.refuses:
             raise BackendError("the daily cap is reached", hint="wait until tomorrow")
         self.admitted.append(purpose)
 
     def record(self, call: Call) -> None:
-        """Remember the call."""
+        """Record the call."""
         self.calls.append(call)
 
 
 class LanguageModelContract:
-    """What a language model must do; give `open_models`.
+    """The contract of a language model; override `open_models`.
 
-    Nothing here asks for sense: a model with random weights passes.
+    No test checks the content: a model with random weights passes.
     """
 
     SYSTEM = "Answer in few words."
@@ -44,21 +44,21 @@ class LanguageModelContract:
         "additionalProperties": False,
     }
     MAX_TOKENS = 64
-    """Of an answer with the schema."""
+    """Most tokens of an answer with the schema."""
     BRIEF = 16
-    """Tokens of an answer of which nothing is asked but that it is one."""
+    """Most tokens of any other answer."""
     LONGEST_TOKEN = 256
-    """Characters that one token may stand for."""
+    """Most characters of one token."""
 
     def open_models(self, options: Mapping[str, object]) -> Models:
         """Return the models under test, with a language model.
 
-        The options, a meter or a purpose, are to be passed on together with those that choose the model.
+        Pass the options (a meter or a purpose) on, together with those that choose the model.
         """
         raise NotImplementedError
 
     @contextlib.contextmanager
-    def _open_store(self, **options: object) -> Iterator[LanguageModel]:
+    def _open_model(self, **options: object) -> Iterator[LanguageModel]:
         models = self.open_models(options)
         try:
             assert models.check() == []
@@ -74,20 +74,20 @@ class LanguageModelContract:
 
     def test_an_answer_is_text(self) -> None:
         """Whatever the prompt, with or without a system prompt."""
-        with self._open_store() as model:
+        with self._open_model() as model:
             for prompt in self.PROMPTS:
                 assert isinstance(self._complete(model, prompt), str)
             assert isinstance(model.complete(self.PROMPTS[0], max_tokens=self.BRIEF), str)
 
     def test_the_same_prompt_gets_the_same_answer(self) -> None:
         """Also after other prompts."""
-        with self._open_store() as model:
+        with self._open_model() as model:
             before = [self._complete(model, prompt) for prompt in self.PROMPTS]
             assert [self._complete(model, prompt) for prompt in self.PROMPTS] == before
 
     def test_with_a_schema_the_answer_is_json_that_satisfies_it(self) -> None:
-        """The schema is small enough for any model that is held to it."""
-        with self._open_store() as model:
+        """The schema is small enough for any model with constrained output."""
+        with self._open_model() as model:
             for prompt in self.PROMPTS:
                 answer = json.loads(
                     model.complete(
@@ -99,45 +99,37 @@ class LanguageModelContract:
                 assert isinstance(answer["sure"], bool)
 
     def test_an_empty_prompt_gets_text_or_is_refused(self) -> None:
-        """Providers differ; a failure of another kind would stop whoever asks."""
-        with self._open_store() as model, contextlib.suppress(BackendError):
+        """Providers differ; another kind of failure would stop the caller."""
+        with self._open_model() as model, contextlib.suppress(BackendError):
             assert isinstance(self._complete(model, ""), str)
 
     def test_a_prompt_longer_than_any_window_gets_text_or_is_refused(self) -> None:
         """And the next one gets its answer."""
-        with self._open_store() as model:
+        with self._open_model() as model:
             with contextlib.suppress(BackendError):
                 assert isinstance(self._complete(model, "word " * 50_000), str)
             assert isinstance(self._complete(model, self.PROMPTS[0]), str)
 
     def test_an_answer_has_no_more_tokens_than_asked_for(self) -> None:
-        """A model that goes on for ever would be paid for ever."""
+        """An endless answer would cost without limit."""
         meter = RecordingMeter()
-        with self._open_store(meter=meter) as model:
+        with self._open_model(meter=meter) as model:
             answer = model.complete(self.PROMPTS[0], system=self.SYSTEM, max_tokens=2)
             assert len(answer) <= 2 * self.LONGEST_TOKEN
             assert meter.calls[-1].tokens_out <= 2
 
     def test_threads_may_ask_at_once(self) -> None:
         """Each gets the answer to its own prompt."""
-        with self._open_store() as model:
-            expected = {prompt: self._complete(model, prompt) for prompt in self.PROMPTS}
-            found: dict[str, str] = {}
-
-            def work(prompt: str) -> None:
-                found[prompt] = self._complete(model, prompt)
-
-            threads = [threading.Thread(target=work, args=(prompt,)) for prompt in self.PROMPTS]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+        with self._open_model() as model:
+            expected = [self._complete(model, prompt) for prompt in self.PROMPTS]
+            with ThreadPoolExecutor(len(self.PROMPTS)) as pool:
+                found = list(pool.map(lambda prompt: self._complete(model, prompt), self.PROMPTS))
             assert found == expected
 
     def test_each_answer_is_counted(self) -> None:
-        """Once asked for and once recorded, with who answered, for what, how much and how long."""
+        """Admitted once and recorded once, with model, purpose, tokens and time."""
         meter = RecordingMeter()
-        with self._open_store(meter=meter, purpose="answer") as model:
+        with self._open_model(meter=meter, purpose="answer") as model:
             for prompt in self.PROMPTS[:2]:
                 self._complete(model, prompt)
             assert meter.admitted == ["answer", "answer"]
@@ -154,7 +146,7 @@ class LanguageModelContract:
     def test_nothing_is_asked_beyond_the_cap(self) -> None:
         """The error of the meter reaches the caller, and nothing was spent."""
         meter = RecordingMeter(refuses=True)
-        with self._open_store(meter=meter) as model:
+        with self._open_model(meter=meter) as model:
             complaint = ""
             try:
                 self._complete(model, self.PROMPTS[0])
@@ -165,18 +157,18 @@ class LanguageModelContract:
 
     def test_the_model_says_who_it_is(self) -> None:
         """Before it has loaded or answered, and the same afterwards."""
-        with self._open_store() as model:
+        with self._open_model() as model:
             before = model.model_id
             self._complete(model, self.PROMPTS[0])
             assert before == model.model_id != ""
 
     def test_the_parts_of_a_stream_are_those_of_the_answer(self) -> None:
-        """For a model that has parts: counted once, and to read no further is no failure of the next."""
+        """For a model that streams: counted once, and an abandoned stream does not affect the next call."""
         meter = RecordingMeter()
-        with self._open_store(meter=meter) as model:
+        with self._open_model(meter=meter) as model:
             if not isinstance(model, Streams):
                 return
-            # A first request may be refused for a field that the server does not know, and asked anew.
+            # The server may refuse a field of the first request, which is then sent again.
             list(model.stream(self.PROMPTS[0], system=self.SYSTEM, max_tokens=self.BRIEF))
             for prompt in self.PROMPTS:
                 meter.calls.clear()
@@ -189,9 +181,9 @@ class LanguageModelContract:
             assert isinstance(self._complete(model, self.PROMPTS[0]), str)
 
     def test_many_at_once_are_answered_as_one_by_one(self) -> None:
-        """For a model that can: in order, each counted, and no prompt is no answer."""
+        """For a model that supports it: in order, each counted; no prompts give no answers."""
         meter = RecordingMeter()
-        with self._open_store(meter=meter) as model:
+        with self._open_model(meter=meter) as model:
             if not isinstance(model, CompletesMany):
                 return
             singly = [self._complete(model, prompt) for prompt in self.PROMPTS]

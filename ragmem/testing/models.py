@@ -1,9 +1,8 @@
-"""What models that make vectors must do."""
+"""The contract of models with an embedder."""
 
 import contextlib
-import threading
 from collections.abc import Iterator
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ragmem.ports import Embedder, Models
 
 
 class ModelsContract:
-    """What models must do; give `open_models`."""
+    """The contract of models; override `open_models`."""
 
     TEXTS = (
         "the deployment failed because the disk was full",
@@ -61,13 +60,13 @@ class ModelsContract:
                 assert np.allclose(embedder.embed([text], role="document")[0], row, atol=1e-4)
 
     def test_related_texts_are_nearer_than_others(self) -> None:
-        """Otherwise it would be no embedder."""
+        """An embedder must reflect meaning."""
         with self._embedder() as embedder:
             one, other, bread = embedder.embed(self.TEXTS[:3], role="document")
             assert one @ other > one @ bread
 
     def test_what_is_no_text_has_a_vector_and_changes_no_other(self) -> None:
-        """Damaged files bring NUL, controls and halves of surrogate pairs; the rest of the call is sound."""
+        """Damaged files contain NUL, control characters and lone surrogates; other texts are unaffected."""
         with self._embedder() as embedder:
             rows = embedder.embed([*self.DAMAGED, self.TEXTS[0]], role="document")
             assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-4)
@@ -83,18 +82,9 @@ class ModelsContract:
         """Several threads may embed at once."""
         with self._embedder() as embedder:
             expected = embedder.embed(self.TEXTS, role="document")
-            found: dict[int, Any] = {}
-
-            def work(number: int) -> None:
-                found[number] = embedder.embed(self.TEXTS, role="document")
-
-            threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert len(found) == 3
-            assert all(np.allclose(rows, expected, atol=1e-4) for rows in found.values())
+            with ThreadPoolExecutor(3) as pool:
+                found = list(pool.map(lambda _: embedder.embed(self.TEXTS, role="document"), range(3)))
+            assert all(np.allclose(rows, expected, atol=1e-4) for rows in found)
 
     def test_the_model_says_who_it_is(self) -> None:
         """Its id keeps vectors of different models apart."""
@@ -103,7 +93,7 @@ class ModelsContract:
             assert embedder.dimensions > 0
 
     def test_models_that_answer_report_nothing(self) -> None:
-        """What is wrong with the files is said before they are used."""
+        """Problems of the files are reported before they are used."""
         models = self.open_models()
         assert models.check() == []
         models.close()

@@ -1,4 +1,4 @@
-"""What a store must do."""
+"""The contract of stores."""
 
 import contextlib
 import itertools
@@ -27,13 +27,13 @@ from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-"""When the first of the made-up memories happened."""
+"""The time of the first test memory."""
 
 ROUNDING = 0.02
-"""By how much a cosine may differ from the exact one: stores may keep vectors in 8 bits."""
+"""How much a cosine may differ from the exact one: stores may keep vectors in 8 bits."""
 
 EQUAL = 1e-4
-"""By how much two cosines of one chunk may differ within one store."""
+"""How much two cosines of one chunk may differ within one store."""
 
 
 def make_record(
@@ -85,13 +85,13 @@ def make_record(
 
 
 def _run_threads(work: Callable[[int], None], count: int) -> None:
-    """Run the function in threads at once, and raise what one of them raises."""
+    """Run the function in several threads, and raise an exception of any of them."""
     with ThreadPoolExecutor(count) as pool:
         list(pool.map(work, range(count)))
 
 
 class _RefusedError(Exception):
-    """What `finish` raises in these tests."""
+    """The exception of `finish` in these tests."""
 
 
 def _refuse() -> None:
@@ -99,7 +99,7 @@ def _refuse() -> None:
 
 
 class StoreContract:
-    """What a store must do; give `open_store`."""
+    """The contract of a store; override `open_store`."""
 
     REDIS = make_record(
         "redis",
@@ -124,11 +124,11 @@ class StoreContract:
     )
 
     def open_store(self, database: Database) -> Store:
-        """Return the store under test on this database, with an embedder that knows words apart."""
+        """Return the store under test on this database, with an embedder that distinguishes words."""
         raise NotImplementedError
 
     def open_database(self, tmp_path: Path) -> Database:
-        """Return a new, empty database for a store; a store that needs another than SQLite overrides this."""
+        """Return a new, empty database for a store; override it for another database than SQLite."""
         return SQLiteDatabase(tmp_path / "home")
 
     @contextlib.contextmanager
@@ -142,14 +142,14 @@ class StoreContract:
             database.close()
 
     @contextlib.contextmanager
-    def _filled(self, tmp_path: Path, *records: Record) -> Iterator[Store]:
+    def _open_filled_store(self, tmp_path: Path, *records: Record) -> Iterator[Store]:
         with self._open_store(tmp_path) as (store, _):
             store.put(records)
             yield store
 
     @staticmethod
     def _picture(store: Store) -> Any:
-        """Return all that can be seen of a store, in a form that can be compared."""
+        """Return the visible state of a store in a comparable form."""
         return (
             store.memory_ids(),
             dict(store.statistics()),
@@ -168,7 +168,7 @@ class StoreContract:
 
     def test_what_was_put_is_found(self, tmp_path: Path) -> None:
         """The nearest chunk comes first, with its memory, ranks count from 1 and scores are cosines."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA) as store:
             hits = store.search("redis caches sessions", limit=10)
             assert hits[0].chunk_id == self.REDIS.chunks[0].id
             assert hits[0].memory_id == self.REDIS.memory.id
@@ -178,12 +178,12 @@ class StoreContract:
             assert store.memory_ids() == {self.REDIS.memory.id, self.KAFKA.memory.id}
 
     def test_the_same_text_scores_one(self, tmp_path: Path) -> None:
-        """A chunk that is asked for word by word is as near as can be."""
-        with self._filled(tmp_path, self.REDIS) as store:
+        """A query equal to a chunk has the highest cosine."""
+        with self._open_filled_store(tmp_path, self.REDIS) as store:
             assert abs(store.search(self.REDIS.chunks[0].text, limit=1)[0].score - 1) < ROUNDING
 
     def test_chunks_that_are_compared_score_as_in_a_search(self, tmp_path: Path) -> None:
-        """Those of these projects, also before any search; unknown ones are absent."""
+        """Also before any search, only of these projects; unknown chunks are absent."""
         question = "redis caches sessions"
         records = (self.REDIS, self.KAFKA, self.ELSEWHERE)
         chunks = [chunk.id for record in records for chunk in record.chunks]
@@ -228,7 +228,7 @@ class StoreContract:
 
     def test_the_nearest_of_a_vector_are_those_of_its_text(self, tmp_path: Path) -> None:
         """A chunk's own vector finds that chunk first, as its text would."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             for block in store.vector_blocks(USER):
                 found = store.nearest_to(block.vectors, limit=2, project=USER)
                 assert [[hit.rank for hit in hits] for hits in found] == [[1, 2]] * len(block.vectors)
@@ -238,7 +238,7 @@ class StoreContract:
                 assert store.nearest_to(block.vectors[:0], limit=2, project=USER) == []
 
     def test_a_chunk_tells_its_entities_and_who_else_names_them(self, tmp_path: Path) -> None:
-        """Within its project; what too many name is left out, and so is what was deleted."""
+        """Within its project, without entities that too many name and without deleted chunks."""
         redis, kafka, elsewhere = (one.chunks[0].id for one in (self.REDIS, self.KAFKA, self.ELSEWHERE))
         with self._open_store(tmp_path) as (store, _):
 
@@ -283,7 +283,7 @@ class StoreContract:
             assert [one.name for one, _ in store.nodes(USER)] == ["Billing", "Kafka"]
 
     def test_each_part_of_the_graph_tells_its_chunks(self, tmp_path: Path) -> None:
-        """Those stored last first, no more than asked for, within the project."""
+        """The latest first, up to the limit, within the project."""
         redis, kafka, elsewhere = (one.chunks[0].id for one in (self.REDIS, self.KAFKA, self.ELSEWHERE))
         with self._open_store(tmp_path) as (store, _):
             assert store.chunks_naming(["Billing"], project=USER, most=9) == {}
@@ -307,14 +307,14 @@ class StoreContract:
             assert list(store.chunks_naming(["Billing"], project=USER, most=9)["Billing"]) == [redis]
 
     def test_no_more_hits_than_asked_for(self, tmp_path: Path) -> None:
-        """A limit of nothing gives nothing."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
+        """A limit of 0 gives no hits."""
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA) as store:
             assert len(store.search("billing", limit=2)) == 2
             assert store.search("billing", limit=0) == []
 
     def test_the_graph_can_be_read(self, tmp_path: Path) -> None:
         """Entities by prefix in any case, most connected first; neighbours from both ends."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA) as store:
             assert [(one.name, degree) for one, degree in store.entities()] == [
                 ("Billing", 2),
                 ("Kafka", 1),
@@ -329,7 +329,7 @@ class StoreContract:
 
     def test_putting_twice_is_putting_once(self, tmp_path: Path) -> None:
         """Also when both are in one call."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA) as store:
             before = self._picture(store)
             store.put([self.REDIS])
             store.put([self.KAFKA, self.KAFKA])
@@ -338,7 +338,7 @@ class StoreContract:
     def test_a_changed_record_replaces_its_old_self(self, tmp_path: Path) -> None:
         """Nothing of the old text, entities or relations remains."""
         changed = make_record("redis", "valkey took over", entities=("Valkey",))
-        with self._filled(tmp_path, self.REDIS) as store:
+        with self._open_filled_store(tmp_path, self.REDIS) as store:
             store.put([changed])
             assert [hit.chunk_id for hit in store.search("redis", limit=9)] == [changed.chunks[0].id]
             assert [one.name for one, _ in store.entities()] == ["Valkey"]
@@ -347,7 +347,7 @@ class StoreContract:
     def test_a_record_can_change_its_project(self, tmp_path: Path) -> None:
         """It leaves the old one."""
         moved = make_record("redis", self.REDIS.memory.text, entities=("Redis",), project="other")
-        with self._filled(tmp_path, self.REDIS) as store:
+        with self._open_filled_store(tmp_path, self.REDIS) as store:
             store.put([moved])
             assert store.search("redis", limit=9, projects=[USER]) == []
             assert len(store.search("redis", limit=9, projects=["other"])) == 1
@@ -355,17 +355,17 @@ class StoreContract:
 
     def test_deleting_everything_leaves_nothing(self, tmp_path: Path) -> None:
         """All counts are 0 again."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             store.delete([self.REDIS.memory.id, self.KAFKA.memory.id, self.ELSEWHERE.memory.id])
             assert set(store.statistics().values()) == {0}
             assert store.search("redis", limit=9) == []
             assert store.entities() == []
 
     def test_deleting_one_leaves_the_other_as_if_alone(self, tmp_path: Path) -> None:
-        """What both spoke of stays, with the words of the one that is left."""
-        with self._filled(tmp_path / "alone", self.REDIS) as store:
+        """Shared entities stay, with the words of the remaining memory."""
+        with self._open_filled_store(tmp_path / "alone", self.REDIS) as store:
             alone = self._picture(store)
-        with self._filled(tmp_path / "both", self.REDIS) as store:
+        with self._open_filled_store(tmp_path / "both", self.REDIS) as store:
             store.put([self.KAFKA])
             store.delete([self.KAFKA.memory.id])
             assert self._picture(store) == alone
@@ -383,9 +383,9 @@ class StoreContract:
             assert self._picture(store) == before
 
     def test_a_put_whose_finish_fails_did_not_happen(self, tmp_path: Path) -> None:
-        """Also for what it would have replaced, and the next put works."""
+        """The record that it would have replaced is unchanged, and the next put works."""
         changed = make_record("redis", "valkey took over", entities=("Valkey",))
-        with self._filled(tmp_path, self.REDIS) as store:
+        with self._open_filled_store(tmp_path, self.REDIS) as store:
             before = self._picture(store)
             try:
                 store.put([changed, self.KAFKA], finish=_refuse)
@@ -399,7 +399,7 @@ class StoreContract:
 
     def test_a_delete_whose_finish_fails_did_not_happen(self, tmp_path: Path) -> None:
         """The memory is still there."""
-        with self._filled(tmp_path, self.REDIS) as store:
+        with self._open_filled_store(tmp_path, self.REDIS) as store:
             before = self._picture(store)
             with contextlib.suppress(_RefusedError):
                 store.delete([self.REDIS.memory.id], finish=_refuse)
@@ -407,15 +407,15 @@ class StoreContract:
 
     def test_repairing_a_sound_store_takes_nothing_out(self, tmp_path: Path) -> None:
         """Everything is there as before."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             before = self._picture(store)
             assert store.repair().get("memories", 0) == 0
             assert self._picture(store) == before
             assert store.check() == []
 
     def test_what_was_taken_out_whole_can_be_put_again(self, tmp_path: Path) -> None:
-        """Nothing is left in between, and all is as before in the end."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
+        """The store is empty in between, and as before in the end."""
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             before = self._picture(store)
             store.repair(whole=True)
             assert set(store.statistics().values()) == {0}
@@ -425,13 +425,13 @@ class StoreContract:
             assert self._picture(store) == before
 
     def test_finish_runs_within_the_transaction(self, tmp_path: Path) -> None:
-        """It runs once, also when there is nothing to put, and what it writes is kept."""
+        """It runs once, also without records, and its writes are durable."""
         with self._open_store(tmp_path) as (store, database):
             catalog = Catalog(database)
             catalog.prepare()
 
             def finish() -> None:
-                # Joins the store's transaction where there is one; the two tests above hold it to that.
+                # Joins the store's transaction if there is one, as the two tests above verify.
                 catalog.log.write("finish", {}, now=EPOCH)
 
             store.put([self.REDIS], finish=finish)
@@ -441,7 +441,7 @@ class StoreContract:
 
     def test_projects_never_mix(self, tmp_path: Path) -> None:
         """Neither in the vectors nor in the graph."""
-        with self._filled(tmp_path, self.REDIS, self.ELSEWHERE) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.ELSEWHERE) as store:
             assert {hit.memory_id for hit in store.search("redis", limit=9, projects=[USER])} == {
                 self.REDIS.memory.id
             }
@@ -459,7 +459,7 @@ class StoreContract:
 
     def test_another_opening_sees_what_was_put(self, tmp_path: Path) -> None:
         """The store is durable."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA) as store:
             before = self._picture(store)
         with self._open_store(tmp_path) as (store, _):
             assert self._picture(store) == before
@@ -467,14 +467,14 @@ class StoreContract:
     def test_a_memory_without_entities_is_found(self, tmp_path: Path) -> None:
         """Vectors need no graph."""
         plain = make_record("plain", "nothing but words")
-        with self._filled(tmp_path, plain) as store:
+        with self._open_filled_store(tmp_path, plain) as store:
             assert len(store.search("words", limit=3)) == 1
             store.delete([plain.memory.id])
             assert set(store.statistics().values()) == {0}
 
     def test_there_is_nothing_to_sweep_after_puts_and_deletes(self, tmp_path: Path) -> None:
-        """Sweeping is for damage; in a sound store it finds and changes nothing."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
+        """A sweep removes damage; in a sound store it finds and changes nothing."""
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA, self.ELSEWHERE) as store:
             store.delete([self.KAFKA.memory.id])
             before = self._picture(store)
             assert set(store.sweep(dry_run=True).values()) <= {0}
@@ -511,7 +511,7 @@ class StoreContract:
             assert len(store.entities(limit=99)) == 10
 
     def test_threads_that_put_at_once_all_tell_of_a_shared_entity(self, tmp_path: Path) -> None:
-        """What one merges is not overwritten by the other."""
+        """No thread overwrites the merge of another."""
         with self._open_store(tmp_path) as (store, _):
 
             def work(number: int) -> None:
@@ -544,7 +544,7 @@ class StoreContract:
 
 
 class NativeModesContract(StoreContract):
-    """What a store must do that has LightRAG's own modes; give `open_store`."""
+    """The contract of a store with LightRAG's own modes; override `open_store`."""
 
     def test_a_subgraph_has_nodes_and_edges(self, tmp_path: Path) -> None:
         """The document has LightRAG's form and stays within depth and limit."""
@@ -564,7 +564,7 @@ class NativeModesContract(StoreContract):
 
     def test_every_mode_answers(self, tmp_path: Path) -> None:
         """With keywords given, none of them needs a language model."""
-        with self._filled(tmp_path, self.REDIS, self.KAFKA) as store:
+        with self._open_filled_store(tmp_path, self.REDIS, self.KAFKA) as store:
             assert store.native is not None
             for mode in get_args(Mode):
                 answer = store.native.native_query(
@@ -575,7 +575,7 @@ class NativeModesContract(StoreContract):
 
     def test_a_query_that_is_too_short_is_refused(self, tmp_path: Path) -> None:
         """The error quotes it."""
-        with self._filled(tmp_path, self.REDIS) as store:
+        with self._open_filled_store(tmp_path, self.REDIS) as store:
             assert store.native is not None
             complaint = ""
             try:

@@ -32,8 +32,8 @@ class ModelsToChange:
         """Do nothing: nothing was loaded."""
 
 
-class _MeetingEmbedder:
-    """An embedder during whose first call something happens, once."""
+class _InterruptedEmbedder:
+    """An embedder that triggers an event before it embeds."""
 
     def __init__(self, embedder: Embedder, event: Callable[[], bool]) -> None:
         self.model_id, self.dimensions = embedder.model_id, embedder.dimensions
@@ -47,7 +47,7 @@ class _MeetingEmbedder:
 
 
 class TwoModelsContract:
-    """What a store with `two_models` must do; give `open_store` and `embedders`."""
+    """The contract of a store with `two_models`; override `open_store` and `embedders`."""
 
     RECORDS = tuple(
         make_record(
@@ -65,11 +65,11 @@ class TwoModelsContract:
         raise NotImplementedError
 
     def embedders(self) -> tuple[Embedder, Embedder]:
-        """Return two embedders with different ids and numbers of dimensions, which know words apart."""
+        """Return two embedders with different ids and numbers of dimensions, which distinguish words."""
         raise NotImplementedError
 
     def open_database(self, tmp_path: Path) -> Database:
-        """Return a new, empty database for a store; a store that needs another than SQLite overrides this."""
+        """Return a new, empty database for a store; override it for another database than SQLite."""
         return SQLiteDatabase(tmp_path / "home")
 
     @contextlib.contextmanager
@@ -89,28 +89,28 @@ class TwoModelsContract:
         texts = {chunk.id: chunk.searchable for record in self.RECORDS for chunk in record.chunks}
         return {key: texts[key] for key in chunks}
 
-    def _found(self, store: Store, record: Record) -> bool:
+    def _is_found(self, store: Store, record: Record) -> bool:
         hits = store.search(record.memory.text, limit=1)
         return bool(hits) and hits[0].memory_id == record.memory.id and hits[0].score > 0.95
 
     def test_the_old_vectors_answer_until_the_new_ones_are_complete(self, tmp_path: Path) -> None:
-        """A search goes on with the model that `models` names, and with the other one after it changed."""
+        """A search uses the model of `models`, and the other one after the change."""
         old, new = self.embedders()
         with self._open_store(tmp_path) as (store, two, models):
             total = store.second_model(old.model_id)[1]
             assert store.second_model(new.model_id) == (0, total)
             for _ in two.fill(new, self._texts):
-                assert all(self._found(store, record) for record in self.RECORDS)
+                assert all(self._is_found(store, record) for record in self.RECORDS)
             assert store.second_model(new.model_id) == (total, total)
             assert two.change_over(new.model_id, finish=lambda: setattr(models, "embedder", new))
-            assert all(self._found(store, record) for record in self.RECORDS)
+            assert all(self._is_found(store, record) for record in self.RECORDS)
             assert sum(two.drop_others(new.model_id)) == total
             assert store.vector_models() == {(new.model_id, new.dimensions): total}
-            assert all(self._found(store, record) for record in self.RECORDS)
+            assert all(self._is_found(store, record) for record in self.RECORDS)
             assert store.check(deep=True) == []
 
     def test_nothing_changes_over_while_a_vector_lacks(self, tmp_path: Path) -> None:
-        """What was put after the last look keeps the old model in place, and the next look makes it."""
+        """A record that was put after a pass keeps the old model in place until the next pass."""
         _, new = self.embedders()
         with self._open_store(tmp_path) as (store, two, _):
             finished: list[bool] = []
@@ -125,7 +125,7 @@ class TwoModelsContract:
             assert finished
 
     def test_a_delete_takes_the_vectors_of_both(self, tmp_path: Path) -> None:
-        """Afterwards there is nothing of the memories, of no model."""
+        """Afterwards the memories have no vectors of any model."""
         old, new = self.embedders()
         with self._open_store(tmp_path) as (store, two, _):
             assert sum(two.fill(new, self._texts))
@@ -143,12 +143,12 @@ class TwoModelsContract:
             store.delete([self.RECORDS[0].memory.id])
             assert sum(two.fill(new, self._texts))
 
-            models.embedder = _MeetingEmbedder(
+            models.embedder = _InterruptedEmbedder(
                 old,
                 lambda: two.change_over(new.model_id, finish=lambda: setattr(models, "embedder", new)),
             )
             store.put(self.RECORDS[:1])
             assert models.embedder is new
-            assert self._found(store, self.RECORDS[0])
+            assert self._is_found(store, self.RECORDS[0])
             assert sum(two.drop_others(new.model_id))
             assert store.check(deep=True) == []

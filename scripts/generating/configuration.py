@@ -7,8 +7,8 @@ from typing import Any
 
 from generating.environment import VARIABLES
 from generating.tree import Command
-from ragmem.config.loading import CONFIG_FILE, DECAY_FILE
-from ragmem.config.places import SOURCES_FILE, shipped
+from ragmem.config.loader import CONFIG_FILE, DECAY_FILE
+from ragmem.config.places import SOURCES_FILE, find_default
 from ragmem.config.project import MAX_ITEMS, PROJECT_FILE
 from ragmem.config.project import project_keys as allowed_in_project
 from ragmem.config.settings import FORMER, SECTIONS
@@ -117,7 +117,7 @@ def _decay() -> Iterator[str]:
     yield ""
     yield "| key | default | meaning | variable |"
     yield "| --- | --- | --- | --- |"
-    for name, value in _flat(json.loads(shipped(DECAY_FILE).read_text(encoding="utf-8"))):
+    for name, value in _flat(json.loads(find_default(DECAY_FILE).read_text(encoding="utf-8"))):
         kind = name.removeprefix("half_lives_days.")
         meaning = _MEANINGS.get(name) or f"days after which the recency of the kind {kind} is one half"
         yield f"| `{name}` | `{value}` | {meaning} | `{variable_name('decay', *name.split('.'))}` |"
@@ -189,7 +189,7 @@ def _opening(docstring: str) -> str:
 
 def _shown(name: str, language: str) -> Iterator[str]:
     yield f"```{language}"
-    yield shipped(name).read_text(encoding="utf-8").rstrip("\n")
+    yield find_default(name).read_text(encoding="utf-8").rstrip("\n")
     yield "```"
     yield ""
 

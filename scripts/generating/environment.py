@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ragmem.client.place import SWITCH as WARM
-from ragmem.config.hooking import SWITCH as HOOKS
+from ragmem.client.runtime import SWITCH as WARM
+from ragmem.config.hook_defaults import SWITCH as HOOKS
 from ragmem.config.offline import VARIABLE as OFFLINE
 from ragmem.config.places import HOME_VARIABLE
 from ragmem.config.variables import SESSION_VARIABLE

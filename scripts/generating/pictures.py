@@ -9,11 +9,12 @@ from pathlib import Path
 from generating.tree import Command
 from ragmem.charts.model import Axis, Curves, Line, Mark, Row, Scale, Stacks
 from ragmem.charts.svg import svg
-from ragmem.config import Settings, load
+from ragmem.config.loader import load
+from ragmem.config.settings import Settings
 from ragmem.domain.lifecycle.ageing import decide_entry
 from ragmem.domain.model import Kind, Memory, content_hash
 from ragmem.domain.model.lifecycle import Entry, LifecyclePolicy, LifecycleState
-from ragmem.services.reporting.over_time import decay_plot
+from ragmem.services.reporting.time_plots import decay_plot
 
 YEAR = 365
 RELEVANCE = 0.6
@@ -54,7 +55,7 @@ def score_picture(tree: Command) -> str:
         )
         for days, named in sorted(kinds.items(), reverse=True)
     ]
-    least = RELEVANCE * (1 - policy.most_lost)
+    least = RELEVANCE * (1 - policy.max_loss)
     plot = Curves(
         f"Score of a match with relevance {RELEVANCE:g}",
         Axis("age", "days", Scale.LOG),

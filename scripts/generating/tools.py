@@ -37,7 +37,7 @@ def _lines() -> Iterator[str]:
 
 
 def _cost(tools: tuple[Tool, ...]) -> str:
-    listed = {"tools": [tool.listed() for tool in tools]}
+    listed = {"tools": [tool.to_json() for tool in tools]}
     return _told(len(json.dumps(listed, separators=(",", ":"))))
 
 

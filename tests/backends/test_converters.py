@@ -148,7 +148,7 @@ def _read(protocol, pdf, *, limits=None, environ=QUICK, **more):
     with engine_serving(protocol, answer, **more) as server:
         engine = _engine(protocol, server.url, seconds=more.get("seconds", 5.0), environ=environ)
         try:
-            return engine(pdf, limits or Limits()), engine.taken(), server
+            return engine(pdf, limits or Limits()), engine.take_warnings(), server
         finally:
             engine.close()
 
@@ -267,7 +267,7 @@ def test_a_server_that_is_not_there_is_a_warning(protocol, pdf):
     engine = _engine(protocol, url)
 
     assert engine(pdf, Limits()) is None
-    assert f"{url} cannot be reached" in engine.taken()[0]
+    assert f"{url} cannot be reached" in engine.take_warnings()[0]
     engine.close()
 
 
@@ -275,7 +275,7 @@ def test_a_task_that_never_ends_is_given_up(protocol, pdf):
     with engine_serving(protocol, ANSWERS[protocol], wrong="hangs") as server:
         engine = _engine(protocol, server.url, seconds=0.2)
         assert engine(pdf, Limits()) is None
-        assert "takes longer than 0.2 seconds" in engine.taken()[0]
+        assert "takes longer than 0.2 seconds" in engine.take_warnings()[0]
         engine.close()
 
 
@@ -293,7 +293,7 @@ def test_other_formats_are_not_sent(protocol, pdf, tmp_path):
     with engine_serving(protocol, ANSWERS[protocol]) as server:
         engine = _engine(protocol, server.url)
         assert engine(notebook, Limits()) is None
-        assert engine.taken() == []
+        assert engine.take_warnings() == []
         assert server.paths == []
         engine.close()
 
@@ -328,7 +328,7 @@ def test_offline_keeps_from_other_machines_and_not_from_this_one(protocol, pdf, 
 
     engine = _engine(protocol, "http://converter.example:5001")
     assert engine(pdf, Limits()) is None
-    assert 'offline: "converter.example" was not reached' in engine.taken()[0]
+    assert 'offline: "converter.example" was not reached' in engine.take_warnings()[0]
     engine.close()
 
     converted, warnings, _ = _read(protocol, pdf)

@@ -85,7 +85,7 @@ def test_the_hidden_states_are_those_that_mlx_computes(folder, tiny_models):
         return np.array(encoder(mx.array([ids]), mx.array([len(ids)])))[0]
 
     expected = device.run(compute)
-    found = _Network(folder).hidden(ids, [0] * len(ids))[0]
+    found = _Network(folder).hidden_states(ids, [0] * len(ids))[0]
     assert np.abs(found - expected).max() < 5e-4
 
 
@@ -100,7 +100,7 @@ def test_halves_of_numbers_are_read_as_well(folder):
 def test_a_file_that_is_missing_is_named(folder, name):
     (folder / name).unlink()
     ranker = CrossEncoder(folder)
-    assert [name in line for line in ranker.problems()] == [True]
+    assert [name in line for line in ranker.find_problems()] == [True]
     with pytest.raises(BackendError, match=name):
         ranker.score(QUESTION, TEXTS)
 

@@ -139,7 +139,7 @@ def test_no_plot_of_a_sheet_leaves_the_sheet(sheet):
 
 
 def test_a_picture_needs_nothing_from_elsewhere_and_knows_light_and_dark():
-    bars = bars_of("States", {"buffer": 3}, counted="memories")
+    bars = bars_of("States", {"buffer": 3}, unit="memories")
     for text in (svg(bars), sheet_svg(Sheet("A title", "A summary.", [bars]))):
         assert "prefers-color-scheme: dark" in text
         assert set(re.findall(r"https?://[^\"]+", text)) == {"http://www.w3.org/2000/svg"}
@@ -193,16 +193,16 @@ def test_what_is_no_number_is_refused(value):
     with pytest.raises(ValueError, match="cannot be drawn"):
         Columns("x", Axis("x"), Axis("y"), ["a"], [Layer("a", [value])])
     with pytest.raises(ValueError, match="cannot be drawn"):
-        bars_of("x", {"a": value}, counted="memories")
+        bars_of("x", {"a": value}, unit="memories")
     with pytest.raises(ValueError, match="cannot be drawn"):
         Strip("x", "memories", [("a", value)])
     with pytest.raises(ValueError, match="cannot be drawn"):
-        histogram_of("x", [value], Axis("x"), counted="memories")
+        histogram_of("x", [value], Axis("x"), unit="memories")
 
 
 def test_counts_below_nought_and_values_off_a_logarithmic_axis_are_refused():
     with pytest.raises(ValueError, match="is no count"):
-        bars_of("x", {"a": -1}, counted="memories")
+        bars_of("x", {"a": -1}, unit="memories")
     with pytest.raises(ValueError, match="no place on a logarithmic axis"):
         Curves("x", Axis("x", scale=Scale.LOG), Axis("y"), [Line("a", [(0, 1)])])
     with pytest.raises(ValueError, match="has 1 counts of 2"):
@@ -254,7 +254,7 @@ def test_labels_keep_their_order_and_their_distance(wanted, gap):
 
 def test_a_histogram_counts_every_value_once_in_classes_between_round_numbers():
     plot = histogram_of(
-        "x", [1, 2, 2, 9.5, 10, 0], Axis("x"), counted="runs", classes=10, marks=[Mark(2.5, "here")]
+        "x", [1, 2, 2, 9.5, 10, 0], Axis("x"), unit="runs", classes=10, marks=[Mark(2.5, "here")]
     )
     assert list(plot.classes) == ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]
     assert plot.layers[0].counts == [1, 1, 2, 0, 0, 0, 0, 0, 0, 2]
@@ -266,7 +266,7 @@ def test_a_histogram_counts_every_value_once_in_classes_between_round_numbers():
     }
     bars = [float(box.get("x")) for box in fromstring(inline(plot, name="a")).iter(f"{SVG}rect")]
     assert all(abs(labels[name] - x) < 4 for name, x in zip(["0", "1", "2", "9"], bars, strict=True))
-    times = histogram_of("x", [1, 9.9, 10, 99], Axis("x", "ms", Scale.LOG), counted="runs")
+    times = histogram_of("x", [1, 9.9, 10, 99], Axis("x", "ms", Scale.LOG), unit="runs")
     assert sum(times.totals) == 4
     assert times.classes[0] == "1"
     assert times.classes[10] == "10"
@@ -274,7 +274,7 @@ def test_a_histogram_counts_every_value_once_in_classes_between_round_numbers():
 
 
 def test_a_column_and_a_bar_are_as_long_as_their_numbers_say():
-    plot = bars_of("x", {"one": 40, "half": 20, "none": 0}, counted="memories")
+    plot = bars_of("x", {"one": 40, "half": 20, "none": 0}, unit="memories")
     drawn = [line.count("█") for line in lines(plot, width=80, head=False)]
     assert drawn[0] == 2 * drawn[1] > 0
     assert drawn[2] == 0
@@ -320,14 +320,14 @@ def test_colours_change_nothing_but_colours():
 
 
 def test_a_plot_of_nothing_says_so():
-    empty = bars_of("Recalls", {}, counted="recalls")
+    empty = bars_of("Recalls", {}, unit="recalls")
     assert lines(empty) == ["Recalls", "  no recalls"]
     assert "no recalls" in svg(empty)
 
 
 def test_hostile_names_are_text_in_a_picture_and_cannot_drive_a_terminal():
     name = '</svg><script>alert(1)</script>"\x1b[31m\x00'
-    plot = bars_of(name, {name: 3}, counted=name, note=name)
+    plot = bars_of(name, {name: 3}, unit=name, note=name)
     root = fromstring(svg(plot))
     assert not list(root.iter(f"{SVG}script"))
     assert "\x1b" not in "".join(lines(plot))

@@ -13,8 +13,9 @@ from ragmem.api.injections import Injections
 from ragmem.api.memory import Ragmem
 from ragmem.backends.fake import FakeModels
 from ragmem.cli.context import context
+from ragmem.client import runtime
 from ragmem.daemon.context import answer
-from ragmem.daemon.indexer import index, waiting
+from ragmem.daemon.indexer import count_pending, index
 from ragmem.daemon.log import Log
 from ragmem.daemon.state import Home
 from ragmem.errors import BackendError
@@ -113,7 +114,7 @@ def test_what_is_no_request_is_told_so_and_hurts_nobody(filled):
     ):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(5)
-            connection.connect(str(filled.place / client.SOCKET))
+            connection.connect(str(filled.place / runtime.SOCKET))
             connection.sendall(sent)
             if sent.endswith(b"\n"):
                 assert isinstance(json.loads(connection.recv(65536) or b"{}"), dict)
@@ -135,7 +136,7 @@ def test_a_client_that_leaves_disturbs_nobody(filled):
     filled.start()
     for _ in range(5):
         assert filled.ask("context", **asked("left"), seconds=0.001) is None
-    (filled.place / client.SILENT).unlink(missing_ok=True)
+    (filled.place / runtime.SILENT).unlink(missing_ok=True)
 
     assert filled.context(session="stays")["ids"]
 
@@ -169,7 +170,11 @@ class SlowModels(FakeModels):
     @property
     def embedder(self):
         self._loaded.wait()
-        return super().embedder
+        return self._embedder
+
+    @embedder.setter
+    def embedder(self, embedder):
+        self._embedder = embedder
 
 
 def test_a_question_that_cannot_wait_for_the_model_is_answered_by_words(filled):
@@ -201,8 +206,8 @@ def test_the_log_does_not_grow_without_end_and_tells_nothing_that_was_asked(warm
     monkeypatch.setattr("ragmem.daemon.log.LONGEST", 500)
     log = Log(warm.state)
     for _ in range(50):
-        log.failed("answering", ValueError("the secret prompt"))
-        log.failed("loading", BackendError("the model is missing"))
+        log.write_error("answering", ValueError("the secret prompt"))
+        log.write_error("loading", BackendError("the model is missing"))
 
     assert (warm.state / "warm.log").stat().st_size < 700
     assert (warm.state / "warm.log").stat().st_mode & 0o077 == 0
@@ -219,7 +224,7 @@ def test_the_log_names_each_place_in_the_code_that_led_to_a_bug_for_a_report(war
     try:
         asked("the secret prompt")
     except ValueError as error:
-        log.failed("answering", error)
+        log.write_error("answering", error)
     frames = warm.log().partition("answering: ValueError: ")[2].split(" < ")
     assert [frame.split()[1] for frame in frames] == [
         "asked",
@@ -234,10 +239,10 @@ def test_what_waits_for_vectors_gets_them_in_a_process_of_its_own(filled, monkey
     with Ragmem.open() as memory:
         memory.remember("The importer retries three times, since the mirror drops connections.")
         memory.inbox.drain()
-        assert waiting(memory) == 1
+        assert count_pending(memory) == 1
 
         assert index(memory, lambda: False)
-        assert waiting(memory) == 0
+        assert count_pending(memory) == 0
 
 
 def test_making_vectors_ends_with_the_process_that_wants_it(filled):
@@ -246,7 +251,7 @@ def test_making_vectors_ends_with_the_process_that_wants_it(filled):
         memory.inbox.drain()
 
         assert index(memory, lambda: True)
-        assert waiting(memory) == 1
+        assert count_pending(memory) == 1
 
 
 def test_looking_at_it_does_not_keep_it(filled):

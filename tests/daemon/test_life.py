@@ -15,12 +15,14 @@ import pytest
 from warm_homes import processes, wait_until
 
 from ragmem import client
-from ragmem.client.starting import FIRST_DEATHS
+from ragmem.client import runtime
+from ragmem.client.launcher import FIRST_DEATHS
 
 CROWD = """
 import os, sys, time
 from ragmem import client
-from ragmem.client.starting import FIRST_DEATHS
+from ragmem.client import runtime
+from ragmem.client.launcher import FIRST_DEATHS
 begin = time.monotonic() + 0.3
 children = []
 for _ in range(50):
@@ -59,9 +61,9 @@ def test_it_shows_itself_to_its_owner_alone(warm):
     process = warm.start()
 
     assert stat.S_IMODE(warm.place.stat().st_mode) == 0o700
-    assert stat.S_IMODE((warm.place / client.SOCKET).stat().st_mode) == 0o600
-    assert (warm.place / client.RECORD).read_text().split()[0] == str(process)
-    assert len(str(warm.place / client.SOCKET)) < 100
+    assert stat.S_IMODE((warm.place / runtime.SOCKET).stat().st_mode) == 0o600
+    assert (warm.place / runtime.RECORD).read_text().split()[0] == str(process)
+    assert len(str(warm.place / runtime.SOCKET)) < 100
     assert os.getsid(process) != os.getsid(0)
     assert os.getpgid(process) != os.getpgid(0)
 
@@ -79,7 +81,7 @@ def test_what_a_killed_one_leaves_is_replaced(warm):
     first = warm.start()
     os.kill(first, signal.SIGKILL)
     assert wait_until(lambda: not processes(warm.data))
-    assert (warm.place / client.SOCKET).exists()
+    assert (warm.place / runtime.SOCKET).exists()
 
     assert warm.ask(start=False) is None
     assert warm.start() != first
@@ -138,7 +140,7 @@ def test_no_client_waits_beyond_its_deadline_for_one_that_hangs_and_the_next_get
 
     assert warm.ask(seconds=0.3) is None
     assert time.monotonic() - began < 0.9
-    _let_time_pass(warm.place / client.SILENT)
+    _let_time_pass(warm.place / runtime.SILENT)
     second = warm.ask()["process"]
 
     assert second != first
@@ -155,15 +157,15 @@ def test_one_that_was_slow_is_left_alone(warm):
     os.kill(first, signal.SIGSTOP)
     assert warm.ask(seconds=0.1) is None
     assert warm.ask(seconds=0.1) is None
-    _let_time_pass(warm.place / client.SILENT)
+    _let_time_pass(warm.place / runtime.SILENT)
     os.kill(first, signal.SIGCONT)
 
     assert warm.ask()["process"] == first
-    assert not (warm.place / client.SILENT).exists()
+    assert not (warm.place / runtime.SILENT).exists()
 
 
 def test_nobody_is_asked_or_started_where_that_is_not_wanted(warm, monkeypatch):
-    monkeypatch.setenv(client.SWITCH, "off")
+    monkeypatch.setenv(runtime.SWITCH, "off")
 
     assert warm.ask(seconds=1) is None
     assert not client.poke(str(warm.data), "drain")
@@ -192,11 +194,11 @@ def test_a_process_that_dies_as_soon_as_it_is_started_is_not_started_again_and_a
     monkeypatch.setattr(sys, "executable", "/bin/false")
 
     assert warm.ask(seconds=0.3) is None
-    counted = (warm.place / client.LOCK).read_text()
+    counted = (warm.place / runtime.LOCK).read_text()
     assert warm.ask(seconds=0.3) is None
 
     assert counted.split()[0] == str(FIRST_DEATHS)
-    assert (warm.place / client.LOCK).read_text() == counted
+    assert (warm.place / runtime.LOCK).read_text() == counted
 
 
 def test_one_that_cannot_be_loaded_says_so_and_ends_and_the_third_has_to_wait(warm, monkeypatch, tmp_path):

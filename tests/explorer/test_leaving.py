@@ -3,7 +3,7 @@
 import asyncio
 from threading import Event, Timer
 
-from ragmem.cli.explorer.reading import SILENT, ClosingError, Reader
+from ragmem.cli.explorer.reader import SILENT, ClosingError, Reader
 
 
 def left(home, work, began):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from ragmem.hooks import spool
+from ragmem.inbox import set_aside
 from ragmem.services.reporting.queue_list import SHOWN
 
 
@@ -94,7 +95,7 @@ def test_the_queue_names_what_waits_and_what_was_set_aside(inspect):
     assert (found["texts"], found["events"], found["vectors"]) == (0, 0, 0)
     [aside] = found["aside"]
     assert aside["path"].endswith("broken")
-    assert aside["problem"] == "it is no write of ragmem"
+    assert aside["problem"] == "it is not a write of ragmem"
     shown = inspect("queue")
     assert shown.returncode == 0
     assert "set aside" in shown.stderr
@@ -119,9 +120,9 @@ def test_what_the_queue_does_not_name_is_counted(empty_home, ragmem):
             home / "data",
             {"event": spool.SESSION_END, "assistant": "codex", "transcript": f"/t/{number}.jsonl", "at": 1},
         )
-    path, other, *_ = spool.waiting(home / "data")
-    spool.set_aside(path)
-    spool.set_aside(other)
+    path, other, *_ = spool.list_events(home / "data")
+    set_aside(path)
+    set_aside(other)
     result = ragmem("inspect", "queue", "-n", "1", **there)
     assert f"{SHOWN - 1} more waiting things; -n shows them" in result.stderr
     assert "1 more file that was set aside; -n shows them" in result.stderr
@@ -139,8 +140,8 @@ def test_the_queue_names_events_of_hooks_and_those_that_are_none(empty_home, rag
         home / "data",
         {"event": spool.SESSION_END, "assistant": "claude-code", "transcript": "/t/x.jsonl", "at": 1},
     )
-    [path] = spool.waiting(home / "data")
-    spool.set_aside(path)
+    [path] = spool.list_events(home / "data")
+    set_aside(path)
     spool.put(
         home / "data", {"event": spool.SESSION_END, "assistant": "codex", "transcript": "/t/y.jsonl", "at": 1}
     )

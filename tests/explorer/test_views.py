@@ -14,7 +14,7 @@ SHOWN = {
     "5": ["PostgreSQL", "relations"],
     "6": ["links", "Ferry"],
     "7": ["The lifecycle of all projects", "135 memories"],
-    "8": ["set aside", "it is no write of ragmem"],
+    "8": ["set aside", "it is not a write of ragmem"],
     "9": ["session-1", "Driver"],
     "0": ["gotcha", "the tide table is in UTC"],
     "transcripts": ["No transcript of an assistant was found"],

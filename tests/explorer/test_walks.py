@@ -5,7 +5,7 @@ from threading import Event
 
 from explorer_walk import walk
 
-from ragmem.cli.explorer.filtering import parse_filter
+from ragmem.cli.explorer.filter_query import parse_filter
 from ragmem.cli.explorer.memories import Memories
 from ragmem.domain.model import Draft, Scope
 

@@ -12,7 +12,7 @@ import pytest
 from hook_calls import Hooks
 from warm_homes import wait_until
 
-from ragmem.config import hooking
+from ragmem.config import hook_defaults
 from ragmem.hooks import drain, spool
 from ragmem.hooks import spawn as starting
 
@@ -81,7 +81,7 @@ def test_many_hooks_at_once_start_one_drain(free):
     # Their transcript is not there: each event is taken up, and waits for it.
     claimed = spool.CLAIMED
     assert wait_until(
-        lambda: [path.endswith(claimed) for path in spool.waiting(free.data)] == [True] * 8, 30.0
+        lambda: [path.endswith(claimed) for path in spool.list_events(free.data)] == [True] * 8, 30.0
     )
 
 
@@ -91,7 +91,7 @@ def test_what_comes_after_the_last_look_of_a_drain_is_taken_up_by_another(free):
     fcntl.flock(held, fcntl.LOCK_EX)
     free.call("SessionEnd", transcript_path="")
     assert "one that runs" in free.log()
-    environ = {**free.environ, hooking.LOCK: str(held)}
+    environ = {**free.environ, hook_defaults.LOCK: str(held)}
 
     drain.release(str(free.data), str(free.state), environ, left=[])
 
@@ -103,12 +103,12 @@ def test_what_a_drain_had_to_leave_starts_no_other(free):
     held = os.open(free.state / drain.LOCK, os.O_RDWR | os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX)
     free.call("SessionEnd")
-    environ = {**free.environ, hooking.LOCK: str(held)}
+    environ = {**free.environ, hook_defaults.LOCK: str(held)}
 
-    drain.release(str(free.data), str(free.state), environ, left=spool.waiting(free.data))
+    drain.release(str(free.data), str(free.state), environ, left=spool.list_events(free.data))
 
     assert not is_draining(free)
-    assert len(spool.waiting(free.data)) == 1
+    assert len(spool.list_events(free.data)) == 1
 
 
 def test_turns_that_follow_each_other_closely_let_somebody_begin_once(free):

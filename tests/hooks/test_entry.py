@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 from warm_homes import wait_until
 
-from ragmem import client
 from ragmem.assistants import load_assistants
 from ragmem.assistants.assistant import BEFORE_TOOL, PROMPT, START
+from ragmem.client import runtime
 from ragmem.hooks import limits
 
 SLACK = 5.0
@@ -78,10 +78,10 @@ def test_without_an_event_the_input_decides(hooks):
     [
         (b"", "standard input is empty"),
         (b"  \n", "standard input is empty"),
-        (b"\xff\xfe\x00", "standard input is no JSON"),
-        (b"[1, 2]", "standard input is no JSON object"),
-        (b"nothing", "standard input is no JSON"),
-        (b"[" * 200_000, "standard input is no JSON"),
+        (b"\xff\xfe\x00", "standard input is not JSON"),
+        (b"[1, 2]", "standard input is not a JSON object"),
+        (b"nothing", "standard input is not JSON"),
+        (b"[" * 200_000, "standard input is not JSON"),
     ],
 )
 def test_an_input_that_is_none_is_told_in_the_log_alone(raw, problem, hooks):
@@ -237,14 +237,14 @@ def test_a_deadline_of_one_second_is_a_number_and_no_switch(said, seconds, tmp_p
     config = tmp_path / "config.toml"
     config.write_text(f"[hooks]\nquery_deadline_s = {said}\n")
     assert limits.read_limits(str(config), {}).query_deadline_s == seconds
-    assert limits.said({"RAGMEM_HOOKS_QUERY_DEADLINE_S": said}).query_deadline_s == seconds
+    assert limits.limits_from_environment({"RAGMEM_HOOKS_QUERY_DEADLINE_S": said}).query_deadline_s == seconds
 
 
 @pytest.mark.parametrize(
     ("said", "on"), [("1", True), ("on", True), ("0", False), ("no", False), ("2", True), ("perhaps", True)]
 )
 def test_a_switch_takes_numbers_and_words_for_on_and_off(said, on):
-    assert limits.said({"RAGMEM_HOOKS_RESEARCH": said}).research is on
+    assert limits.limits_from_environment({"RAGMEM_HOOKS_RESEARCH": said}).research is on
     assert limits.read_limits("/nowhere", {"RAGMEM_CHECK_ENABLED": said}).checks is (
         on and said in ("1", "on")
     )
@@ -351,10 +351,10 @@ class Silent:
     """A warm process that accepts and never answers."""
 
     def __init__(self, data):
-        folder = Path(client.place_of(str(data)))
+        folder = Path(runtime.runtime_folder(str(data)))
         for each in (folder.parent, folder):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path = folder / client.SOCKET
+        self._path = folder / runtime.SOCKET
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(self._path))
         self._listening.listen(64)

@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 
 from ragmem import json_text
 from ragmem.hooks import spool
+from ragmem.inbox import set_aside
 
 
 def event(**fields):
@@ -26,7 +27,7 @@ def event(**fields):
 def test_an_event_is_one_file_that_only_its_owner_reads(tmp_path):
     spool.put(tmp_path, event(cwd='/with "quotes"\nand lines', transcript="/t/é.jsonl"))
 
-    (path,) = spool.waiting(tmp_path)
+    (path,) = spool.list_events(tmp_path)
     assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
     assert spool.read(path) == event(cwd='/with "quotes"\nand lines', transcript="/t/é.jsonl")
 
@@ -36,24 +37,24 @@ def test_the_same_that_happens_again_while_it_waits_is_kept_once(tmp_path):
         spool.put(tmp_path, event(at=at))
     spool.put(tmp_path, event(at=4, session="another"))
 
-    assert [spool.read(path)["session"] for path in spool.waiting(tmp_path)] == ["s1", "another"]
+    assert [spool.read(path)["session"] for path in spool.list_events(tmp_path)] == ["s1", "another"]
 
 
 def test_what_happens_while_an_event_is_taken_up_is_kept_beside_it(tmp_path):
     spool.put(tmp_path, event(at=1))
-    begun = spool.claim(spool.waiting(tmp_path)[0])
+    begun = spool.claim(spool.list_events(tmp_path)[0])
     spool.put(tmp_path, event(at=2))
 
-    assert [spool.read(path)["at"] for path in spool.waiting(tmp_path)] == [1, 2]
+    assert [spool.read(path)["at"] for path in spool.list_events(tmp_path)] == [1, 2]
     Path(begun).unlink()
-    assert [spool.read(path)["at"] for path in spool.waiting(tmp_path)] == [2]
+    assert [spool.read(path)["at"] for path in spool.list_events(tmp_path)] == [2]
 
 
 def test_an_event_that_a_killed_process_began_waits_again(tmp_path):
     spool.put(tmp_path, event())
-    spool.claim(spool.waiting(tmp_path)[0])
+    spool.claim(spool.list_events(tmp_path)[0])
 
-    (path,) = spool.waiting(tmp_path)
+    (path,) = spool.list_events(tmp_path)
     assert spool.claim(path) == path
     assert spool.read(path) == event()
 
@@ -79,11 +80,11 @@ def test_what_is_no_event_says_so_and_can_be_set_aside(content, tmp_path):
 
     with pytest.raises(ValueError, match=r"."):
         spool.read(str(path))
-    spool.set_aside(str(path))
+    set_aside(str(path))
 
-    assert spool.waiting(tmp_path) == []
+    assert spool.list_events(tmp_path) == []
     assert spool.is_empty(tmp_path)
-    assert len(spool.aside(tmp_path)) == 1
+    assert len(spool.list_aside(tmp_path)) == 1
 
 
 def test_no_event_grows_past_all_bounds(tmp_path):
@@ -94,11 +95,11 @@ def test_no_event_grows_past_all_bounds(tmp_path):
 
 
 def test_a_folder_of_events_is_no_write_of_the_inbox(tmp_path):
-    from ragmem.inbox import folder_in, reading
+    from ragmem.inbox import inbox_folder, reader
 
     spool.put(tmp_path, event())
 
-    assert reading.is_empty(folder_in(tmp_path))
+    assert reader.is_empty(inbox_folder(tmp_path))
 
 
 VALUES = some.recursive(

@@ -11,6 +11,7 @@ from hook_calls import Hooks
 from warm_homes import processes, wait_until
 
 from ragmem import client
+from ragmem.client import runtime
 from ragmem.hooks import spool
 
 ASKED_FIRST = "How shall we store the sessions of the harbour portal?"
@@ -42,7 +43,7 @@ def person(monkeypatch):
     yield hooks
     client.stop(str(hooks.data), deadline=time.monotonic() + 5)
     assert wait_until(lambda: not processes(hooks.data), 5.0)
-    shutil.rmtree(client.place_of(str(hooks.data)), ignore_errors=True)
+    shutil.rmtree(runtime.runtime_folder(str(hooks.data)), ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 

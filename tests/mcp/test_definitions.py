@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from ragmem.domain.model import Category, Kind
-from ragmem.domain.records.record_types import SHAPES, EventType, RecordType
+from ragmem.domain.records.record_types import RECORD_SCHEMAS, EpisodeType, RecordType
 from ragmem.mcp import definitions
 from ragmem.mcp.definitions import RESOURCES, TOOLS, find_tool, tools_of
 from ragmem.mcp.dispatch import _HANDLERS
 
 
 def tokens(profile):
-    listed = json.dumps({"tools": [tool.listed() for tool in tools_of(profile)]}, separators=(",", ":"))
+    listed = json.dumps({"tools": [tool.to_json() for tool in tools_of(profile)]}, separators=(",", ":"))
     return len(listed) / 4
 
 
@@ -44,7 +44,7 @@ def test_the_definitions_import_nothing_else():
 def test_words_to_choose_from_are_those_of_the_domain():
     assert tuple(Kind) == definitions.KINDS
     assert tuple(one for one in Category if one is not Category.NONE) == definitions.CATEGORIES
-    assert tuple(EventType) == definitions.EVENT_TYPES
+    assert tuple(EpisodeType) == definitions.EVENT_TYPES
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -55,7 +55,7 @@ def test_every_tool_has_a_handler_and_a_schema_that_is_one(tool):
     for schema in properties.values():
         assert schema["type"] in {"string", "integer", "number", "array", "object"}
         assert ("items" in schema) == (schema["type"] == "array")
-    listed = tool.listed()
+    listed = tool.to_json()
     assert set(listed) == {"name", "description", "inputSchema", "annotations"}
     assert listed["annotations"].get("readOnlyHint", False) == tool.read_only
     assert ("destructiveHint" in listed["annotations"]) == (not tool.read_only)
@@ -94,12 +94,12 @@ def test_waiting_takes_up_to_five_minutes_and_one_by_default():
 
 def test_a_session_insight_takes_every_field_of_the_record():
     offered = set(find_tool("add_session_insight").parameters["properties"])
-    fields = {field.name for field in SHAPES[RecordType.SESSION_INSIGHT].fields}
+    fields = {field.name for field in RECORD_SCHEMAS[RecordType.SESSION_INSIGHT].fields}
     assert offered == fields | {"project", "spec"}
 
 
 def test_a_resource_with_a_part_to_fill_in_is_a_template():
-    listed = [resource.listed() for resource in RESOURCES]
+    listed = [resource.to_json() for resource in RESOURCES]
     assert {one["uriTemplate"] for one in listed if "uriTemplate" in one} == {
         "ragmem://memory/{id}",
         "ragmem://entity/{name}",

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ragmem.api.home import now
-from ragmem.domain.injection.injected import without_injections
+from ragmem.domain.injection.injection_removal import without_injections
 from ragmem.domain.model import Category, Draft, Kind, Scope, Supersession
 from ragmem.domain.text.excerpts import estimate_tokens
 from ragmem.mcp.dispatch import call as calling

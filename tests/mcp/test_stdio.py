@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcp_talk import QUESTION, Talk, environment, fill, request
 
 from ragmem import client
+from ragmem.client import runtime
 from ragmem.mcp.definitions import TOOLS, tools_of
 
 DEFAULT = [tool.name for tool in tools_of("default")]
@@ -345,7 +346,7 @@ def test_without_a_warm_process_it_answers_by_itself(home):
     with Talk(home, RAGMEM_WARM="off") as talk:
         talk.begin()
         told = talk.ask("tools/call", name="search", arguments={"query": QUESTION, "project": "*"})
-        running = client.is_running(data)
+        running = runtime.is_running(data)
 
     assert "Kubernetes" in told["result"]["content"][0]["text"]
     assert not running

@@ -40,7 +40,7 @@ def folder(tmp_path, commit, monkeypatch):
 
 def dated(*paths, dates=None):
     dates = dates or CommitDates()
-    return [dates.changed_at(path, modified=NOW) for path in paths]
+    return [dates.last_change(path, modified=NOW) for path in paths]
 
 
 def many(folder):
@@ -126,7 +126,7 @@ class TestEitherWay:
         git(tmp_path, "clone", "-q", "--depth=1", f"file://{folder}", str(clone))
         assert dated(clone / "a.md", dates=way(clone)) == [SECOND]
         older = FIRST - timedelta(days=9)
-        assert way(clone).changed_at(clone / "a.md", modified=older) == older
+        assert way(clone).last_change(clone / "a.md", modified=older) == older
 
     def test_a_clone_without_trees_asks_nobody_and_a_broken_one_tells_nothing(self, folder, tmp_path, way):
         git(folder, "config", "uploadpack.allowFilter", "true")

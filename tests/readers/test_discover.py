@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.config import SourceSpec
+from ragmem.config.settings import SourceSpec
 from ragmem.errors import ConfigError
 from ragmem.readers.discover import Discovery, discover
 
@@ -178,5 +178,5 @@ def test_a_projects_exclusions_reach_its_own_files_only(tmp_path: Path) -> None:
 
 
 def test_an_exclusion_that_is_no_pattern_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match='the exclusion "!" is no pattern'):
+    with pytest.raises(ConfigError, match='the exclusion "!" is not a pattern'):
         find(tmp_path, "~/s/*.md", exclude=("fine", "!"))

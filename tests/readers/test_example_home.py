@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from source_files import read_all
 
-from ragmem.config import load
+from ragmem.config.loader import load
 from ragmem.domain.classification.signal import classify
 from ragmem.domain.model import USER, Kind, Tier
-from ragmem.readers.reading import Reading
+from ragmem.readers.read_result import ReadResult
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.source import find_files
 
@@ -16,7 +16,7 @@ HOME = Path(__file__).parents[2] / "examples" / "home"
 
 
 @pytest.fixture(scope="module")
-def readings() -> dict[str, list[Reading]]:
+def readings() -> dict[str, list[ReadResult]]:
     found = load(environ={}, home=HOME)
     finder = ProjectFinder(HOME)
     return {
@@ -25,7 +25,7 @@ def readings() -> dict[str, list[Reading]]:
     }
 
 
-def test_every_source_has_files_and_none_has_a_problem(readings: dict[str, list[Reading]]) -> None:
+def test_every_source_has_files_and_none_has_a_problem(readings: dict[str, list[ReadResult]]) -> None:
     counts = {name: sum(len(reading.drafts) for reading in found) for name, found in readings.items()}
     assert counts == {
         "memory": 5,
@@ -43,12 +43,14 @@ def test_every_source_has_files_and_none_has_a_problem(readings: dict[str, list[
         assert not find_files(spec, home=HOME, settings=found).skipped
 
 
-def test_no_time_depends_on_when_the_files_were_checked_out(readings: dict[str, list[Reading]]) -> None:
+def test_no_time_depends_on_when_the_files_were_checked_out(readings: dict[str, list[ReadResult]]) -> None:
     times = [draft.event_time for found in readings.values() for one in found for draft in one.drafts]
     assert all(time is not None and (2026, 1) <= (time.year, time.month) <= (2026, 4) for time in times)
 
 
-def test_memories_and_instructions_of_a_project_share_its_scope(readings: dict[str, list[Reading]]) -> None:
+def test_memories_and_instructions_of_a_project_share_its_scope(
+    readings: dict[str, list[ReadResult]],
+) -> None:
     def scopes(source: str) -> set[str]:
         return {draft.scope.project for one in readings[source] for draft in one.drafts}
 
@@ -57,7 +59,9 @@ def test_memories_and_instructions_of_a_project_share_its_scope(readings: dict[s
     assert scopes("sessions") == {USER}
 
 
-def test_one_note_is_discarded_and_a_low_signal_one_is_summarized(readings: dict[str, list[Reading]]) -> None:
+def test_one_note_is_discarded_and_a_low_signal_one_is_summarized(
+    readings: dict[str, list[ReadResult]],
+) -> None:
     tiers = {
         draft.uri.rpartition("/")[2]: classify(draft.text).tier
         for found in readings.values()
@@ -68,7 +72,7 @@ def test_one_note_is_discarded_and_a_low_signal_one_is_summarized(readings: dict
     assert tiers["2026-04-04_tide-gauge-visit.md"] is Tier.SUMMARIZE
 
 
-def test_preferences_are_known_by_their_type(readings: dict[str, list[Reading]]) -> None:
+def test_preferences_are_known_by_their_type(readings: dict[str, list[ReadResult]]) -> None:
     titles = {
         draft.title for one in readings["memory"] for draft in one.drafts if draft.kind is Kind.PREFERENCE
     }

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.config import SourceSpec
+from ragmem.config.settings import SourceSpec
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.readers import markdown
@@ -173,7 +173,7 @@ def test_broken_frontmatter_is_read_line_by_line_with_a_warning() -> None:
     assert (found.title, found.kind, found.text) == ("Cache rule: never in tests", Kind.PREFERENCE, "body")
     assert found.event_time == datetime(2026, 3, 15, tzinfo=UTC)
     assert len(warnings(text)) == 1
-    assert "no plain YAML: line 2:" in warnings(text)[0]
+    assert "not valid YAML: line 2:" in warnings(text)[0]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.config import SourceSpec
+from ragmem.config.settings import SourceSpec
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.readers import reflections

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.config import SourceSpec
+from ragmem.config.settings import SourceSpec
 from ragmem.domain.model import USER
 from ragmem.readers.git import normalize_remote, repository_at
 from ragmem.readers.scope import ProjectFinder, ProjectIdentity

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from source_files import read_all
 
-from ragmem.config import Settings, SourceSpec, load
-from ragmem.config.settings import ReaderName
+from ragmem.config.loader import load
+from ragmem.config.settings import ReaderName, Settings, SourceSpec
 from ragmem.readers.commit_dates import CommitDates
-from ragmem.readers.reading import Reading
+from ragmem.readers.read_result import ReadResult
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.source import find_files, read_file
 
@@ -77,7 +77,7 @@ def test_an_unchanged_file_is_not_opened(tmp_path: Path, configuration: Settings
         return True
 
     found = list(read_all(notes(tmp_path), home=tmp_path, settings=configuration, unchanged=unchanged))
-    assert found == [Reading(path, size=19, modified_ns=1_700_000_000_123_456_789, unchanged=True)]
+    assert found == [ReadResult(path, size=19, modified_ns=1_700_000_000_123_456_789, unchanged=True)]
     assert asked == [(path, 19, 1_700_000_000_123_456_789)]
 
 
@@ -149,9 +149,9 @@ class CountedDates(CommitDates):
         super().__init__()
         self.asked: list[str] = []
 
-    def changed_at(self, path: Path, *, modified: datetime) -> datetime:
+    def last_change(self, path: Path, *, modified: datetime) -> datetime:
         self.asked.append(path.name)
-        return super().changed_at(path, modified=modified)
+        return super().last_change(path, modified=modified)
 
 
 def test_git_is_asked_for_a_date_only_once_and_only_where_a_file_tells_none(

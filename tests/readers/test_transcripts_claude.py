@@ -40,8 +40,8 @@ def test_lines_of_one_message_are_one_answer(tmp_path: Path) -> None:
         ],
     )
     (found,) = exchanges(path, ended=True)
-    assert found.asked == QUESTION
-    assert found.answered == "I look.\n\nThe moon was asked twice."
+    assert found.question == QUESTION
+    assert found.answer_text == "I look.\n\nThe moon was asked twice."
     assert Act(ActType.READ, "/srv/tide/table.py") in found.acts
     assert (found.session, found.cwd, found.branch, found.model) == (SESSION, "/srv/tide", "main", "claude-x")
     assert found.began == datetime(2026, 3, 2, 10, 1, tzinfo=UTC)
@@ -74,7 +74,7 @@ def test_what_no_person_asked_leaves_the_exchange_as_it_was(record: dict[str, An
     without = exchanges(write(tmp_path / "a" / "s.jsonl", plain), ended=True)
     found = exchanges(write(tmp_path / "b" / "s.jsonl", [*plain[:2], record, *plain[2:]]), ended=True)
     assert len(found) == 1
-    assert (found[0].asked, found[0].acts) == (without[0].asked, without[0].acts)
+    assert (found[0].question, found[0].acts) == (without[0].question, without[0].acts)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_no_person_asked_leaves_the_exchange_as_it_was(record: dict[str, An
 )
 def test_a_question_is_what_the_person_wrote(written: str, asked: str, tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", [asks("u1", written), says("a1", "Yes.")])
-    assert [found.asked for found in exchanges(path)] == [asked]
+    assert [found.question for found in exchanges(path)] == [asked]
 
 
 @pytest.mark.parametrize(
@@ -111,20 +111,20 @@ def test_the_time_is_linear_whatever_is_unclosed(repeated: str, tmp_path: Path) 
     ]
     began = thread_time()
     (found,) = exchanges(write(tmp_path / "s.jsonl", records))
-    assert found.answered == "Yes."
+    assert found.answer_text == "Yes."
     assert thread_time() - began < 5
 
 
 def test_messages_without_an_answer_between_them_are_one_question(tmp_path: Path) -> None:
     records = [asks("u0", "<command-name>/clear</command-name>"), asks("u1", "look"), asks("u2", QUESTION)]
     (found,) = exchanges(write(tmp_path / "s.jsonl", [*records, says("a1", "It waits.")]))
-    assert (found.number, found.asked) == (1, f"look\n\n{QUESTION}")
+    assert (found.number, found.question) == (1, f"look\n\n{QUESTION}")
 
 
 def test_a_copy_of_earlier_lines_gives_no_second_exchange(tmp_path: Path) -> None:
     earlier = [asks("u1", "one"), says("a1", "first"), asks("u2", "two"), says("a2", "second")]
     path = write(tmp_path / "s.jsonl", [*earlier, *earlier, asks("u3", "three"), says("a3", "third")])
-    assert [(found.number, found.asked, found.answered) for found in exchanges(path)] == [
+    assert [(found.number, found.question, found.answer_text) for found in exchanges(path)] == [
         (1, "one", "first"),
         (2, "two", "second"),
         (3, "three", "third"),
@@ -145,7 +145,7 @@ def test_side_chains_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path / SESSION / "subagents" / "agent-a7.jsonl", records)
     assert exchanges(path) == []
     (found,) = exchanges(path, sidechains=True)
-    assert (found.session, found.agent, found.asked) == (SESSION, "a7", "find the tests")
+    assert (found.session, found.agent, found.question) == (SESSION, "a7", "find the tests")
 
 
 def test_what_was_said_meanwhile_stands_in_the_exchange(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_unknown_records_and_broken_lines_are_counted_and_the_rest_is_read(tmp_p
     path.write_bytes(known[0] + b'{"type": "tide-change"}\n{"half": \n[1]\n\n' + known[1] + b"\xff\xfe\n")
     (step,) = steps(path)
     assert step.exchange is not None
-    assert step.exchange.answered == "It waits."
+    assert step.exchange.answer_text == "It waits."
     assert step.problems == {'unknown record "tide-change"': 1, "broken line": 3}
 
 
@@ -244,8 +244,8 @@ def test_half_a_character_that_a_program_cut_loses_no_line(tmp_path: Path) -> No
     assert assistant_of(path, path.read_bytes()) == "claude"
     (step,) = steps(path)
     assert step.exchange is not None
-    assert step.exchange.asked == "why \ufffd?"
-    assert step.exchange.answered == "It is `C:\\ud8` and \U0001f30a, cut at \ufffd\ufffd"
+    assert step.exchange.question == "why \ufffd?"
+    assert step.exchange.answer_text == "It is `C:\\ud8` and \U0001f30a, cut at \ufffd\ufffd"
     assert step.problems == {}
 
 
@@ -260,7 +260,7 @@ def test_a_line_of_many_megabytes_costs_no_memory_that_stays(tmp_path: Path) -> 
         file.write(lines_of([says("a2", "A moon.")]))
     (step,) = read(path, redactor=DEFAULT)
     assert step.exchange is not None
-    assert step.exchange.answered == "A moon."
+    assert step.exchange.answer_text == "A moon."
     assert sum(len(act.text) for act in step.exchange.acts) < 100
     assert len(step.carried) < 500
 

@@ -49,15 +49,15 @@ def test_codex_text_that_comes_as_event_and_as_item_is_said_once(tmp_path: Path)
     )
     first, second = exchanges(path)
     assert (first.session, first.model, first.cwd) == ("c1", "gpt-x", "/srv/tide/north")
-    assert (first.asked, first.answered) == ("why is it late?", "I look.")
-    assert (second.asked, second.answered) == ("thanks", "You are welcome.")
+    assert (first.question, first.answer_text) == ("why is it late?", "I look.")
+    assert (second.question, second.answer_text) == ("thanks", "You are welcome.")
 
 
 def test_codex_files_without_events_are_read_from_items(tmp_path: Path) -> None:
     bare = [message(role, text)["payload"] for role, text in (("user", "why?"), ("assistant", "The moon."))]
     path = write(tmp_path / "rollout-1.jsonl", [{"id": "c0", "instructions": None}, *bare])
     (found,) = exchanges(path)
-    assert (found.asked, found.answered) == ("why?", "The moon.")
+    assert (found.question, found.answer_text) == ("why?", "The moon.")
 
 
 def test_codex_commands_patches_and_plans_are_acts(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_gemini_lines_and_documents_give_the_same_exchanges(tmp_path: Path) -> N
     compact = tmp_path / "session-2.json"
     compact.write_bytes(orjson.dumps({**GEMINI_HEAD, "messages": GEMINI}))
     (found,) = exchanges(lined)
-    assert found.answered == "There are two."
+    assert found.answer_text == "There are two."
     assert found.files == {"a.py": 1}
     assert found.model == "gemini-x"
     assert exchanges(document) == exchanges(compact) == [found]
@@ -157,7 +157,7 @@ def test_a_gemini_message_that_is_written_again_replaces_itself(tmp_path: Path) 
     everything = {"$set": {"messages": [*GEMINI[:3], grown]}}
     records = [GEMINI_HEAD, *GEMINI, {"id": "m4", "type": "message_update", "tokens": {}}, grown, everything]
     (found,) = exchanges(write(tmp_path / "s.jsonl", records))
-    assert found.answered == "There are two: north and south."
+    assert found.answer_text == "There are two: north and south."
     assert found.files == {"a.py": 1}
 
 
@@ -168,7 +168,7 @@ def test_a_gemini_list_of_all_messages_repeats_no_closed_exchange(tmp_path: Path
     path = write(
         tmp_path / "s.jsonl", [GEMINI_HEAD, *GEMINI, later, everything, {"$rewindTo": "m5"}, everything]
     )
-    assert [(found.number, found.answered) for found in exchanges(path)] == [
+    assert [(found.number, found.answer_text) for found in exchanges(path)] == [
         (1, "There are two."),
         (2, "It shines."),
     ]
@@ -198,7 +198,7 @@ def test_gemini_works_in_the_folder_that_it_tells_the_model(tmp_path: Path) -> N
     context = "<session_context>\n- **Workspace Directories:**\n  - /srv/tide\n</session_context>"
     told = {"id": "m0", "type": "user", "content": [{"text": context}]}
     (found,) = exchanges(write(tmp_path / "s.jsonl", [GEMINI_HEAD, told, *GEMINI]))
-    assert (found.cwd, found.asked) == ("/srv/tide", "list the tables")
+    assert (found.cwd, found.question) == ("/srv/tide", "list the tables")
 
 
 def cursor(role: str, *blocks: Any) -> dict[str, Any]:
@@ -220,8 +220,8 @@ def test_a_cursor_question_is_what_stands_in_its_tag(tmp_path: Path) -> None:
     )
     (step,) = steps(path)
     assert step.exchange is not None
-    assert (step.exchange.session, step.exchange.asked) == ("c-1", "fix it")
-    assert step.exchange.answered == "I look.\n\nDone."
+    assert (step.exchange.session, step.exchange.question) == ("c-1", "fix it")
+    assert step.exchange.answer_text == "I look.\n\nDone."
     assert step.exchange.files == {"a.py": 1}
     assert step.problems == {'unknown block "tide"': 1}
 
@@ -238,11 +238,11 @@ def test_a_cursor_session_belongs_to_the_folder_that_its_place_names(tmp_path: P
 def test_a_cursor_file_whose_name_is_no_id_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / f"{name}.jsonl"
     path.write_bytes(lines_of([cursor("user", "fix it")]))
-    with pytest.raises(ReadError, match="no id of a session"):
+    with pytest.raises(ReadError, match="not the id of a session"):
         list(read(path, redactor=DEFAULT))
 
 
 def test_a_file_of_another_tool_is_refused_with_a_reason(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", [{"type": "session.start", "data": {"sessionId": "s"}}])
-    with pytest.raises(ReadError, match="no transcript of claude, codex, cursor, gemini"):
+    with pytest.raises(ReadError, match="not a transcript of claude, codex, cursor, gemini"):
         list(read(path, redactor=DEFAULT))

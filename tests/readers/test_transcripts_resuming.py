@@ -11,7 +11,7 @@ from ragmem.domain.model import Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.sessions.transcript import Exchange
 from ragmem.errors import SourceError
-from ragmem.readers.transcripts import ASSISTANTS, assistant_of, building, drafts_of, read
+from ragmem.readers.transcripts import ASSISTANTS, assistant_of, drafts_of, exchange_builder, read
 from tests.readers.transcript_files import asks, exchanges, gives, lines_of, says, steps, uses
 
 QUICK = settings(
@@ -117,7 +117,7 @@ def test_reading_in_pieces_gives_the_exchanges_of_reading_at_once(
     assistant: str, data: st.DataObject, tmp_path: Path
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(building, "MAX_PART", data.draw(st.sampled_from([40, 24_000])))
+        patched.setattr(exchange_builder, "MAX_PART", data.draw(st.sampled_from([40, 24_000])))
         _compare(assistant, data, tmp_path)
 
 
@@ -199,7 +199,7 @@ def test_a_torn_last_line_is_left_for_the_next_time(tmp_path: Path) -> None:
     path.write_bytes(first + second)
     (again,) = steps(path, position=open_one.position, carried=open_one.carried)
     assert again.exchange is not None
-    assert (again.exchange.number, again.exchange.answered) == (1, "the tide turned")
+    assert (again.exchange.number, again.exchange.answer_text) == (1, "the tide turned")
 
 
 def test_an_open_exchange_is_read_again_from_its_question(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_an_open_exchange_is_read_again_from_its_question(tmp_path: Path) -> Non
     completed, last = steps(path, position=begun.position, carried=begun.carried)
     assert completed.exchange is not None
     assert completed.exchange.number == 2
-    assert completed.exchange.answered == "it waits\n\nfor the moon"
+    assert completed.exchange.answer_text == "it waits\n\nfor the moon"
     assert last.exchange is not None
     assert last.exchange.number == 3
 

@@ -2,7 +2,7 @@
 
 import os
 
-from ragmem.domain.injection.framing import OPENING
+from ragmem.domain.injection.memory_frame import OPENING
 
 PROMPT = "why do we deploy PostgreSQL with Kubernetes and who resized the full volume"
 

@@ -12,7 +12,8 @@ from warm_homes import wait_until
 
 from ragmem import client
 from ragmem.api.memory import Ragmem
-from ragmem.daemon.embedded import EmbeddedServer
+from ragmem.client import runtime
+from ragmem.daemon.embedded_server import EmbeddedServer
 
 from .conftest import environment, fill
 
@@ -109,7 +110,7 @@ def test_it_gives_the_place_up_when_it_ends_or_other_settings_ask(home, start, m
     assert other["ids"]
     assert instead not in (None, server.process.pid)
     assert not serves
-    assert not client.is_running(data_of(home))
+    assert not runtime.is_running(data_of(home))
 
 
 def test_where_there_is_to_be_no_warm_process_serve_is_none_either(home, monkeypatch):
@@ -128,12 +129,12 @@ def test_where_there_is_to_be_no_warm_process_serve_is_none_either(home, monkeyp
         monkeypatch.setenv("RAGMEM_WARM", "off")
         assert not holds_the_place(memory)
 
-    assert not client.is_running(data_of(home))
+    assert not runtime.is_running(data_of(home))
 
 
 def test_where_serve_cannot_listen_it_leaves_the_place_to_others(home):
-    place = Path(client.place_of(data_of(home)))
-    in_the_way = place / client.SOCKET
+    place = Path(runtime.runtime_folder(data_of(home)))
+    in_the_way = place / runtime.SOCKET
     in_the_way.mkdir(parents=True, mode=0o700)
     for folder in (place, place.parent):
         folder.chmod(0o700)
@@ -143,7 +144,7 @@ def test_where_serve_cannot_listen_it_leaves_the_place_to_others(home):
             guest = EmbeddedServer(memory, warn=pytest.fail)
             guest.begin()
             assert wait_until(lambda: log.exists() and "serve does not answer hooks" in log.read_text())
-            held = client.is_running(data_of(home))
+            held = runtime.is_running(data_of(home))
             guest.end()
     finally:
         in_the_way.rmdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion.classify import chunks_of, classify_draft

@@ -24,7 +24,7 @@ from ragmem.inbox import put
 from ragmem.inbox.buffer import Request, accept
 from ragmem.services.ingestion import ingest as ingesting
 from ragmem.services.ingestion.drafts import DraftOptions
-from ragmem.services.processes.refusals import Refusal, each
+from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.services.seeding.report import SeedReport
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
@@ -116,7 +116,9 @@ def test_each_good_item_is_worked_on_once_and_in_order_and_each_bad_one_is_named
         done.extend(items)
 
     items = list(range(count))
-    assert each(items, work) == [(one, f"ValueError: rejected: {one}") for one in items if one in bad]
+    assert isolate_failures(items, work) == [
+        (one, f"ValueError: rejected: {one}") for one in items if one in bad
+    ]
     assert done == [one for one in items if one not in bad]
 
 
@@ -130,7 +132,7 @@ def test_what_is_no_fault_of_a_text_ends_the_work(error):
             raise error
 
     with pytest.raises(type(error)):
-        each(list(range(8)), work)
+        isolate_failures(list(range(8)), work)
 
 
 def test_a_folder_is_handed_in_but_for_the_text_that_the_database_rejects(place):
@@ -139,10 +141,10 @@ def test_a_folder_is_handed_in_but_for_the_text_that_the_database_rejects(place)
     with place.opened() as memory:
         drafts = memory.ingestion.draft([place.notes], DraftOptions()).drafts
         stored = memory.ingest(drafts, refusals=rejected)
-        assert {one.judged.memory.state for one in stored} == {State.INDEXED}
+        assert {one.classified.memory.state for one in stored} == {State.INDEXED}
     assert place.words(State.INDEXED) == GOOD
     assert [Path(one.uri).name for one in rejected] == ["poisoned.md"]
-    assert "this one is rejected" in rejected[0].told
+    assert "this one is rejected" in rejected[0].message
 
 
 def test_without_a_list_a_rejected_text_is_an_error_once_the_others_are_stored(place):
@@ -264,11 +266,11 @@ def test_a_folder_gets_its_vectors_but_for_the_text_that_the_model_rejects(place
         drafts = memory.ingestion.draft([place.notes], DraftOptions()).drafts
         stored = memory.ingest(drafts, refusals=rejected)
         assert len(stored) == 5
-        assert [one.note for one in stored if one.note] == [one.told for one in rejected]
+        assert [one.note for one in stored if one.note] == [one.message for one in rejected]
     assert place.words(State.INDEXED) == GOOD
     assert place.words(State.PENDING) == ["poisoned"]
-    assert "is stored" in rejected[0].told
-    assert "OverflowError: too many tokens" in rejected[0].told
+    assert "is stored" in rejected[0].message
+    assert "OverflowError: too many tokens" in rejected[0].message
     embedder()
     with place.opened() as memory:
         assert memory.inbox.index_pending() == ""

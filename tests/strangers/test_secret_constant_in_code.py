@@ -8,7 +8,7 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.readers import markdown
-from ragmem.services.code import on_disk, relinking
+from ragmem.services.code import on_disk, relink
 from ragmem.services.ingestion import drafts
 from ragmem.services.seeding import seed
 
@@ -125,14 +125,14 @@ def test_code_that_cannot_be_parsed_leaves_the_others_stored(tmp_path, memory, m
 
 
 def test_code_that_cannot_be_linked_leaves_the_others_stored(tmp_path, memory, monkeypatch):
-    real = relinking.link_python
+    real = relink.link_python
 
     def broken(files, **named):
         if any("bad" in file.path for file in files):
             raise KeyError("scope")
         return real(files, **named)
 
-    monkeypatch.setattr(relinking, "link_python", broken)
+    monkeypatch.setattr(relink, "link_python", broken)
     files = {"bad.py": "x = 1\n", "good.py": "def f():\n    return 1\n"}
     report = memory.code.ingest(written(tmp_path / "repo", files))
     assert report.new == ["good.py"]

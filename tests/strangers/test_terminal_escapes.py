@@ -119,9 +119,9 @@ def test_an_exported_graph_is_the_same_in_a_pipe_and_a_file_and_harmless_on_a_te
 def test_no_line_of_the_server_drives_the_terminal(as_json):
     stream = io.StringIO()
     log = Log(json=as_json, stream=stream)
-    log.tell("error", "server", f"cannot read harbour{ALL}", path=ALL)
-    log.caution(ALL)
-    log.say(ALL)
+    log.write("error", "server", f"cannot read harbour{ALL}", path=ALL)
+    log.warning(ALL)
+    log.announce(ALL)
     log.close()
     said = stream.getvalue()
     assert "harbour" in said

@@ -2,7 +2,7 @@
 
 import textwrap
 
-from ragmem.domain.code.linking import link
+from ragmem.domain.code.linker import link
 from ragmem.readers.code import read_code
 
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from ragmem.cli.explorer.app import Explorer
-from ragmem.cli.explorer.reading import Reader
+from ragmem.cli.explorer.reader import Reader
 
 
 class Walk:

@@ -79,7 +79,7 @@ class Hooks:
         return self.home / "state"
 
     def waiting(self):
-        return [spool.read(path) for path in spool.waiting(self.data)]
+        return [spool.read(path) for path in spool.list_events(self.data)]
 
     def log(self):
         path = self.state / "hooks.log"

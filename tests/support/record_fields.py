@@ -4,7 +4,7 @@ import re
 
 from hypothesis import strategies as st
 
-from ragmem.domain.records.record_types import SHAPES, FieldType, RecordType
+from ragmem.domain.records.record_types import RECORD_SCHEMAS, FieldType, RecordType
 from ragmem.domain.records.records import record
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
@@ -31,7 +31,7 @@ VALUES = {
 
 @st.composite
 def records(draw):
-    shape = SHAPES[draw(st.sampled_from(RecordType))]
+    shape = RECORD_SCHEMAS[draw(st.sampled_from(RecordType))]
     fields = {}
     for field in shape.fields:
         wanted = st.sampled_from(field.choices) if field.form is FieldType.CHOICE else VALUES[field.form]

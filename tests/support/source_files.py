@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragmem.config import Settings, SourceSpec
-from ragmem.readers.reading import Reading
+from ragmem.config.settings import Settings, SourceSpec
+from ragmem.readers.read_result import ReadResult
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.source import Unchanged, find_files, read_file
 
@@ -16,7 +16,7 @@ def read_all(
     settings: Settings,
     projects: ProjectFinder | None = None,
     unchanged: Unchanged | None = None,
-) -> Iterator[Reading]:
+) -> Iterator[ReadResult]:
     """Yield what came of each file, as the iterator advances."""
     finder = projects or ProjectFinder(home)
     for path in find_files(spec, home=home, settings=settings).files:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from ragmem import client
+from ragmem.client import runtime
 
 NOTE = "# Deploy\n\nWe decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.\n"
 QUESTION = "where do we deploy PostgreSQL since the old host ran full"
@@ -42,7 +43,7 @@ class Warm:
 
     @property
     def place(self):
-        return Path(client.place_of(str(self.data)))
+        return Path(runtime.runtime_folder(str(self.data)))
 
     def ask(self, op="ping", *, seconds=60.0, start=True, **request):
         deadline = time.monotonic() + seconds

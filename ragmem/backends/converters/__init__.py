@@ -1,4 +1,4 @@
-"""Servers that read documents in ragmem's place: docling-serve and MinerU's own.
+"""Servers that read documents instead of ragmem: docling-serve and MinerU's own.
 
 Nothing is sent unless [documents] names one of them as `engine`. The requests, their order and the variables
 that shape them are those of LightRAG 1.5.7's parsers (lightrag/parser/external), so that a server which
@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ragmem.backends.converters import docling, mineru
-from ragmem.backends.converters.server import Server, Wait
+from ragmem.backends.converters.server import Server, TimeLimits
 from ragmem.config.settings import DocumentSettings
 from ragmem.errors import BackendError, ConfigError
-from ragmem.readers.documents.model import Converted, Limits
+from ragmem.readers.documents.model import ConvertedDocument, Limits
 
 MAX_FAILURES = 3
-"""Failures in a row after which a run asks the server no more."""
+"""Failures in a row after which a run stops using the server."""
 
 _ENDPOINTS = {"docling": "DOCLING_ENDPOINT", "mineru": "MINERU_LOCAL_ENDPOINT"}
 _LEGACY_PATHS = {"docling": "/v1/convert/file/async", "mineru": ""}
 
-Convert = Callable[[Server, Path, Limits, Mapping[str, str]], Converted]
+Convert = Callable[[Server, Path, Limits, Mapping[str, str]], ConvertedDocument]
 
 
 class Engine:
-    """Reads documents by a server; what it does not read is left to ragmem, with a warning."""
+    """Reads documents with a server; ragmem reads the others, with a warning."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class Engine:
         self._failures = 0
         self._warnings: list[str] = []
 
-    def __call__(self, path: Path, limits: Limits) -> Converted | None:
-        """Return the document as the server reads it; None where it does not, and `taken` says why."""
+    def __call__(self, path: Path, limits: Limits) -> ConvertedDocument | None:
+        """Return the document as the server reads it, or None; `take_warnings` then has the reason."""
         if path.suffix.lower() not in self._suffixes or self._failures >= MAX_FAILURES:
             return None
         try:
@@ -64,8 +64,8 @@ class Engine:
             return None
         return converted
 
-    def taken(self) -> list[str]:
-        """Return the warnings since the last call: those of one document."""
+    def take_warnings(self) -> list[str]:
+        """Return and clear the warnings since the last call: those of one document."""
         told, self._warnings = self._warnings, []
         return told
 
@@ -75,10 +75,10 @@ class Engine:
 
 
 def open_engine(wanted: DocumentSettings, *, environ: Mapping[str, str] | None = None) -> Engine:
-    """Return the server that reads documents in ragmem's place; `engine` is not "builtin".
+    """Return the server that reads documents instead of ragmem; `engine` is not "builtin".
 
-    The address is `endpoint`, else the variable that LightRAG reads. Asks nobody yet. Raises ConfigError
-    where there is none, or it is no address.
+    The address is `endpoint`, else the variable that LightRAG reads. Sends no request. Raises ConfigError for
+    a missing or invalid address.
     """
     given = os.environ if environ is None else environ
     variable = _ENDPOINTS[wanted.engine]
@@ -90,6 +90,6 @@ def open_engine(wanted: DocumentSettings, *, environ: Mapping[str, str] | None =
             hint=f"write endpoint in [documents] of config.toml, or set {variable}",
         )
     module = docling if wanted.engine == "docling" else mineru
-    wait = Wait(wanted.engine_seconds, module.poll_seconds(given))
+    wait = TimeLimits(wanted.engine_seconds, module.poll_seconds(given))
     server = Server(wanted.engine, address, wait=wait)
     return Engine(wanted.engine, server, module.convert, suffixes=module.SUFFIXES, environ=given)

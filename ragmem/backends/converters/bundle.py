@@ -1,4 +1,4 @@
-"""The zip archive that a server answers with: members by name, in memory, within the limits of a document."""
+"""The zip archive of a server's answer: members by name, in memory, within the limits of a document."""
 
 import io
 import zipfile
@@ -17,10 +17,10 @@ _BLOCK = 1 << 20
 
 
 class Bundle:
-    """An answer's archive; nothing of it is written anywhere, and all reads together stay in the limit."""
+    """The archive of an answer; nothing is written to disk, and all reads together stay within the limit."""
 
     def __init__(self, content: bytes, limits: Limits) -> None:
-        """Take the archive; raises BackendError for what is none."""
+        """Open the archive; raises BackendError for an invalid one."""
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(content))
         except _BROKEN as error:
@@ -28,7 +28,7 @@ class Bundle:
         self._left = limits.unpacked_bytes
 
     def names(self, suffix: str) -> list[str]:
-        """Return the members whose names end so, those nearest to the top first."""
+        """Return the members whose names end with the suffix, those nearest to the top first."""
         found = [name for name in self._archive.namelist() if name.endswith(suffix)]
         return sorted(found, key=lambda name: (len(PurePosixPath(name).parts), name))
 
@@ -40,7 +40,7 @@ class Bundle:
             raise BackendError(f'"{name}" in its answer is no JSON') from error
 
     def read(self, name: str) -> bytes:
-        """Return a member's bytes; raises BackendError where it is broken, or more than the limits allow."""
+        """Return a member's bytes; raises BackendError if it is damaged or exceeds the limits."""
         parts = []
         try:
             with self._archive.open(name) as stream:
@@ -56,35 +56,32 @@ class Bundle:
         return b"".join(parts)
 
     def picture(self, reference: str, *, beside: str) -> bytes:
-        """Return the bytes of an image that is referred to from a member; empty where it is not there."""
+        """Return the bytes of an image that a member refers to; empty if it is missing."""
         wanted = str(PurePosixPath(beside).parent / reference)
         return self.read(wanted) if wanted in self._archive.namelist() else b""
 
 
 def texts(values: object) -> list[str]:
-    """Return what of a list are texts with something in them."""
+    """Return the texts of a list that are not blank."""
     if isinstance(values, str):
         values = [values]
-    return (
-        [" ".join(one.split()) for one in values if isinstance(one, str) and one.strip()]
-        if isinstance(values, list)
-        else []
-    )
+    if not isinstance(values, list):
+        return []
+    return [" ".join(one.split()) for one in values if isinstance(one, str) and one.strip()]
 
 
 def flag(environ: Mapping[str, str], name: str, *, default: bool) -> str:
-    """Return a variable of yes and no as a form has it."""
+    """Return a boolean variable as text for a form."""
     raw = environ.get(name, "").strip().lower()
-    chosen = (
-        raw in {"1", "true", "yes", "on"}
-        if raw in {"1", "true", "yes", "on", "0", "false", "no", "off"}
-        else default
-    )
-    return "true" if chosen else "false"
+    if raw in {"1", "true", "yes", "on"}:
+        return "true"
+    if raw in {"0", "false", "no", "off"}:
+        return "false"
+    return str(default).lower()
 
 
 def number(environ: Mapping[str, str], name: str, *, default: float) -> float:
-    """Return a variable that is a number above nothing."""
+    """Return a variable that is a positive number, else the default."""
     try:
         value = float(environ.get(name, ""))
     except ValueError:

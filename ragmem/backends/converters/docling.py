@@ -6,7 +6,6 @@ Shapes: github.com/docling-project/docling-serve (v1 API) and docling-core's Doc
 
 import base64
 import binascii
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ import orjson
 
 from ragmem.backends.converters.bundle import Bundle, flag, number, texts
 from ragmem.backends.converters.pages import Pages
-from ragmem.backends.converters.server import Server, segment
+from ragmem.backends.converters.server import Server, quote_segment
 from ragmem.errors import BackendError
-from ragmem.readers.documents.model import Converted, Limits
+from ragmem.readers.documents.model import ConvertedDocument, Limits
 from ragmem.readers.documents.tables import write_table
 
 SUFFIXES = frozenset(".pdf .docx .pptx .xlsx .html .htm .xhtml .png .jpg .jpeg .tif .tiff .bmp .webp".split())
@@ -31,24 +30,20 @@ _FORMS = {"title": "# {}", "formula": "$${}$$", "footnote": "Footnote: {}"}
 
 
 def poll_seconds(environ: Mapping[str, str]) -> float:
-    """Return how long the server may hold a question whether a task is done."""
+    """Return the seconds that the server may hold a poll."""
     return number(environ, "DOCLING_POLL_INTERVAL_SECONDS", default=_POLL_S)
 
 
-def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, str]) -> Converted:
+def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, str]) -> ConvertedDocument:
     """Return the document as docling reads it, a part for each page; raises BackendError."""
-    server.begin()
+    server.start_timer()
     answer = server.upload("/v1/convert/file/async", path, _form(environ))
     task = answer.get("task_id") or answer.get("id")
     if not task:
         raise BackendError("docling gave no number to its task")
-    while True:
-        since = time.monotonic()
-        status = server.ask(f"/v1/status/poll/{segment(task)}", wait=f"{server.wait.poll_seconds:g}")
-        if _is_finished(status):
-            break
-        server.rest(since)
-    media_type, body = server.download(f"/v1/result/{segment(task)}")
+    place = f"/v1/status/poll/{quote_segment(task)}"
+    server.poll(place, _is_finished, wait=f"{server.wait.poll_seconds:g}")
+    media_type, body = server.download(f"/v1/result/{quote_segment(task)}")
     if "zip" in media_type.lower() or body.startswith(b"PK"):
         bundle = Bundle(body, limits)
         name = next(iter(bundle.names(".json")), "")
@@ -81,7 +76,7 @@ def _form(environ: Mapping[str, str]) -> dict[str, str | list[str]]:
 
 
 def _is_finished(status: Mapping[str, Any]) -> bool:
-    """Tell whether a task is done; raises BackendError where it failed."""
+    """Tell whether a task is done; raises BackendError if it failed."""
     word = str(status.get("task_status") or status.get("status") or "").lower()
     if word in _FAILED:
         said = " ".join(str(status.get("error_message") or status.get("error") or word).split())
@@ -90,7 +85,7 @@ def _is_finished(status: Mapping[str, Any]) -> bool:
 
 
 def _unwrap(answer: Any) -> Any:
-    """Return the document of an answer that some servers give as JSON instead of an archive."""
+    """Return the document of an answer that is JSON instead of an archive, as some servers send."""
     if isinstance(answer, dict):
         _is_finished({"status": answer.get("status", "success")})
         wrapper = answer.get("document")
@@ -99,28 +94,28 @@ def _unwrap(answer: Any) -> Any:
     return answer
 
 
-def _convert_document(document: Any, limits: Limits, bundle: Bundle | None, name: str) -> Converted:
+def _convert_document(document: Any, limits: Limits, bundle: Bundle | None, name: str) -> ConvertedDocument:
     if not isinstance(document, dict) or not isinstance(document.get("body"), dict):
         raise BackendError("docling's answer is not its document")
     pages = Pages(limits)
-    beside = _beside(document)
+    beside = _linked_pointers(document)
     try:
-        for item in _in_order(document, document["body"], set()):
+        for item in _reading_order(document, document["body"], set()):
             if item.get("self_ref") not in beside:
                 _add(pages, document, item, lambda each: _image(each, bundle, name))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise BackendError("docling's document is not as expected") from error
-    return pages.converted("docling")
+    return pages.build("docling")
 
 
-def _in_order(
+def _reading_order(
     document: Mapping[str, Any], node: Mapping[str, Any], seen: set[str], *, depth: int = 0
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield what the reading order has, each once: texts, tables, pictures; groups are gone into."""
+    """Yield texts, tables and pictures in reading order, each once, also those in groups."""
     if depth > _DEPTH_MAX:
         return
     for reference in node.get("children") or []:
-        place = _place(reference)
+        place = _pointer(reference)
         item = _resolve(document, reference)
         if item is None or place in seen:
             continue
@@ -128,28 +123,28 @@ def _in_order(
         if not place.startswith("#/groups/"):
             yield item
         elif item.get("label") == "inline":
-            yield _line(list(_in_order(document, item, seen, depth=depth + 1)))
+            yield _join_inline(list(_reading_order(document, item, seen, depth=depth + 1)))
             continue
-        yield from _in_order(document, item, seen, depth=depth + 1)
+        yield from _reading_order(document, item, seen, depth=depth + 1)
 
 
-def _line(items: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the pieces of one paragraph, which docling tells apart by their fonts, as one text."""
-    told = [
+def _join_inline(items: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Join the pieces of one paragraph, which docling splits by fonts."""
+    parts = [
         f"${item.get('text') or ''}$" if item.get("label") == "formula" else str(item.get("text") or "")
         for item in items
     ]
     prov: Any = next((item["prov"] for item in items if item.get("prov")), [])
-    return {"label": "text", "text": " ".join(filter(None, told)), "prov": prov}
+    return {"label": "text", "text": " ".join(filter(None, parts)), "prov": prov}
 
 
-def _place(reference: Mapping[str, Any]) -> str:
+def _pointer(reference: Mapping[str, Any]) -> str:
     return str(reference.get("$ref") or reference.get("cref") or "")
 
 
 def _resolve(document: Mapping[str, Any], reference: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return what a reference like "#/texts/3" means, or None."""
-    kind, _, index = _place(reference).removeprefix("#/").partition("/")
+    """Return the item of a reference like "#/texts/3", or None."""
+    kind, _, index = _pointer(reference).removeprefix("#/").partition("/")
     some = document.get(kind)
     if not isinstance(some, list) or not index.isdecimal() or int(index) >= len(some):
         return None
@@ -157,11 +152,11 @@ def _resolve(document: Mapping[str, Any], reference: Mapping[str, Any]) -> Mappi
     return found if isinstance(found, dict) else None
 
 
-def _beside(document: Mapping[str, Any]) -> set[str]:
-    """Return the references of captions and footnotes, which are told with what they belong to."""
+def _linked_pointers(document: Mapping[str, Any]) -> set[str]:
+    """Return the references of captions and footnotes, which are written with their owners."""
     owners = [*(document.get("tables") or []), *(document.get("pictures") or [])]
     named = [each for owner in owners for key in ("captions", "footnotes") for each in owner.get(key) or []]
-    return {_place(each) for each in named}
+    return {_pointer(each) for each in named}
 
 
 def _add(
@@ -204,7 +199,7 @@ def _linked_text(document: Mapping[str, Any], item: Mapping[str, Any], key: str)
 
 
 def _table(data: Mapping[str, Any]) -> list[list[str]]:
-    """Return the cells by row; where there is no grid, the cells say where they are."""
+    """Return the cells by row, from the grid or else from the positions of the cells."""
     if grid := data.get("grid"):
         return [[str(cell.get("text") or "") for cell in row] for row in grid]
     rows: dict[int, dict[int, str]] = {}
@@ -217,13 +212,13 @@ def _table(data: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _span(cell: Mapping[str, Any], what: str) -> range:
-    """Return the rows or columns of a cell, few of one that claims to be as large as the memory."""
+    """Return the rows or columns of a cell, limited to a reasonable number."""
     first = min(int(cell[f"start_{what}_offset_idx"]), _PLACE_MAX)
     return range(first, min(int(cell[f"end_{what}_offset_idx"]), first + _SPAN_MAX))
 
 
 def _image(item: Mapping[str, Any], bundle: Bundle | None, name: str) -> bytes:
-    """Return the bytes of a picture, from the answer alone: an address is never fetched."""
+    """Return the bytes of a picture from the answer; addresses are never fetched."""
     uri = str((item.get("image") or {}).get("uri") or "")
     if uri.startswith("data:"):
         try:

@@ -1,20 +1,19 @@
 """MinerU's own API server: a task for each file, whose result is an archive with a list of what it found.
 
 Shapes: github.com/opendatalab/MinerU (mineru-api: /tasks, and content_list.json), as LightRAG 1.5.7 uses
-them. The service at mineru.net, which takes files to another company, is not spoken to.
+them. The service at mineru.net, which would send files to another company, is not supported.
 """
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ragmem.backends.converters.bundle import Bundle, flag, number, texts
 from ragmem.backends.converters.pages import Pages
-from ragmem.backends.converters.server import Server, segment
+from ragmem.backends.converters.server import Server, quote_segment
 from ragmem.errors import BackendError
-from ragmem.readers.documents.html_tables import written_tables
-from ragmem.readers.documents.model import Converted, Limits
+from ragmem.readers.documents.html_tables import convert_tables
+from ragmem.readers.documents.model import ConvertedDocument, Limits
 
 SUFFIXES = frozenset(".pdf .png .jpg .jpeg .webp .gif .bmp .tif .tiff .docx .pptx .xlsx".split())
 _POLL_S = 2.0
@@ -23,27 +22,18 @@ _SKIPPED = {"header", "footer", "page_number", "page_header", "page_footer", "as
 
 
 def poll_seconds(environ: Mapping[str, str]) -> float:
-    """Return how long is waited between two questions whether a task is done."""
+    """Return the seconds between two polls of a task."""
     return number(environ, "MINERU_POLL_INTERVAL_SECONDS", default=_POLL_S)
 
 
-def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, str]) -> Converted:
+def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, str]) -> ConvertedDocument:
     """Return the document as MinerU reads it, a part for each page; raises BackendError."""
-    server.begin()
+    server.start_timer()
     task = server.upload("/tasks", path, _form(environ, limits)).get("task_id")
     if not task:
         raise BackendError("MinerU gave no number to its task")
-    while True:
-        since = time.monotonic()
-        status = server.ask(f"/tasks/{segment(task)}")
-        word = str(status.get("status") or "").lower()
-        if word == "completed":
-            break
-        if word == "failed":
-            said = " ".join(str(status.get("error") or status.get("message") or word).split())
-            raise BackendError(f"MinerU could not: {said[:200]}")
-        server.rest(since)
-    _, body = server.download(f"/tasks/{segment(task)}/result")
+    server.poll(f"/tasks/{quote_segment(task)}", _is_finished)
+    _, body = server.download(f"/tasks/{quote_segment(task)}/result")
     bundle = Bundle(body, limits)
     name = next(iter(bundle.names("content_list.json")), "")
     if not name:
@@ -57,7 +47,16 @@ def convert(server: Server, path: Path, limits: Limits, environ: Mapping[str, st
             _add(pages, item, bundle, name)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise BackendError("MinerU's content_list.json is not as expected") from error
-    return pages.converted("mineru")
+    return pages.build("mineru")
+
+
+def _is_finished(status: Mapping[str, Any]) -> bool:
+    """Tell whether a task is done; raises BackendError if it failed."""
+    word = str(status.get("status") or "").lower()
+    if word == "failed":
+        said = " ".join(str(status.get("error") or status.get("message") or word).split())
+        raise BackendError(f"MinerU could not: {said[:200]}")
+    return word == "completed"
 
 
 def _form(environ: Mapping[str, str], limits: Limits) -> dict[str, str]:
@@ -87,7 +86,7 @@ def _add(pages: Pages, item: Mapping[str, Any], bundle: Bundle, name: str) -> No
     match kind:
         case "table":
             caption = " ".join(texts(item.get("table_caption")))
-            table = written_tables(str(item.get("table_body") or ""), caption=caption)
+            table = convert_tables(str(item.get("table_body") or ""), caption=caption)
             pages.add(page, "\n\n".join(filter(None, [table or caption, *texts(item.get("table_footnote"))])))
         case "image" | "chart":
             told = [*texts(item.get(f"{kind}_caption")), *texts(item.get(f"{kind}_footnote")), text]

@@ -1,16 +1,16 @@
-"""What a server tells piece by piece becomes a part for each page."""
+"""Collect the pieces of a converted document into a part for each page."""
 
 from dataclasses import dataclass, field
 
-from ragmem.readers.documents.model import Converted, Limits, Part, Picture
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture
 
-_SMALL_BYTES = 200  # a picture of fewer is a line or a dot
+_SMALL_BYTES = 200  # a smaller picture is a line or a dot
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 
 
 @dataclass(slots=True)
 class Pages:
-    """Pieces of text and pictures by the page that they are on; 0 is for formats without pages."""
+    """Pieces of text and pictures by page; 0 is for formats without pages."""
 
     limits: Limits
     title: str = ""
@@ -25,7 +25,7 @@ class Pages:
             self.texts.setdefault(page, []).append(kept)
 
     def add_picture(self, page: int, data: bytes, *, told: str) -> None:
-        """Add an image: what is told of it, and the image itself where a model could look at it."""
+        """Add the description of an image, and the image itself if a model could read its format."""
         self.add(page, told)
         media_type = "image/png" if data.startswith(_PNG) else "image/jpeg" if data.startswith(_JPEG) else ""
         if media_type and len(data) > _SMALL_BYTES:
@@ -34,7 +34,7 @@ class Pages:
             self.add(page, mark)
             self.pictures.setdefault(page, []).append(Picture(mark, data, media_type))
 
-    def converted(self, engine: str) -> Converted:
+    def build(self, engine: str) -> ConvertedDocument:
         """Return the document; pages and characters beyond the limits are left out with a warning."""
         numbers = sorted(self.texts)
         warnings = []
@@ -51,7 +51,7 @@ class Pages:
             place = (f"page={page}", f"page {page}") if page else ("", "")
             parts.append(Part(text, *place, pictures=tuple(self.pictures.get(page, ()))))
         unread = tuple(f"page={page}" for page in numbers[len(parts) :] if page)
-        return Converted(
+        return ConvertedDocument(
             tuple(parts),
             title=self.title,
             metadata={"engine": engine},

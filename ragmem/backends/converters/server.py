@@ -1,7 +1,7 @@
-"""Talking to a server that reads documents: a file goes up, an answer comes down, within time and size."""
+"""The HTTP client of a server that reads documents, with limits of time and size."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx
 
 ANSWER_BYTES_MAX = 512 * 1024 * 1024
-"""An answer has the pages' pictures in it; LightRAG has the same limit by default."""
+"""An answer contains the pages' pictures; LightRAG has the same limit by default."""
 
 _CONNECT_S = 10.0
 _SAID = 200
@@ -24,8 +24,8 @@ Fields = Mapping[str, str | Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """How long a document may take, and how often the server is asked whether it is done."""
+class TimeLimits:
+    """The time limit of a document, and the interval of polls."""
 
     seconds: float
     poll_seconds: float
@@ -34,18 +34,18 @@ class Wait:
 class Server:
     """One server; its failures are BackendErrors of one line. No redirect is followed."""
 
-    def __init__(self, name: str, address: str, *, wait: Wait) -> None:
-        """Take the address; raises ConfigError for what is none. Asks nobody yet."""
+    def __init__(self, name: str, address: str, *, wait: TimeLimits) -> None:
+        """Set the address; raises ConfigError for an invalid one. Sends no request."""
         self.name = name
         self.wait = wait
-        parts = _parts(address)
+        parts = _parse_address(address)
         self._host = parts.hostname or ""
         self._address = address
         self._client: httpx.Client | None = None
         self._until = 0.0
 
-    def begin(self) -> None:
-        """Start the time of a document; raises BackendError where offline keeps from the server."""
+    def start_timer(self) -> None:
+        """Start the time of a document; raises BackendError if offline mode forbids the server."""
         offline.require_local([self._host])
         self._until = time.monotonic() + self.wait.seconds
 
@@ -62,8 +62,8 @@ class Server:
             raise BackendError(f"it cannot be opened: {error.strerror or error}") from error
         return self._parse_object(body)
 
-    def ask(self, path: str, **query: str) -> dict[str, Any]:
-        """Return the JSON at a path."""
+    def get_json(self, path: str, **query: str) -> dict[str, Any]:
+        """Return the JSON object at a path."""
         _, body = self._send_request("GET", path, params=query)
         return self._parse_object(body)
 
@@ -71,12 +71,15 @@ class Server:
         """Return media type and bytes at a path."""
         return self._send_request("GET", path)
 
-    def rest(self, since: float) -> None:
-        """Wait until the server is asked again; raises BackendError where the document's time is over."""
-        pause = max(0.0, since + self.wait.poll_seconds - time.monotonic())
-        if time.monotonic() + pause >= self._until:
-            raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
-        time.sleep(pause)
+    def poll(self, path: str, is_finished: Callable[[Mapping[str, Any]], bool], **query: str) -> None:
+        """Get the status at a path until it is finished; raises BackendError after the document's time."""
+        since = time.monotonic()
+        while not is_finished(self.get_json(path, **query)):
+            pause = max(0.0, since + self.wait.poll_seconds - time.monotonic())
+            if time.monotonic() + pause >= self._until:
+                raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
+            time.sleep(pause)
+            since = time.monotonic()
 
     def close(self) -> None:
         """Close the connection; closing twice is fine."""
@@ -111,7 +114,7 @@ class Server:
             size += len(part)
             if size > ANSWER_BYTES_MAX:
                 raise BackendError(f"its answer is longer than {ANSWER_BYTES_MAX // 1024**2} MB")
-            # A trickle of bytes would never be too late for the client.
+            # The time-out of the client does not end a trickle of bytes.
             if time.monotonic() > self._until:
                 raise BackendError(f"it takes longer than {self.wait.seconds:g} seconds")
         return b"".join(parts)
@@ -138,19 +141,19 @@ class Server:
         return self._client
 
 
-def segment(text: object) -> str:
-    """Return what a server named something as one segment of a path."""
+def quote_segment(text: object) -> str:
+    """Return a server's identifier quoted as one segment of a path."""
     return quote(str(text), safe="")
 
 
-def _parts(address: str) -> Any:
+def _parse_address(address: str) -> Any:
     try:
         parts = urlsplit(address)
         _ = parts.port
     except ValueError as error:
-        raise _no_address(address) from error
+        raise _invalid_address(address) from error
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise _no_address(address)
+        raise _invalid_address(address)
     if parts.username or parts.password:
         raise ConfigError(
             "documents.endpoint is written with a name or password", hint="let the server listen here instead"
@@ -158,13 +161,13 @@ def _parts(address: str) -> Any:
     return parts
 
 
-def _no_address(address: str) -> ConfigError:
+def _invalid_address(address: str) -> ConfigError:
     return ConfigError(
         f'documents.endpoint "{address[:60]}" is not an address', hint="it looks like http://127.0.0.1:5001"
     )
 
 
 def _error_message(body: bytes) -> str:
-    """Return what a server said of a failure, in a few words of one line."""
+    """Return the error message of a server as a short part of one line."""
     text = " ".join(body[: 4 * _SAID].decode("utf-8", "replace").split())[:_SAID]
     return f": {text}" if text and not text.startswith("<") else ""

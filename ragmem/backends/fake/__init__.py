@@ -23,7 +23,7 @@ __all__ = [
 
 
 class FakeModels:
-    """The fake embedder, and a fake language model where one is given."""
+    """The fake embedder, and perhaps a language model and a reranker."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class FakeModels:
 
     @property
     def language_model(self) -> LanguageModel | None:
-        """The language model that was given, or None: nothing answers."""
+        """The given language model, or None."""
         return self._language_model
 
     def check(self) -> list[str]:
@@ -56,9 +56,9 @@ class FakeModels:
 def open_models(options: Mapping[str, object]) -> FakeModels:
     """Return the fake models.
 
-    The option `language_model` is how one answers: "valid", "garbage" or "down"; left out, there is none.
-    `reranker` is how one scores: "valid", "down" or "slow". `model` names another embedder than the usual
-    one, of as many `dimensions`; `url` is its manner: "down" or "slow".
+    The option `language_model` is its manner: "valid", "garbage" or "down"; without it there is none.
+    `reranker` is "valid", "down" or "slow". `model` names another embedder than the usual one, with these
+    `dimensions`; `url` is its manner: "down" or "slow".
     """
     manner = options.get("language_model")
     chosen = [options.get(name) for name in ("model", "dimensions", "url")]

@@ -25,7 +25,7 @@ _STEM = 4
 
 @lru_cache(maxsize=65536)
 def _direction(word: str) -> NDArray[np.float32]:
-    """Return a vector of 384 signs that stands for a word; those of two words are nearly orthogonal."""
+    """Return a vector of 384 signs for a word; those of two words are nearly orthogonal."""
     bits = np.unpackbits(
         np.frombuffer(
             hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=48).digest(), np.uint8
@@ -35,7 +35,7 @@ def _direction(word: str) -> NDArray[np.float32]:
 
 
 class FakeEmbedder:
-    """Sums the directions of the words: texts that share words, or beginnings of words, are near."""
+    """Sums the directions of the words: texts that share words, or prefixes of words, are near."""
 
     model_id = MODEL_ID
     dimensions = DIMENSIONS
@@ -48,16 +48,16 @@ class FakeEmbedder:
             for word in _WORD.findall(text.lower()) or [text]:
                 rows[number] += _direction(word) + 0.5 * _direction(f"{word[:_STEM]}~")
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        # Directions may cancel out; that text lies in the direction of nothing in particular.
+        # If the directions cancel out, the text gets an arbitrary direction.
         rows[norms[:, 0] < 1e-6, 0] = 1.0
         unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
 
 
 class OtherFakeEmbedder(FakeEmbedder):
-    """A fake model of another name, whose vectors are none of those of the first: turned, and shorter.
+    """A fake model of another name, with different vectors: rotated and shorter.
 
-    The manner "down" fails each time, as a provider that cannot be reached; "slow" takes a while.
+    The manner "down" fails each time, like an unreachable provider; "slow" takes a while.
     """
 
     def __init__(self, model: str, dimensions: int, manner: str) -> None:

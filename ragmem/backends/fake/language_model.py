@@ -17,7 +17,7 @@ _CHARACTERS_PER_TOKEN = 4
 
 _VALUES: Mapping[str, Any] = {"integer": 0, "number": 0.5, "boolean": True, "null": None}
 
-# What bad models print. A name in braces is one from the prompt, so that a part of it may be believed.
+# Outputs of bad models. {name} becomes a name from the prompt, so that a part of them is plausible.
 _GARBAGE = (
     "",
     "   \n",
@@ -41,7 +41,7 @@ _GARBAGE = (
 
 
 class FakeLanguageModel:
-    """Answers "valid", "garbage" or, "down", not at all; the same prompt always gets the same answer."""
+    """Answers in the manner "valid", "garbage" or "down"; the same prompt always gets the same answer."""
 
     def __init__(self, manner: str, options: Mapping[str, object] | None = None) -> None:
         """Raise BackendError when the manner is not one of the three."""
@@ -64,11 +64,11 @@ class FakeLanguageModel:
         max_tokens: int = 1024,
         json_schema: Mapping[str, Any] | None = None,
     ) -> str:
-        """Return entities and relationships where they are asked for, else what the schema allows, or a line.
+        """Return entities and relationships if requested, else an example for the schema, or a line.
 
-        They are asked for by a schema with the property `entities`, or by that word in the system prompt.
-        The prompt alone is the text: its capitalised words are the entities, neighbours are related. An
-        answer of more than max_tokens is cut.
+        They are requested by a schema with the property `entities`, or by that word in the system prompt.
+        Capitalised words of the prompt are the entities, neighbours are related. The answer is cut at
+        max_tokens.
         """
         if self._meter is not None:
             self._meter.admit(self._purpose)
@@ -119,7 +119,7 @@ def _extraction(text: str) -> dict[str, list[dict[str, str]]]:
 
 
 def _example(schema: Mapping[str, Any]) -> Any:
-    """Return the smallest value that a plain schema allows: of its types, required properties and choices."""
+    """Return the smallest value for a simple schema with types, required properties and choices."""
     if "enum" in schema:
         return schema["enum"][0]
     kind = schema.get("type", "object")

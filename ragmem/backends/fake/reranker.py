@@ -1,4 +1,4 @@
-"""A reranker that scores by common words: soon, late or not at all."""
+"""A reranker that scores by common words: quickly, slowly or not at all."""
 
 import re
 import time
@@ -27,7 +27,7 @@ class FakeReranker:
         self.model_id = f"fake-{manner}"
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the share of the question's words that each text has."""
+        """Return the share of the question's words in each text."""
         if self._manner == "slow":
             time.sleep(SLOW_S)
         down = self._manner != "valid"

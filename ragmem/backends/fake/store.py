@@ -31,7 +31,7 @@ class FakeStore(SimpleStore):
 
     @property
     def native(self) -> NativeModes:
-        """The store itself: it stands in for LightRAG's modes."""
+        """The store itself: it imitates LightRAG's modes."""
         return self
 
     def write(
@@ -46,7 +46,7 @@ class FakeStore(SimpleStore):
                 finish()
 
     def entries(self) -> Iterable[Entry]:
-        """Return all entries in the order in which they were written."""
+        """Return all entries in the order of their writing."""
         if not self._database.exists():
             return []
         with self._database.read() as connection:

@@ -1,7 +1,7 @@
-"""Removing memories from the tables: what came only from them goes, what others share is rebuilt.
+"""Remove memories from the tables: rows that came only from them go, shared ones are rebuilt.
 
 LightRAG's own deletion parses the extraction of every chunk that shares an entity (0.2 s and more for hubs).
-This does the same from the newest MAX_SOURCES chunks, the ones that a node or edge names anyway.
+This does the same from the newest MAX_SOURCES chunks, which a node or edge names anyway.
 """
 
 import sqlite3
@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ragmem.backends.lightrag.rows import graph_sql, names, orphans, sources
-from ragmem.backends.lightrag.rows.records import Found, read_extraction
+from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
 from ragmem.storage.sql.batches import batches, marks
 
@@ -37,7 +37,7 @@ class _Removal:
     def __init__(self, connection: sqlite3.Connection, workspace: str) -> None:
         self._connection = connection
         self._workspace = workspace
-        self._extractions: dict[str, Found] = {}
+        self._extractions: dict[str, ExtractionRows] = {}
         self._paths: dict[str, str] = {}
 
     def remove(self, chunks_of: dict[str, list[str]]) -> None:
@@ -48,7 +48,7 @@ class _Removal:
         lost = orphans.weights(self._extractions[chunk] for chunk in chunks)
         sources.forget_chunks(self._connection, self._workspace, chunks)
         self._delete_rows(chunks_of, chunks)
-        # Relations first: an entity that no entity row describes any more falls back to its relations.
+        # Relations first: an entity without own descriptions falls back to those of its relations.
         for key in sorted(key for namespace, key in touched if namespace == sources.RELATION_CHUNKS):
             self._shrink_relation(key, lost)
         for key in sorted(key for namespace, key in touched if namespace == sources.ENTITY_CHUNKS):
@@ -72,15 +72,15 @@ class _Removal:
             )
 
     def _kv(self, namespace: str, keys: Iterable[str]) -> dict[str, _Fields]:
-        found: dict[str, _Fields] = {}
-        for part in batches(keys):
+        return {
+            key: orjson.loads(data)
+            for part in batches(keys)
             for key, data in self._connection.execute(
                 "SELECT id, data FROM store_kv"
                 f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
                 (self._workspace, namespace, *part),
-            ):
-                found[key] = orjson.loads(data)
-        return found
+            )
+        }
 
     def _delete_kv(self, namespace: str, keys: Iterable[str]) -> None:
         for part in batches(keys):
@@ -97,7 +97,7 @@ class _Removal:
         return keys
 
     def _load(self, chunks: Iterable[str]) -> None:
-        """Read the cached extractions and paths of chunks that were not read before."""
+        """Read the cached extractions and paths of chunks, unless they were read before."""
         missing = {
             chunk: names.cache_id(chunk) for chunk in dict.fromkeys(chunks) if chunk not in self._extractions
         }
@@ -107,7 +107,7 @@ class _Removal:
             self._extractions[chunk] = read_extraction(row["return"] if row else "{}")
             self._paths[chunk] = str(row.get("file_path", "")) if row else ""
 
-    def _remaining(self, namespace: str, key: str, *, with_placeholder: bool = False) -> list[str]:
+    def _remaining_chunks(self, namespace: str, key: str, *, with_placeholder: bool = False) -> list[str]:
         chunks = sources.newest_chunks(self._connection, self._workspace, namespace, key, MAX_SOURCES)
         self._load(chunks)
         return chunks if with_placeholder else [chunk for chunk in chunks if chunk]
@@ -118,21 +118,21 @@ class _Removal:
         stored = dict(graph_sql.edges(self._connection, self._workspace, [(source, target)])).get(
             (source, target)
         )
-        chunks = self._remaining(sources.RELATION_CHUNKS, key)
+        chunks = self._remaining_chunks(sources.RELATION_CHUNKS, key)
         if not chunks or stored is None:
             graph_sql.remove_edges(self._connection, self._workspace, [(source, target)])
             sources.delete_keys(self._connection, self._workspace, sources.RELATION_CHUNKS, [key])
             self._delete_vector(names.RELATIONSHIPS, names.relation_id(source, target))
             return
         stored.update(
-            orphans.relation(
+            orphans.rebuild_relation(
                 (source, target),
                 chunks,
                 self._extractions,
                 weight=float(stored.get("weight", 1.0)),
                 lost=lost.get((source, target), 0.0),
             ),
-            **orphans.origin(chunks, self._paths),
+            **orphans.source_fields(chunks, self._paths),
         )
         self._connection.execute(
             "UPDATE store_edges SET weight = ?, data = ? WHERE workspace = ? AND source = ? AND target = ?",
@@ -140,14 +140,17 @@ class _Removal:
         )
 
     def _shrink_entity(self, name: str) -> None:
-        chunks = self._remaining(sources.ENTITY_CHUNKS, name)
+        chunks = self._remaining_chunks(sources.ENTITY_CHUNKS, name)
         stored = {
             key: data for key, data, _ in graph_sql.nodes(self._connection, self._workspace, [name])
         }.get(name)
         if not chunks or stored is None:
             self._remove_entity(name)
             return
-        stored.update(orphans.entity(name, chunks, self._extractions), **orphans.origin(chunks, self._paths))
+        stored.update(
+            orphans.rebuild_entity(name, chunks, self._extractions),
+            **orphans.source_fields(chunks, self._paths),
+        )
         stored[orphans.TYPES] = orphans.types_of(name, chunks, self._extractions)
         self._connection.execute(
             "UPDATE store_nodes SET data = ? WHERE workspace = ? AND id = ?",

@@ -16,7 +16,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ragmem.backends.lightrag.rows import reads
-from ragmem.backends.lightrag.rows.names import summarised
+from ragmem.backends.lightrag.rows.names import join_descriptions
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
 from ragmem.backends.lightrag.rows.tokens import PieceTokenizer
 from ragmem.backends.lightrag.storages import registration
@@ -25,11 +25,11 @@ from ragmem.domain.entities.description import MAX_SENTENCES
 from ragmem.errors import BackendError
 from ragmem.ports import Embedder, Models
 
-FAREWELL = 5.0
-"""Seconds that an interrupted coroutine has to end; a driver waits longer for a server that is frozen."""
+SHUTDOWN_TIMEOUT_S = 5.0
+"""Seconds for an interrupted coroutine to end; a driver would wait longer for a frozen server."""
 
 FAILURE_KEPT_S = 1.0
-"""Seconds for which a model that failed a question is not asked again: LightRAG does so at once."""
+"""Seconds for which a failed model is not called again; LightRAG would do so at once."""
 
 _UNBOUNDED = 100_000_000
 
@@ -37,14 +37,14 @@ _T = TypeVar("_T")
 
 # LightRAG keeps locks and worker queues in module-level state that belongs to the loop that used it first. So
 # there is one loop for all stores of the process, and one thread at a time on it.
-_turn = threading.RLock()
+_loop_lock = threading.RLock()
 _loop: asyncio.AbstractEventLoop | None = None
 
 
 def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
     """Run a coroutine to its end in the calling thread, which must have no running event loop."""
     global _loop  # noqa: PLW0603 - see above
-    with _turn:
+    with _loop_lock:
         if _loop is None or _loop.is_closed():
             _loop = asyncio.new_event_loop()
             atexit.register(_shut_down, _loop)
@@ -53,27 +53,27 @@ def run(work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
             return _loop.run_until_complete(task)
         finally:
             if not task.done():
-                # Interrupted from the keyboard: left alone, it would go on writing beside whatever runs next.
+                # Interrupted from the keyboard: otherwise it would keep writing beside later work.
                 _loop.run_until_complete(_end([task]))
 
 
-def answered(prompt: str) -> str:
+def answer_summary_prompt(prompt: str) -> str:
     """Answer LightRAG's request to summarise descriptions by rule: the best ones, still separated.
 
-    They come as lines of JSON, oldest first. Being separated, they are merged one by one at the next insert
-    and can be taken out again when their memory is deleted.
+    They come as lines of JSON, oldest first. Separated descriptions can be merged one by one at the next
+    insert, and removed when their memory is deleted.
     """
     found: list[str] = []
     for line in prompt.splitlines():
         if line.startswith('{"Description":'):
             with contextlib.suppress(orjson.JSONDecodeError):
                 found.append(str(orjson.loads(line)["Description"]))
-    return summarised(found)
+    return join_descriptions(found)
 
 
 @contextlib.contextmanager
 def _bare_environment() -> Iterator[None]:
-    """Hide the variables that LightRAG reads while it is constructed; whose they are is anyone's guess."""
+    """Hide the environment variables that LightRAG reads while it is constructed."""
     hidden = {name: os.environ.pop(name) for name in _AMBIENT if name in os.environ}
     try:
         yield
@@ -96,7 +96,7 @@ _AMBIENT = (
 
 @dataclass(slots=True)
 class Instance:
-    """A LightRAG object with its storages open, and the configuration that its merge takes."""
+    """A LightRAG object with open storages, and the configuration for its merge."""
 
     rag: Any
     config: dict[str, Any]
@@ -106,7 +106,7 @@ class Instance:
         return self.rag.chunks_vdb, self.rag.entities_vdb, self.rag.relationships_vdb
 
     def storages(self) -> tuple[Any, ...]:
-        """Return all storages but that of the documents' status."""
+        """Return all storages except that of the documents' status."""
         rag = self.rag
         return (
             rag.full_docs,
@@ -121,14 +121,14 @@ class Instance:
         )
 
     async def flush(self) -> None:
-        """Let all storages but that of the status write what they hold back."""
+        """Flush all storages except that of the documents' status."""
         for storage in self.storages():
             await storage.index_done_callback()
 
 
 @dataclass(frozen=True, slots=True)
 class Storages:
-    """The names under which LightRAG knows four storages."""
+    """LightRAG's names of the four storages."""
 
     kv: str
     vector: str
@@ -137,12 +137,12 @@ class Storages:
 
 
 OURS = Storages(registration.KV, registration.VECTOR, registration.GRAPH, registration.DOC_STATUS)
-"""Those on the shared SQLite database."""
+"""The storages on the shared SQLite database."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """How LightRAG gets its vectors; `name` is part of the table's name in some storages."""
+    """The embedding function for LightRAG; `name` is part of the table's name in some storages."""
 
     name: str
     dimensions: int
@@ -159,15 +159,15 @@ def construct(
     models: Models,
     options: Mapping[str, object],
 ) -> Any:
-    """Return a LightRAG object whose storages are not open yet; imports LightRAG, in `folder`."""
+    """Return a LightRAG object whose storages are not open yet; imports LightRAG in `folder`."""
     lightrag = registration.import_lightrag(folder)
     from lightrag.utils import EmbeddingFunc, Tokenizer
 
-    # A plain function and no method: LightRAG deep-copies its configuration, and a copied method copies the
-    # object that it belongs to.
+    # A plain function, not a method: LightRAG deep-copies its configuration, and copying a method copies its
+    # object.
     async def complete(prompt: str, system_prompt: str | None = None, **_: Any) -> str:
         if '{"Description":' in prompt:
-            return answered(prompt)
+            return answer_summary_prompt(prompt)
         model = models.language_model
         if model is None:
             raise BackendError(
@@ -200,11 +200,11 @@ def construct(
 def start(rag: Any) -> Instance:
     """Open the storages of a LightRAG object."""
     run(rag.initialize_storages)
-    config = rag._build_global_config()  # noqa: SLF001 - what its own callers hand to the merge
+    config = rag._build_global_config()  # noqa: SLF001 - as its own callers of the merge do
 
-    # The merge calls the rule directly and not through the queue of workers that LightRAG puts around it.
+    # The merge calls this directly, without LightRAG's queue of workers.
     async def summarise(prompt: str, **_: Any) -> str:
-        return answered(prompt)
+        return answer_summary_prompt(prompt)
 
     config["role_llm_funcs"] = {**config["role_llm_funcs"], "extract": summarise}
     return Instance(rag=rag, config=config)
@@ -235,12 +235,12 @@ def _settings(options: Mapping[str, object]) -> dict[str, Any]:
         "chunk_token_size": 1200,
         "chunk_overlap_token_size": 100,
         "force_llm_summary_on_merge": MAX_SENTENCES + 1,
-        # Length alone never asks for a summary: descriptions are bounded by their number.
+        # Length alone never triggers a summary: the number of descriptions is limited instead.
         "summary_max_tokens": _UNBOUNDED,
         "summary_context_size": _UNBOUNDED,
         "max_source_ids_per_entity": MAX_SOURCES,
         "max_source_ids_per_relation": MAX_SOURCES,
-        # New memories win; KEEP, the default, would refuse them.
+        # New sources replace old ones; KEEP, the default, would reject them.
         "source_ids_limit_method": "FIFO",
         "max_file_paths": MAX_SOURCES,
         "user_prompt_prefix": "",
@@ -255,18 +255,18 @@ def _settings(options: Mapping[str, object]) -> dict[str, Any]:
     return {**settings, **options}
 
 
-class _Failure:
-    """What a model said last of why it does not answer, for the length of one question."""
+class _LastFailure:
+    """The last error of a model, for the duration of one question."""
 
     def __init__(self) -> None:
         self._error: BackendError | None = None
         self._until = 0.0
 
-    def keep(self, error: BackendError) -> None:
+    def remember(self, error: BackendError) -> None:
         self._error, self._until = error, time.monotonic() + FAILURE_KEPT_S
 
-    def again(self) -> None:
-        """Raise the failure anew where it is of this moment."""
+    def raise_if_recent(self) -> None:
+        """Raise the last error again if it is recent."""
         if self._error is not None and time.monotonic() < self._until:
             raise BackendError(str(self._error), hint=self._error.hint)
 
@@ -282,12 +282,12 @@ class Engine:
 
     @property
     def model_id(self) -> str:
-        """Whose vectors its storages write and search."""
+        """The model whose vectors the storages write and search."""
         return self._embedder.model_id
 
     def instance(self, workspace: str) -> Instance:
-        """Return the opened LightRAG of a workspace; not to be called from a coroutine."""
-        with _turn:
+        """Return the opened LightRAG of a workspace; do not call it from a coroutine."""
+        with _loop_lock:
             found = self._instances.get(workspace)
             if found is None:
                 found = self._instances[workspace] = self._open(workspace)
@@ -297,22 +297,22 @@ class Engine:
         embedder = self._home.embedder = self._embedder
         with self._home.database.read() as connection:
             stored = reads.dimensions_of(connection, embedder.model_id)
-        # A provider may have to be asked for it, and a question would wait meanwhile.
+        # The embedder may need a request to a provider for it, which would delay a question.
         dimensions = stored or embedder.dimensions
-        # Another store of the same home may have been opened since; the storages would take its connections.
+        # Another store of the same home may have registered since; its connections must not be used.
         register(self._home)
 
-        failed = _Failure()
+        failure = _LastFailure()
 
         async def embed(texts: list[str], context: str = "document", **_: Any) -> NDArray[np.float32]:
             if context != "query":
                 return embedder.embed(list(texts), role="document")
-            # One question embeds up to four times, though the first failed: it would wait each time.
-            failed.again()
+            # One question embeds up to four times, and would wait for each failure.
+            failure.raise_if_recent()
             try:
                 return embedder.embed(list(texts), role="query")
             except BackendError as error:
-                failed.keep(error)
+                failure.remember(error)
                 raise
 
         return start(
@@ -328,7 +328,7 @@ class Engine:
         )
 
     def discard_pending(self) -> None:
-        """Forget what the storages have buffered, after a transaction was rolled back."""
+        """Discard the buffers of the storages after a rollback."""
 
         async def discard() -> None:
             for instance in self._instances.values():
@@ -342,7 +342,7 @@ class Engine:
         """Close all instances; closing twice is fine."""
         if not self._instances:
             return
-        with _turn:
+        with _loop_lock:
             self.discard_pending()
             for instance in self._instances.values():
                 run(instance.rag.finalize_storages)
@@ -351,14 +351,14 @@ class Engine:
 
 
 def _shut_down(loop: asyncio.AbstractEventLoop) -> None:
-    """End the loop at the end of the process, quietly also where a store was not closed."""
+    """Close the loop at the end of the process, without warnings even if a store was not closed."""
     if not loop.is_closed() and not loop.is_running():
         loop.run_until_complete(_cancel_workers())
         loop.close()
 
 
 async def _cancel_workers() -> None:
-    """End the tasks that LightRAG's queues left behind; its other instances start theirs again."""
+    """Cancel the tasks of LightRAG's queues; other instances restart theirs."""
     await _end([task for task in asyncio.all_tasks() if task is not asyncio.current_task()])
 
 
@@ -366,7 +366,7 @@ async def _end(tasks: Sequence[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
     if tasks:
-        ended, _ = await asyncio.wait(tasks, timeout=FAREWELL)
+        ended, _ = await asyncio.wait(tasks, timeout=SHUTDOWN_TIMEOUT_S)
         for task in ended:
             if not task.cancelled():
-                task.exception()  # looked at, so that asyncio does not tell of it on its own
+                task.exception()  # retrieved, so that asyncio does not report it

@@ -1,4 +1,4 @@
-"""A project's graph read whole, some rows at a time, and the chunks that its parts come from."""
+"""Read the whole graph of a project, some rows at a time, and the chunks of its parts."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from ragmem.domain.model import Entity, Relation
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 ROWS = 2_000
-"""Rows that are read at once: in between others may write, and nothing is held for whoever reads slowly."""
+"""Rows per read: others may write in between, and a slow reader holds no lock."""
 
 
 def nodes(database: SQLiteDatabase, workspace: str) -> Iterator[tuple[Entity, int]]:
@@ -64,5 +64,5 @@ def chunks_relating(
 
 
 def _latest(chunks: list[str]) -> list[str]:
-    """Return the chunks newest first, without the row that stands for an empty list."""
+    """Return the chunks newest first, without the placeholder of an empty list."""
     return [chunk for chunk in reversed(chunks) if chunk]

@@ -1,22 +1,23 @@
-"""One put through LightRAG's storages and merge, and its own retrieval: all that needs LightRAG itself."""
+"""Inserts through LightRAG's storages and merge, and its own retrieval: all code that needs LightRAG."""
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from ragmem.backends.lightrag import merging
+from ragmem.backends.lightrag import merge
 from ragmem.backends.lightrag.engine import Engine, Instance, run
 from ragmem.backends.lightrag.rows import documents, names, reads, records
-from ragmem.backends.lightrag.storages import relation_pruning
+from ragmem.backends.lightrag.storages import query_relations
 from ragmem.backends.lightrag.storages.home import Home, VectorKey
 from ragmem.backends.lightrag.vectors.segments import restore
+from ragmem.backends.lightrag.vectors.vector_reuse import stored_vectors
 from ragmem.domain.model import Record
 from ragmem.ports import Embedder, Mode
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 TOP_K = 40
-"""Entities and relations that a mode starts from at most, LightRAG's default."""
+"""Most entities and relations that a mode starts from, LightRAG's default."""
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,15 +31,15 @@ def embed(
     *,
     without: Collection[VectorKey] = (),
 ) -> "dict[VectorKey, NDArray[np.float32]]":
-    """Embed, in one call, what has no vector yet of the records' chunks, entities and relations.
+    """Embed, in one call, those of the records' chunks, entities and relations that have no vector.
 
-    What is in `without` has been embedded already and is left out. Raises BackendError like the embedder, and
-    where its vectors have another length than those that are there.
+    The keys in `without` are skipped. Raises BackendError like the embedder, and where its vectors have
+    another length than the stored ones.
     """
     texts = {key: text for key, text in records.vector_texts(changed).items() if key not in without}
     with database.read() as connection:
-        kept = _lasting(connection, changed, texts)
-        for key in _stored(connection, embedder.model_id, kept):
+        kept = _unchanged_keys(connection, changed, texts)
+        for key in stored_vectors(connection, embedder.model_id, kept):
             del texts[key]
     if not texts:
         return {}
@@ -48,22 +49,24 @@ def embed(
     return dict(zip(texts, vectors, strict=True))
 
 
-def kept_vectors(
+def reusable_vectors(
     connection: sqlite3.Connection, model: str, changed: Sequence[Record]
 ) -> "dict[VectorKey, NDArray[np.float32]]":
     """Return the vectors of the records' entities and relations, and of chunks whose text has not changed.
 
-    Replacing a record removes its chunks and what only its old self named; what the new self has again keeps
-    its vector.
+    Replacing a record removes its chunks, entities and relations; those that the new version has again keep
+    their vectors.
     """
-    keys = _lasting(connection, changed, records.vector_texts(changed))
-    return {key: restore(scale, codes) for key, (scale, codes) in _stored(connection, model, keys).items()}
+    keys = _unchanged_keys(connection, changed, records.vector_texts(changed))
+    return {
+        key: restore(scale, codes) for key, (scale, codes) in stored_vectors(connection, model, keys).items()
+    }
 
 
-def _lasting(
+def _unchanged_keys(
     connection: sqlite3.Connection, changed: Sequence[Record], keys: Collection[VectorKey]
 ) -> list[VectorKey]:
-    """Return the keys whose vector, where there is one, is of the text that the records have now."""
+    """Return the keys whose stored vector, if any, is still that of the records' text."""
     before: dict[tuple[str, str], str] = {}
     for part in batches(record.memory.id for record in changed):
         for workspace, memory, texts in connection.execute(
@@ -79,24 +82,6 @@ def _lasting(
         for chunk in record.chunks
     }
     return [key for key in keys if key[1] != names.CHUNKS or key in same]
-
-
-def _stored(
-    connection: sqlite3.Connection, model: str, keys: Sequence[VectorKey]
-) -> dict[VectorKey, tuple[float, bytes]]:
-    groups: dict[tuple[str, str], list[str]] = {}
-    for workspace, namespace, key in keys:
-        groups.setdefault((workspace, namespace), []).append(key)
-    found: dict[VectorKey, tuple[float, bytes]] = {}
-    for (workspace, namespace), ids in groups.items():
-        for part in batches(ids):
-            for key, scale, codes in connection.execute(
-                f"SELECT id, scale, vector FROM store_vectors"
-                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
-                (workspace, namespace, *part, model),
-            ):
-                found[workspace, namespace, key] = (scale, codes)
-    return found
 
 
 def insert(
@@ -124,13 +109,13 @@ async def _insert(instance: Instance, database: SQLiteDatabase, group: Sequence[
     await rag.full_docs.upsert(rows.full_docs)
     await rag.text_chunks.upsert(rows.chunks)
     await rag.llm_response_cache.upsert(rows.cached)
-    # The anchors of each document, written here because the merge below is one for all of them: a hub that
+    # The anchors of each document are written here, because one merge handles all documents: a hub that
     # every document names is then read and written once.
     await rag.full_entities.upsert(rows.entities)
     await rag.full_relations.upsert(rows.relations)
     await rag.chunks_vdb.upsert(rows.searchable)
     if any(nodes or edges for nodes, edges in rows.merges):
-        await merging.merge(instance, database, rows.merges)
+        await merge.merge(instance, database, rows.merges)
     for index in instance.indexes():
         await index.index_done_callback()
     await rag.doc_status.upsert(rows.status)
@@ -148,7 +133,7 @@ def native_query(
 ) -> Mapping[str, Any]:
     """Run LightRAG's aquery_data; with keywords given it needs no language model."""
     instance = engine.instance(project)
-    with relation_pruning.answering():
+    with query_relations.limit_relations():
         return run(lambda: ask(instance, query, mode, keywords=keywords, themes=themes, limit=limit))
 
 
@@ -161,7 +146,7 @@ async def ask(
     themes: Sequence[str] = (),
     limit: int,
 ) -> Mapping[str, Any]:
-    """Return LightRAG's own answer; without any keyword it would ask the language model for some."""
+    """Return LightRAG's own answer; without keywords the query is one, so no language model is needed."""
     from lightrag import QueryParam
 
     words = [word for word in keywords if word.strip()] or [query]

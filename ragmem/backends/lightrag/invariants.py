@@ -1,4 +1,4 @@
-"""What holds of the store's tables at any moment, as statements that find the rows which break it."""
+"""Invariants of the store's tables, as statements that find the rows which violate them."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -12,10 +12,11 @@ from ragmem.ports import Embedder
 from ragmem.storage.maintenance.invariants import sentence
 
 UNIT_TOLERANCE = 0.02
-"""By how much the length of a vector may differ from 1 after it was kept in 8 bits."""
+"""How much the length of a vector may differ from 1 after quantisation to 8 bits."""
 
 
-def _kv(namespace: str, key: str) -> str:
+def kv_exists(namespace: str, key: str) -> str:
+    """Return the condition that the row `o` has a key-value row in its workspace."""
     return (
         "EXISTS (SELECT 1 FROM store_kv k WHERE k.workspace = o.workspace"
         f" AND k.namespace = '{namespace}' AND k.id = {key})"
@@ -23,7 +24,8 @@ def _kv(namespace: str, key: str) -> str:
 
 
 _DOCUMENT = "EXISTS (SELECT 1 FROM store_documents d WHERE d.workspace = o.workspace AND d.id = {})"
-_NODE = "EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = {})"
+NODE_EXISTS = "EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = {})"
+LOST_END = f"NOT {NODE_EXISTS.format('o.source')} OR NOT {NODE_EXISTS.format('o.target')}"
 _EDGE = (
     "EXISTS (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace AND e.source = {} AND e.target = {})"
 )
@@ -32,13 +34,13 @@ EDGE_OF_KEY = (
     f" AND e.source = substr(o.key, 1, instr(o.key, '{names.SEPARATOR}') - 1)"
     f" AND e.target = substr(o.key, instr(o.key, '{names.SEPARATOR}') + {len(names.SEPARATOR)}))"
 )
-"""Whether there is the relation that a source (the row `o`) speaks of."""
+"""Whether the relation of a source (the row `o`) exists."""
 
 DEGREE = (
     "((SELECT count(*) FROM store_edges e WHERE e.workspace = o.workspace AND e.source = o.id)"
     " + (SELECT count(*) FROM store_edges e WHERE e.workspace = o.workspace AND e.target = o.id))"
 )
-"""What the degree of an entity (the row `o`) has to be; each count is one search of an index."""
+"""The correct degree of an entity (the row `o`); each count is one search of an index."""
 
 _SOURCE = (
     "EXISTS (SELECT 1 FROM store_sources s WHERE s.workspace = o.workspace AND s.namespace = '{}'"
@@ -50,12 +52,12 @@ _EDGE_KEY = f"o.source || '{names.SEPARATOR}' || o.target"
 
 _OF_MODEL = "(:model = '' OR v.model = :model)"
 
-# What is wrong, and a query (the row is called `o`) whose first column names the rows.
+# A problem, and a query (the row is called `o`) whose first column names the rows with it.
 _RULES: tuple[tuple[str, str], ...] = (
     *(
         (
             f"documents have no row in {namespace}",
-            f"SELECT o.id FROM store_documents o WHERE NOT {_kv(namespace, 'o.id')}",
+            f"SELECT o.id FROM store_documents o WHERE NOT {kv_exists(namespace, 'o.id')}",
         )
         for namespace in ("full_docs", "full_entities", "full_relations")
     ),
@@ -78,7 +80,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "documents name other chunks than they have",
         (
             "SELECT o.id FROM store_documents o, json_each(o.data, '$.chunks_list') c"
-            f" WHERE NOT {_kv('text_chunks', 'c.value')}"
+            f" WHERE NOT {kv_exists('text_chunks', 'c.value')}"
         ),
     ),
     (
@@ -99,13 +101,16 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "vectors are of no chunk",
-        f"SELECT o.id FROM store_vectors o WHERE o.namespace = 'chunks' AND NOT {_kv('text_chunks', 'o.id')}",
+        (
+            "SELECT o.id FROM store_vectors o WHERE o.namespace = 'chunks'"
+            f" AND NOT {kv_exists('text_chunks', 'o.id')}"
+        ),
     ),
     (
         "cached extractions that a chunk names are missing",
         (
             "SELECT o.id FROM store_kv o, json_each(o.data, '$.llm_cache_list') c"
-            f" WHERE o.namespace = 'text_chunks' AND NOT {_kv('llm_response_cache', 'c.value')}"
+            f" WHERE o.namespace = 'text_chunks' AND NOT {kv_exists('llm_response_cache', 'c.value')}"
         ),
     ),
     (
@@ -113,7 +118,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         (
             "SELECT o.id FROM store_kv o WHERE o.namespace = 'llm_response_cache'"
             " AND json_extract(o.data, '$.cache_type') = 'extract'"
-            f" AND NOT {_kv('text_chunks', _CACHED_CHUNK)}"
+            f" AND NOT {kv_exists('text_chunks', _CACHED_CHUNK)}"
         ),
     ),
     (
@@ -128,7 +133,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         "vectors are of no entity",
         (
             f"SELECT o.subject FROM store_vectors o WHERE o.namespace = 'entities'"
-            f" AND NOT {_NODE.format('o.subject')}"
+            f" AND NOT {NODE_EXISTS.format('o.subject')}"
         ),
     ),
     (
@@ -148,10 +153,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "relations have an end that is no entity",
-        (
-            "SELECT o.source || ' - ' || o.target FROM store_edges o"
-            f" WHERE NOT {_NODE.format('o.source')} OR NOT {_NODE.format('o.target')}"
-        ),
+        (f"SELECT o.source || ' - ' || o.target FROM store_edges o WHERE {LOST_END}"),
     ),
     (
         "entities have another degree than relations",
@@ -161,14 +163,14 @@ _RULES: tuple[tuple[str, str], ...] = (
         "mentions are by a chunk that does not exist",
         (
             "SELECT o.namespace || ' ' || o.key FROM store_sources o WHERE o.chunk_id <> ''"
-            f" AND NOT {_kv('text_chunks', 'o.chunk_id')}"
+            f" AND NOT {kv_exists('text_chunks', 'o.chunk_id')}"
         ),
     ),
     (
         "mentions are of an entity that does not exist",
         (
             "SELECT DISTINCT o.key FROM store_sources o WHERE o.namespace = 'entity_chunks'"
-            f" AND NOT {_NODE.format('o.key')}"
+            f" AND NOT {NODE_EXISTS.format('o.key')}"
         ),
     ),
     (
@@ -200,9 +202,9 @@ _RULES: tuple[tuple[str, str], ...] = (
 
 
 def violations(connection: sqlite3.Connection, model: str = "") -> list[str]:
-    """Return what the tables say of each other that is not so, one line each.
+    """Return the contradictions between the tables, one line each.
 
-    Everything that can be found has to have a vector of this model; of any, where none is named.
+    Everything that can be found must have a vector of this model, or of any model by default.
     """
     found = []
     for what, query in _RULES:
@@ -213,7 +215,7 @@ def violations(connection: sqlite3.Connection, model: str = "") -> list[str]:
 
 
 def vector_violations(connection: sqlite3.Connection, embedder: Embedder) -> list[str]:
-    """Return which vectors of this model cannot be what it made: another length, or not of unit length."""
+    """Return the invalid vectors of this model: of another length, or not of unit length."""
     model, dimensions = embedder.model_id, embedder.dimensions
     wrong = [
         f"{namespace} {key}"
@@ -226,7 +228,7 @@ def vector_violations(connection: sqlite3.Connection, embedder: Embedder) -> lis
 
 
 def evidence_violations(connection: sqlite3.Connection) -> list[str]:
-    """Return which entities and relations name chunks that do not exist as what they came from."""
+    """Return the entities and relations whose sources are chunks that do not exist."""
     known = set(
         connection.execute("SELECT workspace, id FROM store_kv WHERE namespace = 'text_chunks'").fetchall()
     )

@@ -1,4 +1,4 @@
-"""Which entities a chunk names, and which other chunks name them."""
+"""The entities that chunks name, and the other chunks that name them."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from ragmem.storage.sql.batches import batches
 def mentions(
     connection: sqlite3.Connection, workspace: str, chunk_ids: Sequence[str], *, most: int
 ) -> dict[str, dict[str, list[str]]]:
-    """Return chunk -> entity -> the chunks that name it; what more than `most` of them name is left out.
+    """Return chunk -> entity -> the chunks that name it, without entities that more than `most` name.
 
-    Of a hub no more than that is read, however many chunks name it.
+    Reads at most `most` chunks of a hub.
     """
     named: dict[str, list[str]] = {}
     for part in batches(dict.fromkeys(chunk_ids)):
@@ -27,7 +27,7 @@ def mentions(
     rare = [
         entity
         for part in batches(every)
-        # Counted in the index alone, so that nothing is read of a hub's chunks.
+        # Counted in the index alone, so that no chunks of a hub are read.
         for entity, count in connection.execute(
             "SELECT column1, (SELECT count(*) FROM (SELECT 1 FROM store_sources"
             f" WHERE workspace = ? AND namespace = ? AND key = column1 LIMIT ?)) FROM {values_table(part)}",

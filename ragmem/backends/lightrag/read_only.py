@@ -1,4 +1,4 @@
-"""The models of a store that another process only reads: their name is known, and none is loaded."""
+"""Models for a store that another process only reads: they have a name, but load nothing."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ModelStub:
-    """Models of which only the name is known."""
+    """Models with only a name."""
 
     language_model: LanguageModel | None = None
     dimensions = 0
@@ -26,7 +26,7 @@ class ModelStub:
         return self
 
     def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
-        """Raise BackendError: whoever opened the store to read it has nothing to embed."""
+        """Raise BackendError: a read-only store embeds nothing."""
         del texts, role
         raise BackendError(f'"{self.model_id}" is not loaded here', hint="this is a bug in ragmem")
 
@@ -35,4 +35,4 @@ class ModelStub:
         return []
 
     def close(self) -> None:
-        """Hold nothing that must be freed."""
+        """Do nothing: nothing was loaded."""

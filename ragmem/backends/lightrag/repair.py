@@ -1,4 +1,4 @@
-"""Mending the store's tables: what does not fit is taken out whole, so that it can be put anew."""
+"""Repair the store's tables: damaged memories are removed completely, so that they can be put again."""
 
 import sqlite3
 import time
@@ -8,6 +8,7 @@ import orjson
 
 from ragmem.backends.lightrag import invariants, sweep
 from ragmem.backends.lightrag.deletion import delete_memories
+from ragmem.backends.lightrag.invariants import kv_exists
 from ragmem.backends.lightrag.rows import names, schema
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
@@ -21,31 +22,20 @@ EMBEDDED_AT_ONCE = 256
 """Names of entities and relations in one call of the embedder and one transaction."""
 
 
-def _lacks(namespace: str, key: str) -> str:
-    return (
-        "NOT EXISTS (SELECT 1 FROM store_kv k WHERE k.workspace = o.workspace"
-        f" AND k.namespace = '{namespace}' AND k.id = {key})"
-    )
-
-
-_END_IS_LOST = """
-  NOT EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.source)
-  OR NOT EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.target)
-"""
 _MENTIONED = """
   SELECT json_extract(k.data, '$.full_doc_id') FROM store_sources o
   JOIN store_kv k ON k.workspace = o.workspace AND k.namespace = 'text_chunks' AND k.id = o.chunk_id
 """
 
-# Memories (by id) of which a part is missing, or that mention what does not exist.
+# Ids of memories that lack a part, or mention entities and relations that do not exist.
 _DAMAGED: tuple[str, ...] = (
     *(
-        f"SELECT o.id FROM store_documents o WHERE {_lacks(namespace, 'o.id')}"
+        f"SELECT o.id FROM store_documents o WHERE NOT {kv_exists(namespace, 'o.id')}"
         for namespace in ("full_docs", "full_entities", "full_relations")
     ),
     (
         "SELECT o.id FROM store_documents o, json_each(o.data, '$.chunks_list') c"
-        f" WHERE {_lacks('text_chunks', 'c.value')}"
+        f" WHERE NOT {kv_exists('text_chunks', 'c.value')}"
     ),
     (
         "SELECT o.id FROM store_documents o JOIN store_kv k ON k.workspace = o.workspace"
@@ -61,12 +51,9 @@ _DAMAGED: tuple[str, ...] = (
     (
         "SELECT json_extract(o.data, '$.full_doc_id')"
         " FROM store_kv o, json_each(o.data, '$.llm_cache_list') c"
-        f" WHERE o.namespace = 'text_chunks' AND {_lacks('llm_response_cache', 'c.value')}"
+        f" WHERE o.namespace = 'text_chunks' AND NOT {kv_exists('llm_response_cache', 'c.value')}"
     ),
-    (
-        f"{_MENTIONED} WHERE o.namespace = 'entity_chunks' AND NOT EXISTS"
-        " (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.key)"
-    ),
+    (f"{_MENTIONED} WHERE o.namespace = 'entity_chunks' AND NOT {invariants.NODE_EXISTS.format('o.key')}"),
     (f"{_MENTIONED} WHERE o.namespace = 'relation_chunks' AND NOT {invariants.EDGE_OF_KEY}"),
 )
 
@@ -74,15 +61,15 @@ _DAMAGED: tuple[str, ...] = (
 def repair(
     database: SQLiteDatabase, index: VectorIndex, embedder: Embedder, *, whole: bool
 ) -> dict[str, int]:
-    """Take out what is damaged (with `whole`, everything) and write what is derived anew; return counts.
+    """Remove damaged memories (with `whole`, all) and rewrite derived data; return counts.
 
-    Memories that were taken out are missing from `store_documents` afterwards. Raises BackendError before
-    anything was changed where the embedder does not answer.
+    Removed memories are missing from `store_documents` afterwards. Raises BackendError, and changes nothing,
+    if the embedder does not answer.
     """
     embedder.embed(["probe"], role="document")
     made = complete(database, schema.STORE)
     schema.create(database)
-    # What was in a table that is made anew stands in the catalog only.
+    # The rows of a table that is created again exist only in the catalog.
     whole = whole or any(what.startswith("table") for what in made)
     with database.write() as connection:
         if whole:
@@ -91,14 +78,16 @@ def repair(
                 connection.execute(f"DELETE FROM {table}")
             figures = {"memories": int(taken)}
         else:
-            figures = _take_out(database, connection, embedder)
+            figures = _remove_damaged(database, connection, embedder)
     figures["vectors"] = _embed_missing(database, embedder)
     figures["file_rows"] = index.rebuild()
     return figures
 
 
-def _take_out(database: SQLiteDatabase, connection: sqlite3.Connection, embedder: Embedder) -> dict[str, int]:
-    # Vectors that are being made for a change of model are half of a work that may have cost money.
+def _remove_damaged(
+    database: SQLiteDatabase, connection: sqlite3.Connection, embedder: Embedder
+) -> dict[str, int]:
+    # Vectors for a change of model in progress are kept, because they may have cost money.
     coming = ModelRecords(database).read(NEXT) or ModelRecord(embedder.model_id)
     unfit = connection.execute(
         "DELETE FROM store_vectors WHERE model NOT IN (:model, :coming) OR length(vector) <>"
@@ -110,14 +99,14 @@ def _take_out(database: SQLiteDatabase, connection: sqlite3.Connection, embedder
             "coming_dimensions": coming.dimensions,
         },
     ).rowcount
-    connection.execute(f"DELETE FROM store_edges AS o WHERE {_END_IS_LOST}")
-    taken = delete_memories(connection, sorted(_damaged(connection, embedder.model_id)))
+    connection.execute(f"DELETE FROM store_edges AS o WHERE {invariants.LOST_END}")
+    taken = delete_memories(connection, sorted(_find_damaged(connection, embedder.model_id)))
     swept = sweep.sweep(database, dry_run=False)
     connection.execute(f"UPDATE store_nodes AS o SET degree = {invariants.DEGREE}")
     return {"memories": taken, "unfit_vectors": unfit, "orphans": sum(swept.values())}
 
 
-def _damaged(connection: sqlite3.Connection, model: str) -> set[str]:
+def _find_damaged(connection: sqlite3.Connection, model: str) -> set[str]:
     found = {str(key) for query in _DAMAGED for (key,) in connection.execute(query, {"model": model})}
     chunks = set(
         connection.execute("SELECT workspace, id FROM store_kv WHERE namespace = 'text_chunks'").fetchall()
@@ -140,7 +129,7 @@ def _damaged(connection: sqlite3.Connection, model: str) -> set[str]:
 
 
 def _embed_missing(database: SQLiteDatabase, embedder: Embedder) -> int:
-    """Make the vectors that entities and relations lack; return how many. Repeating it goes on."""
+    """Embed entities and relations without a vector; return their number. It can be resumed."""
     with database.read() as connection:
         missing = [
             (workspace, names.ENTITIES, names.entity_id(name), name, "", names.entity_text(name))

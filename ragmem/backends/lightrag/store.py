@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from ragmem.backends.lightrag import deletion, invariants, mentions
-from ragmem.backends.lightrag import graph_dump as whole
-from ragmem.backends.lightrag import sweep as sweeping
+from ragmem.backends.lightrag import deletion, graph_dump, invariants, mentions, sweep
 from ragmem.backends.lightrag.read_only import ModelStub
 from ragmem.backends.lightrag.rows import names, reads, schema
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.rows.records import vector_texts
 from ragmem.backends.lightrag.storages import home
-from ragmem.backends.lightrag.vectors import bulk, vector_reuse
-from ragmem.backends.lightrag.vectors import reembedding as second_model
+from ragmem.backends.lightrag.vectors import bulk, second_model, vector_reuse
 from ragmem.backends.lightrag.vectors.vector_index import VectorHit, VectorIndex
 from ragmem.backends.question_vectors import QuestionCache, validate_query
 from ragmem.domain.model import Entity, Hit, Record, Relation
@@ -74,7 +71,7 @@ class LightRAGStore:
         embedder = self._models.embedder
         with self._engine_guard:
             if self._opened_engine is not None and self._opened_engine.model_id != embedder.model_id:
-                # Another model's vectors answer since; LightRAG knows one length of vectors.
+                # Another model answers by now, and LightRAG supports one length of vectors.
                 self._opened_engine.close()
                 self._opened_engine = None
             if self._opened_engine is None:
@@ -100,14 +97,14 @@ class LightRAGStore:
         *given: P.args,
         **options: P.kwargs,
     ) -> Value:
-        """Return what `read` finds in the tables, `empty` while there are none."""
+        """Return the result of `read`, or `empty` while there are no tables."""
         if not self._readable():
             return empty
         with self._database.read() as connection:
             return read(connection, *given, **options)
 
     def prepare(self, records: Sequence[Record]) -> None:
-        """Embed what `put` of these records will need; it may run in a thread while another put merges."""
+        """Embed in advance for `put` of these records; may run in a thread while another put merges."""
         from ragmem.backends.lightrag import ingest
 
         self._create()
@@ -124,13 +121,13 @@ class LightRAGStore:
             if not self._ahead:
                 return {}
             taken = [(key, text, self._ahead.pop(key, None)) for key, text in vector_texts(records).items()]
-        # A record or the model may have changed since: its vectors are of the former one.
+        # The record or the model may have changed since, and then its vectors are outdated.
         return {
             key: ahead[2] for key, text, ahead in taken if ahead is not None and ahead[:2] == (text, model)
         }
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
-        """Index the records, all or nothing; what is stored just so already is left alone.
+        """Index the records, all or nothing; unchanged records are skipped.
 
         Raises BackendError when the embedder fails, StoreBusyError and StorageError as the database does.
         """
@@ -139,7 +136,7 @@ class LightRAGStore:
             pass  # another model took over meanwhile, which happens once
 
     def _put(self, records: Sequence[Record], finish: Callable[[], None] | None) -> bool:
-        """Index the records; return False, and change nothing, where another model's vectors answer since."""
+        """Index the records; return False, and change nothing, if another model answers by now."""
         from ragmem.backends.lightrag import ingest
 
         embedder = self._models.embedder
@@ -158,11 +155,11 @@ class LightRAGStore:
                 if engine.model_id != model or self._models.embedder.model_id != model:
                     return False
                 if changed:
-                    # Asked again: another process may have put the same ones meanwhile.
+                    # Read again: another process may have put the same records meanwhile.
                     stored = self._stored_hashes(wanted)
                     changed = self._select_changed(wanted, stored)
                     replaced = {key for _, key in stored} & {record.memory.id for record, _ in changed}
-                    prepared |= ingest.kept_vectors(
+                    prepared |= ingest.reusable_vectors(
                         connection, model, [record for record, _ in changed if record.memory.id in replaced]
                     )
                     deletion.delete_memories(connection, sorted(replaced))
@@ -189,7 +186,7 @@ class LightRAGStore:
         ]
 
     def vectors(self, records: Sequence[Record]) -> "Mapping[str, NDArray[np.float32]]":
-        """Return text -> vector of what is embedded for the records, as far as it is stored."""
+        """Return embedded text -> stored vector of the records."""
         if not self._readable():
             return {}
         return vector_reuse.vectors_of(self._database, self._models.embedder.model_id, records)
@@ -220,7 +217,7 @@ class LightRAGStore:
             answering = self._models.embedder
             if answering.model_id == embedder.model_id:
                 break
-            embedder = answering  # another model took over meanwhile, and the former's vectors go
+            embedder = answering  # another model took over meanwhile, and the old vectors will be removed
         return _hits(hits)
 
     def similarities(
@@ -249,7 +246,7 @@ class LightRAGStore:
                 yield from bulk.blocks_of(self._database, project, model, memory_ids)
 
     def reader(self) -> "Callable[[SQLiteDatabase], LightRAGStore]":
-        """Return what another process makes of the database as it opens it: a store to read from."""
+        """Return the function with which another process opens a read-only store on the database."""
         return partial(open_read_only, self.answering_model())
 
     def nearest_to(self, vectors: "NDArray[np.float32]", *, limit: int, project: str) -> list[list[Hit]]:
@@ -265,7 +262,7 @@ class LightRAGStore:
     def mentions(
         self, chunk_ids: Sequence[str], *, project: str, most: int
     ) -> Mapping[str, Mapping[str, Sequence[str]]]:
-        """Return chunk -> entity -> the chunks that name it; what more than `most` name is left out."""
+        """Return chunk -> entity -> the chunks that name it, without entities that more than `most` name."""
         return self._read({}, mentions.mentions, project, chunk_ids, most=most) if chunk_ids else {}
 
     def entities(
@@ -294,22 +291,22 @@ class LightRAGStore:
         )
 
     def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
-        """Yield every entity of a project with its degree, by name; some of them are read at a time."""
-        return whole.nodes(self._database, project) if self._readable() else iter(())
+        """Yield every entity of a project with its degree, by name; reads some at a time."""
+        return graph_dump.nodes(self._database, project) if self._readable() else iter(())
 
     def edges(self, project: str) -> Iterator[Relation]:
-        """Yield every relation of a project, by source and target; some of them are read at a time."""
-        return whole.edges(self._database, project) if self._readable() else iter(())
+        """Yield every relation of a project, by source and target; reads some at a time."""
+        return graph_dump.edges(self._database, project) if self._readable() else iter(())
 
     def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
         """Return entity -> the chunks that name it, those stored last first."""
-        return self._read({}, whole.chunks_naming, project, names, most=most)
+        return self._read({}, graph_dump.chunks_naming, project, names, most=most)
 
     def chunks_relating(
         self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
     ) -> Mapping[tuple[str, str], Sequence[str]]:
         """Return pair of entities -> the chunks that relate them, those stored last first."""
-        return self._read({}, whole.chunks_relating, project, pairs, most=most)
+        return self._read({}, graph_dump.chunks_relating, project, pairs, most=most)
 
     def native_query(
         self,
@@ -339,15 +336,15 @@ class LightRAGStore:
         return self._read(reads.NO_STATISTICS, reads.statistics)
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
-        """Remove what belongs to no memory, compact; return what was (or would be) removed, by sort."""
+        """Remove rows that belong to no memory, and compact; return the counts (to be) removed by kind."""
         if not self._readable():
-            return dict(sweeping.NOTHING)
-        figures = dict(sweeping.sweep(self._database, dry_run=dry_run))
+            return dict(sweep.NOTHING)
+        figures = dict(sweep.sweep(self._database, dry_run=dry_run))
         figures["sidecar_rows"] = self._index.compact(dry_run=dry_run)
         return figures
 
     def check(self, *, deep: bool = False) -> list[str]:
-        """Return what tables and vector files say of each other that is not so; deep: reads vectors too."""
+        """Return contradictions of tables and vector files, one line each; deep: reads vectors too."""
         if not self._readable():
             return []
         lacking = schema_check.find_damage(self._database, schema.STORE).text
@@ -365,7 +362,7 @@ class LightRAGStore:
     def _model_that_answers(self) -> str:
         try:
             return self._models.embedder.model_id
-        except BackendError:  # the checks of the models tell of it
+        except BackendError:  # the checks of the models report it
             return ""
 
     def vector_models(self) -> Mapping[tuple[str, int], int]:
@@ -381,7 +378,7 @@ class LightRAGStore:
         return self._read(False, second_model.has_vectors_of, model)
 
     def second_model(self, model: str) -> tuple[int, int]:
-        """Return how many vectors this model has, and how many it would have if all were made."""
+        """Return how many vectors this model has, and how many a complete set has."""
         return self._read((0, 0), second_model.progress, model)
 
     def fill(self, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
@@ -390,7 +387,7 @@ class LightRAGStore:
             yield from second_model.fill(self._database, embedder, texts_of)
 
     def change_over(self, model: str, *, finish: Callable[[], None]) -> bool:
-        """Call `finish` in a transaction in which the model lacks nothing; tell whether it was called."""
+        """Call `finish` in a transaction if the model lacks no vector; return whether it was called."""
         self._create()
         self._index.warm(names.CHUNKS, model)
         return second_model.change_over(self._database, model, finish=finish)
@@ -402,7 +399,7 @@ class LightRAGStore:
             self._index.compact(dry_run=False)
 
     def repair(self, *, whole: bool = False) -> Mapping[str, int]:
-        """Take out what is damaged (or everything), write what is derived anew; return counts by sort."""
+        """Remove damaged memories (or all), rewrite derived data; return counts by kind."""
         from ragmem.backends.lightrag.repair import repair
 
         figures = repair(self._database, self._index, self._models.embedder, whole=whole)
@@ -424,5 +421,5 @@ def _hits(found: Sequence[VectorHit]) -> list[Hit]:
 
 
 def open_read_only(model_id: str, database: SQLiteDatabase) -> LightRAGStore:
-    """Return the store in a database that is only read; its vectors are those of this model."""
+    """Return a read-only store on a database, with the vectors of this model."""
     return LightRAGStore({}, ModelStub(model_id), database)

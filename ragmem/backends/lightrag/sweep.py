@@ -1,4 +1,4 @@
-"""Removing rows that belong to no memory: what a bug, a restored backup or a foreign writer left behind."""
+"""Remove rows that belong to no memory, left by a bug, a restored backup or another writer."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _NO_SOURCE = """
   )
 """
 
-# In this order: rows of documents, then what they were the last evidence of, then vectors of what is gone.
+# In this order: rows of documents, then entities and relations without evidence, then their vectors.
 _STEPS: tuple[tuple[str, str, str], ...] = (
     (
         "documents",
@@ -69,11 +69,11 @@ _STEPS: tuple[tuple[str, str, str], ...] = (
 )
 
 NOTHING: Mapping[str, int] = dict.fromkeys([*(name for name, _, _ in _STEPS), "sidecar_rows"], 0)
-"""The figures of a sweep that found nothing."""
+"""The counts of a sweep that found nothing."""
 
 
-# Vectors of a model that was given up, or of the former one where a change was killed before its end. What
-# has none of the model that answers is damage and not litter: a repair looks after it.
+# Vectors of an abandoned model, or of the former one after an interrupted change. A text without a vector of
+# the answering model is damage, which a repair handles.
 _OTHER_MODELS = (
     "vectors",
     "store_vectors",
@@ -91,7 +91,7 @@ _OTHER_MODELS = (
 
 _TABLES = tuple(dict.fromkeys(table for _, table, _ in _STEPS))
 
-# What a dry run has "removed": rows by table, and how many relations each entity has lost by that.
+# The rows by table that a dry run has "removed", and the number of relations that each entity has lost.
 _MARKS = (
     'CREATE TEMP TABLE swept_rows ("table" TEXT, row INTEGER, PRIMARY KEY ("table", row)) WITHOUT ROWID',
     "CREATE TEMP TABLE swept_ends (workspace TEXT, id TEXT, count INTEGER, PRIMARY KEY (workspace, id))",
@@ -124,12 +124,11 @@ SELECT workspace, id, count(*) FROM (
 
 
 def sweep(database: SQLiteDatabase, *, dry_run: bool) -> dict[str, int]:
-    """Remove orphans and return how many of each sort; a dry run writes nothing and returns the same figures.
+    """Remove orphans and return their number by kind; a dry run writes nothing and returns the same counts.
 
-    The database file does not shrink: free pages are used by the next rows. A memory of which a random half
-    was removed has a fifth of its pages free, and when it is as full as before the file is larger by a fifth.
-    VACUUM would write all of it once more, into memory and a log as large, while every writer waits, to give
-    back what the next weeks need; incremental_vacuum needs a kind of file that costs each insert.
+    The database file does not shrink: later rows reuse the free pages. After removing a random half of the
+    memories, a fifth of the pages is free. VACUUM would write the whole file again, into memory and a log of
+    the same size, while every writer waits; incremental_vacuum needs a file format that slows each insert.
     """
     if dry_run:
         with database.read() as connection:
@@ -146,9 +145,9 @@ def _steps(database: SQLiteDatabase, connection: sqlite3.Connection) -> tuple[tu
 
 
 def _count(connection: sqlite3.Connection, steps: Sequence[tuple[str, str, str]]) -> dict[str, int]:
-    """Return the figures of a sweep, for which temporary views without marked rows stand in for the tables.
+    """Return the counts of a sweep; temporary views without the marked rows replace the tables.
 
-    They belong to the connection, not to the file, so this works where nothing can be written.
+    They belong to the connection, so this works with a read-only file.
     """
     figures = {name: 0 for name, _, _ in _STEPS}
     connection.execute("SAVEPOINT sweep")

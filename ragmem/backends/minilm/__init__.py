@@ -1,8 +1,8 @@
 """The bundled embedding model, all-MiniLM-L6-v2 in int8: no download, no account, no network.
 
 Options: `engine` = auto | numpy | onnx | mlx, `threads` = 1 or more (default: one per core, at most 4),
-`folder` = another folder with the files of the model, `cache` = a folder to remember the fastest engine
-in, `model` = nothing, or the name of this model; `reranker` = the folder of a cross-encoder.
+`folder` = another folder with the files of the model, `cache` = a folder for the name of the fastest
+engine, `model` = nothing, or the name of this model; `reranker` = the folder of a cross-encoder.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ __all__ = ["ENGINES", "MODEL_ID", "MiniLmEmbedder", "MiniLmModels", "open_models
 
 
 NAMES = frozenset({MODEL_ID, "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"})
-"""What `model` may be: all of them are this one."""
+"""The names of this model that `model` may have."""
 
 
 class MiniLmModels:
@@ -30,9 +30,9 @@ class MiniLmModels:
         self.reranker = reranker
 
     def check(self) -> list[str]:
-        """Return which files of the model, or of the reranker, are missing or not as they were shipped."""
+        """Return the files of the model, or of the reranker, that are missing or changed."""
         if self.reranker is not None:
-            return self.reranker.problems()
+            return self.reranker.find_problems()
         from ragmem.backends.minilm.files import problems
 
         return problems(self.embedder.folder)

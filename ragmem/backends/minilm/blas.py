@@ -16,11 +16,11 @@ _VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VEC
 
 @functools.cache
 def import_numpy() -> ModuleType:
-    """Import numpy with one BLAS thread, unless the environment already says how many.
+    """Import numpy with one BLAS thread, unless the environment sets the number.
 
     The first call does the work. The variables are set for the import only, so that child processes do not
-    inherit them. Where numpy was imported before, the OpenBLAS inside numpy's wheels is told directly;
-    another BLAS keeps its threads.
+    inherit them. If numpy was imported before, the OpenBLAS inside numpy's wheels is set directly; another
+    BLAS keeps its threads.
     """
     if os.environ.keys() & set(_VARIABLES):
         import numpy as np
@@ -41,7 +41,7 @@ def import_numpy() -> ModuleType:
 
 
 def _limit_bundled_openblas(package: Path) -> None:
-    """Set the threads of the OpenBLAS that numpy's wheels carry; there is none in other builds."""
+    """Set the number of threads of the OpenBLAS in numpy's wheels; other builds have none."""
     folders = (package.parent / "numpy.libs", package / ".dylibs")
     for path in (path for folder in folders for path in folder.glob("*openblas*")):
         # The library is loaded already, so this only finds it; the symbol's name depends on its build.

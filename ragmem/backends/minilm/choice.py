@@ -1,7 +1,7 @@
-"""Which engine was the fastest on this machine: measured once, and remembered in the cache folder.
+"""The fastest engine on this machine: measured once, and stored in the cache folder.
 
-The file is a hint that can be made again: one that is missing, torn or of another machine, or that cannot be
-written, costs a measurement of less than a second at the next large embedding.
+The file can be made again: if it is missing, damaged, from another machine or not writable, the next large
+embedding measures for less than a second.
 """
 
 import json
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 FILE = "minilm-engine.json"
 LIBRARIES = {"numpy": "numpy", "onnx": "onnxruntime", "mlx": "mlx"}
-"""Of each engine; another version of one is measured anew."""
+"""The library of each engine; a new version is measured again."""
 
 WORTH_TOKENS = 8192
-"""Tokens of one call from which the engines are measured: some three seconds of work for the slowest."""
+"""Tokens of a call from which the engines are measured: about three seconds of work for the slowest."""
 TURNS = 2
 
 
 def machine_key(engines: Sequence[str], *, processor: str) -> dict[str, str]:
-    """Return what a measurement holds for: the processor and the versions of the engines' libraries."""
+    """Return the key of a measurement: the processor and the versions of the engines' libraries."""
     return {"processor": processor} | {LIBRARIES[name]: _version(LIBRARIES[name]) for name in engines}
 
 
 def recall_engine(cache: Path, key: Mapping[str, str]) -> str | None:
-    """Return the engine that was the fastest under this key; None where that is not known."""
+    """Return the fastest engine under this key, or None."""
     try:
         stored = json.loads((cache / FILE).read_text(encoding="utf-8"))
         known = stored["key"] == key and stored["engine"] in stored["tokens_per_second"]
@@ -43,7 +43,7 @@ def recall_engine(cache: Path, key: Mapping[str, str]) -> str | None:
 
 
 def remember_engine(cache: Path, key: Mapping[str, str], speeds: Mapping[str, float]) -> None:
-    """Keep the fastest engine under this key; where the folder cannot be written, nothing is kept."""
+    """Store the fastest engine under this key; nothing happens if the folder is not writable."""
     document = {
         "key": key,
         "engine": max(speeds, key=lambda name: speeds[name]),
@@ -64,9 +64,9 @@ def remember_engine(cache: Path, key: Mapping[str, str], speeds: Mapping[str, fl
 def measure(
     engines: Sequence["Engine"], sequences: Sequence[Sequence[int]], *, threads: int
 ) -> dict[str, float]:
-    """Return what each engine makes of the sequences, in tokens per second; each gets a batch of its size.
+    """Return the speed of each engine in tokens per second; each gets a batch of its size.
 
-    One that fails is left out; raises BackendError when all do.
+    An engine that fails is left out; raises BackendError if all fail.
     """
     samples = {engine.id: _sample(sequences, engine.batch_tokens) for engine in engines}
     working = []
@@ -86,7 +86,7 @@ def measure(
             started = time.perf_counter()
             engine.forward(sample)
             speed = sum(map(len, sample)) / (time.perf_counter() - started)
-            # MLX has one device; of the others each thread makes as much.
+            # MLX has one device; the other engines run in each thread.
             best[engine.id] = max(best[engine.id], speed * (1 if engine.id == "mlx" else threads))
     return best
 

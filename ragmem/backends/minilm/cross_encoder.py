@@ -1,8 +1,8 @@
-"""A cross-encoder of BERT's kind from a folder, in numpy: reads question and text together, gives one number.
+"""A BERT cross-encoder from a folder, in numpy: it reads question and text together and returns a score.
 
 The folder is one of the hub's: config.json, vocab.txt and model.safetensors with the tensors of a
 BertForSequenceClassification with one label, such as the ms-marco-MiniLM models, which have six layers of the
-bundled embedder's size. Each pair is computed by itself, so that no score depends on the other texts.
+bundled embedder's size. Each pair is computed alone, so that no score depends on the other texts.
 """
 
 import json
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 FILES = ("config.json", "vocab.txt", "model.safetensors")
 
 WINDOW = 512
-"""Tokens of a pair that are read at most; a model with fewer positions reads fewer."""
+"""Most tokens of a pair; a model with fewer positions reads fewer."""
 
 LONGEST_QUESTION = 64
-"""Tokens of the question that are read, so that room is left for the text."""
+"""Most tokens of the question, so that the text has room."""
 
 _HINT = "name the folder of a cross-encoder (a BERT with one label) in config.toml, [reranker]"
 _TYPES = {"F32": "<f4", "F16": "<f2"}
 
 
 class CrossEncoder:
-    """Scores of pairs; satisfies ports.Reranker, safe in several threads. Loads with the first text."""
+    """Scores of pairs; satisfies ports.Reranker, safe in several threads. Loads on first use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -46,12 +46,13 @@ class CrossEncoder:
         """Name of the folder."""
         return self.folder.name
 
-    def problems(self) -> list[str]:
-        """Return which files are missing, one line each."""
-        return [f'the reranker lacks "{self.folder / name}"' for name in FILES if not self._has(name)]
+    def find_problems(self) -> list[str]:
+        """Return the missing files, one line each."""
+        paths = [self.folder / name for name in FILES]
+        return [f'the reranker lacks "{path}"' for path in paths if not path.is_file()]
 
     def score(self, query: str, texts: Sequence[str]) -> "NDArray[np.float32]":
-        """Return the number of each text (n,), higher is better; raises BackendError for unsound files."""
+        """Return the score of each text (n,), higher is better; raises BackendError for damaged files."""
         np = import_numpy()
         if not texts:
             return np.zeros(0, np.float32)  # type: ignore[no-any-return]
@@ -63,13 +64,10 @@ class CrossEncoder:
         with self._loading:
             self._network = None
 
-    def _has(self, name: str) -> bool:
-        return (self.folder / name).is_file()
-
     def _load_network(self) -> "_Network":
         with self._loading:
             if self._network is None:
-                if problems := self.problems():
+                if problems := self.find_problems():
                     raise BackendError(problems[0], hint=_HINT)
                 try:
                     self._network = _Network(self.folder)
@@ -81,7 +79,7 @@ class CrossEncoder:
 
 
 class _Network:
-    """The weights as float32, and what is computed with them."""
+    """The weights as float32, and the forward pass."""
 
     def __init__(self, folder: Path) -> None:
         self._np = np = import_numpy()
@@ -102,24 +100,24 @@ class _Network:
         words = len(self._weights["embeddings.word_embeddings.weight"])
         if len(vocabulary) > words:
             raise ValueError(f"its vocabulary has {len(vocabulary)} pieces, the model {words}")
-        # Computes one pair: a tensor that is missing or misshapen is told now.
+        # Computes one pair, so that a missing or misshapen tensor is reported now.
         if self._weights["classifier.weight"].shape[0] != 1 or not np.isfinite(self.score("", "")):
             raise ValueError("it has not one label")
 
     def score(self, query: str, text: str) -> float:
-        """Return the number of a pair: the first token, pooled and classified."""
+        """Return the score of a pair: its first token, pooled and classified."""
         np = self._np
         asked = self._tokenizer.pieces(query)[:LONGEST_QUESTION]
         asked = asked[: max(0, self._window // 2 - 2)]
         read = self._tokenizer.pieces(text)[: self._window - len(asked) - 3]
         ids = [self._start, *asked, self._end, *read, self._end]
         kinds = [0] * (len(asked) + 2) + [1] * (len(read) + 1)
-        first = self.hidden(ids, kinds)[0]
+        first = self.hidden_states(ids, kinds)[0]
         pooled = np.tanh(self._linear(first, "pooler.dense"))
         return float(self._linear(pooled, "classifier")[0])
 
-    def hidden(self, ids: Sequence[int], kinds: Sequence[int]) -> Any:
-        """Return the last layer's vectors (tokens, width) of token ids and of the part that each is in."""
+    def hidden_states(self, ids: Sequence[int], kinds: Sequence[int]) -> Any:
+        """Return the last layer's vectors (tokens, width) of token ids with their token types."""
         weights = self._weights
         x = (
             weights["embeddings.word_embeddings.weight"][list(ids)]
@@ -158,7 +156,7 @@ class _Network:
         return centred / deviation * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
 
     def _gelu(self, x: Any) -> Any:
-        """Return x times the normal distribution's share below it; erf to 1.5e-7.
+        """Return x * Phi(x), with erf accurate to 1.5e-7.
 
         The polynomial: Abramowitz and Stegun 1964, 7.1.26.
         """
@@ -172,7 +170,7 @@ class _Network:
 
 
 def _tensors(path: Path) -> dict[str, Any]:
-    """Return the tensors of a safetensors file as float32; those of whole numbers are left out.
+    """Return the tensors of a safetensors file as float32, without those of integers.
 
     Raises ValueError or KeyError for a file that is cut short or of another form.
     """

@@ -16,7 +16,7 @@ from ragmem.backends.minilm.choice import (
     recall_engine,
     remember_engine,
 )
-from ragmem.backends.minilm.engines import Engine, candidates_here, open_engine, processor_name
+from ragmem.backends.minilm.engines import Engine, local_candidates, open_engine, processor_name
 from ragmem.backends.minilm.weights import WIDTH, WINDOW
 from ragmem.backends.minilm.wordpiece import WordPiece, read_vocabulary
 from ragmem.errors import BackendError
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 MODEL_ID = "all-MiniLM-L6-v2-int8-1"
-"""Model, form of the weights, version of the file: one id, for the vectors of all engines go together."""
+"""Model, format of the weights, version of the file; the vectors of all engines are compatible."""
 
 MOST_THREADS = 4
-"""By default; more of them wait for memory, not for a core."""
+"""The default maximum; more threads wait for memory, not for a core."""
 
 CACHED_QUERIES = 256
-"""Vectors of questions that are kept: 400 KB."""
+"""Vectors of questions in the cache: 400 KB."""
 
 
 class MiniLmEmbedder:
     """all-MiniLM-L6-v2 as shipped; satisfies ports.Embedder, safe to use from several threads.
 
     Nothing is loaded before the first text. A text is read up to 256 tokens, [CLS] and [SEP] included, some
-    1,000 characters of English; the rest does not change its vector. Characters that are no text (NUL, lone
-    surrogates, controls) are skipped; an empty text has a vector like any other.
+    1,000 characters of English; the rest does not change its vector. NUL, lone surrogates and control
+    characters are skipped; an empty text has a vector like any other.
     """
 
     model_id = MODEL_ID
@@ -62,8 +62,8 @@ class MiniLmEmbedder:
     ) -> None:
         """Choose an engine by name; 0 threads is one per core, at most 4. `folder` holds the weights.
 
-        With "auto" and a `cache` folder, the engines are measured at the first large call, and the fastest is
-        remembered there; before that, and without the folder, the processor's flags decide.
+        With "auto" and a `cache` folder, the first large call measures the engines and stores the fastest
+        there; before that, and without the folder, the processor's flags decide.
         """
         self._engine_name = engine
         self.folder = folder
@@ -78,7 +78,7 @@ class MiniLmEmbedder:
         self._queries_lock = threading.Lock()
 
     @property
-    def loaded(self) -> bool:
+    def is_loaded(self) -> bool:
         """Whether the weights are in memory."""
         return self._engine is not None
 
@@ -90,8 +90,8 @@ class MiniLmEmbedder:
     def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
         """Return float32 (n, 384), rows of unit length, in the order of the texts; no texts give (0, 384).
 
-        The role changes nothing but this: vectors of questions are remembered. A text's vector does not
-        depend on its companions (numpy and mlx: to 1e-6; onnx: bit for bit). Raise BackendError when the
+        The role matters only for the cache of questions. A text's vector does not depend on the other texts
+        (numpy and mlx: to 1e-6; onnx: bit for bit). Raise BackendError when the
         weights are missing or damaged, or the engine is not installed.
         """
         np = import_numpy()
@@ -152,7 +152,7 @@ class MiniLmEmbedder:
             if self._engine is None:
                 first = None
                 if self._engine_name == "auto" and self._cache is not None:
-                    engines = candidates_here()
+                    engines = local_candidates()
                     if len(engines) > 1:
                         key = machine_key(engines, processor=processor_name())
                         first = recall_engine(self._cache, key)
@@ -161,12 +161,12 @@ class MiniLmEmbedder:
             return self._engine
 
     def _choose_engine(self, sequences: Sequence[Sequence[int]]) -> Engine:
-        """Measure the candidates on these sequences, remember the fastest, and go on with it."""
+        """Measure the candidates on these sequences, store the fastest, and use it."""
         current = self._open_engine()
         with self._loading:
             if self._measured or self._cache is None:
                 return self._engine or current
-            names = candidates_here()
+            names = local_candidates()
             engines = {current.id: current}
             for name in names:
                 if name not in engines:
@@ -201,10 +201,10 @@ def available_cores() -> int:
 
 
 def batch(lengths: Sequence[int], *, tokens: int, least: int) -> list[list[int]]:
-    """Return the places of the sequences in batches, longest first, each of about `tokens` tokens.
+    """Return the indices of the sequences in batches, longest first, each of about `tokens` tokens.
 
-    As many for each of `least` threads, all of about the same size. Longest first, so that no thread starts
-    on the largest batch when the others are done, and so that a batch's sequences have similar lengths.
+    Each of `least` threads gets the same number of batches of about the same size. Longest first, so that no
+    thread starts the largest batch last, and so that a batch's sequences have similar lengths.
     """
     total = sum(lengths)
     rounds = max(1, -(-total // (tokens * least)))

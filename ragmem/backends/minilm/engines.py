@@ -31,7 +31,7 @@ class Engine(Protocol):
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens that one call should get at least, where there are so many."""
+        """Fewest tokens that one call should get, if there are that many."""
         ...
 
     def forward(self, sequences: Sequence[Sequence[int]]) -> "NDArray[np.float32]":
@@ -49,8 +49,8 @@ def has_fast_int8(*, machine: str, cpu_info: str) -> bool:
 def candidates(*, system: str, machine: str, cpu_info: str, installed: frozenset[str]) -> tuple[str, ...]:
     """Return the engines to try, best first; numpy is always the last.
 
-    `system` is sys.platform, `machine` is platform.machine(), `installed` is what of mlx and
-    onnxruntime can be imported.
+    `system` is sys.platform, `machine` is platform.machine(), `installed` names those of mlx and onnxruntime
+    that can be imported.
     """
     order = []
     if system == "darwin" and machine == "arm64" and "mlx" in installed:
@@ -60,13 +60,14 @@ def candidates(*, system: str, machine: str, cpu_info: str, installed: frozenset
     return (*order, "numpy")
 
 
-def candidates_here() -> tuple[str, ...]:
+def local_candidates() -> tuple[str, ...]:
     """Return the engines to try on this machine, best first by its processor; numpy is always the last."""
-    return candidates(system=sys.platform, machine=_machine(), cpu_info=_cpu_info(), installed=_installed())
+    installed = frozenset(name for name in ("mlx", "onnxruntime") if find_spec(name) is not None)
+    return candidates(system=sys.platform, machine=_machine(), cpu_info=_cpu_info(), installed=installed)
 
 
 def processor_name() -> str:
-    """Return what tells this machine's processor from another, as far as the system says it cheaply."""
+    """Return a name of this machine's processor, as far as the system reveals it cheaply."""
     lines = _cpu_info().splitlines()
     model = [line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "CPU part"))]
     flags = sorted(INT8_FLAGS & {word for line in lines if line.startswith("flags") for word in line.split()})
@@ -82,7 +83,7 @@ def open_engine(name: str, folder: Path, *, first: str | None = None) -> Engine:
     """
     if name != "auto":
         return _open(name, folder)
-    *better, last = candidates_here()
+    *better, last = local_candidates()
     if first in {*better, last}:
         better = [str(first), *(each for each in better if each != first)]
     for candidate in better:
@@ -125,7 +126,3 @@ def _cpu_info() -> str:
         return CPU_INFO.read_text(encoding="ascii", errors="replace").partition("\n\n")[0]
     except OSError:  # not Linux
         return ""
-
-
-def _installed() -> frozenset[str]:
-    return frozenset(name for name in ("mlx", "onnxruntime") if find_spec(name) is not None)

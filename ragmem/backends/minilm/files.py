@@ -1,4 +1,4 @@
-"""The files of the bundled model, as they were shipped."""
+"""The files of the bundled model and their checksums."""
 
 import hashlib
 from pathlib import Path
@@ -8,11 +8,11 @@ CHECKSUMS = {
     "minilm.onnx": "ce20ae05636c880882cd48e87f801aefc73a7ea9758f339b91d17abf19761709",
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
-"""sha256 of each. With other weights or another vocabulary the MODEL_ID changes; the graph may."""
+"""SHA-256 of each file. New weights or a new vocabulary need a new MODEL_ID; a new graph does not."""
 
 
 def problems(folder: Path) -> list[str]:
-    """Return what is wrong with the files in a folder, one line each; reads all of them (23 MB)."""
+    """Return the problems of the files in a folder, one line each; reads all of them (23 MB)."""
     found = []
     for name, expected in CHECKSUMS.items():
         path = folder / name

@@ -1,15 +1,16 @@
-"""The engine that is always there: the model's forward pass in numpy.
+"""The engine that is always available: the model's forward pass in numpy.
 
-Sequences are laid end to end, without padding, so all that works token by token is one large operation;
+Sequences are concatenated without padding, so that each operation on single tokens is one large one;
 only attention looks at one sequence at a time. Matrices stay int8 and become float32 one by one, in a buffer
 that fits the processor's cache: for a question that is faster than reading float32 matrices from memory,
-for a full batch it costs 2 %, and the process keeps 42 MB less. What follows a product (bias, activation,
-normalisation) is done in place, in slices of rows that stay in the cache.
+for a full batch it costs 2 %, and the process needs 42 MB less. Bias, activation and normalisation are
+done in place, in slices of rows that stay in the cache.
 """
 
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ragmem.backends.minilm.blas import import_numpy
@@ -23,16 +24,16 @@ BATCH_TOKENS = 1024
 """Tokens of one batch: its largest array (tokens, 1536) is 6 MB."""
 
 ROWS = 128
-"""Rows of an activation that are worked on together, so that they stay in the cache."""
+"""Rows of an activation that are processed together, so that they stay in the cache."""
 
 FEW_TOKENS = 48
-"""Up to so many the product is made by BLOCK inputs at a time, while they are in the cache."""
+"""Up to this many tokens, products use BLOCK inputs at a time, while these are in the cache."""
 BLOCK = 128
 
 HEADS_AT_ONCE = 3
 """With WINDOW tokens their attention scores are 800 KB."""
 SAFE_SUMS = (1e-26, 1e30)
-"""Between these, sums of exp(score) have lost nothing: e**-60 to e**69, far from float32's ends."""
+"""Between these, sums of exp(score) are exact enough: e**-60 to e**69, far from float32's limits."""
 
 _GELU_SLOPE = 0.7978845608028654  # sqrt(2 / pi); Hendrycks & Gimpel 2016, the tanh form
 _GELU_CUBIC = 0.044715
@@ -40,17 +41,15 @@ _HEAD = WIDTH // HEADS
 
 
 class _Workspace(threading.local):
-    """The arrays of one thread; they grow to its largest batch and are used again."""
+    """The arrays of one thread; they grow to its largest batch and are reused."""
 
     def __init__(self, np: Any) -> None:
         self._np = np
         self._arrays: dict[str, Any] = {}
 
     def take(self, name: str, *shape: int) -> Any:
-        """Return an array of this shape, with whatever was in it."""
-        size = 1
-        for length in shape:
-            size *= length
+        """Return an uninitialised array of this shape."""
+        size = prod(shape)
         array = self._arrays.get(name)
         if array is None or array.size < size:
             array = self._arrays[name] = self._np.empty(size, self._np.float32)
@@ -58,7 +57,7 @@ class _Workspace(threading.local):
 
 
 class NumpyEngine:
-    """The forward pass; safe in several threads, for each has its own arrays besides the mapped weights."""
+    """The forward pass; safe in several threads, because each has its own arrays."""
 
     id = "numpy"
     batch_tokens = BATCH_TOKENS
@@ -104,7 +103,7 @@ class NumpyEngine:
         return means  # type: ignore[no-any-return]
 
     def _multiply(self, x: Any, name: str, out: Any, *, factor: float = 1) -> None:
-        """Multiply x with a matrix and the factor, without the bias."""
+        """Multiply x by a matrix and the factor, without the bias."""
         np, values = self._np, self._weights.array(f"{name}.values")
         scale = self._weights.array(f"{name}.scale") * np.float32(factor)
         step = BLOCK if len(x) <= FEW_TOKENS else len(values)
@@ -149,8 +148,8 @@ class NumpyEngine:
                 with np.errstate(over="ignore", invalid="ignore"):
                     np.exp(shares, out=shares)
                     sums = shares @ self._ones[: b - a]
-                # Softmax takes the largest score from all of a row, lest exp() overflows: a slow pass. Real
-                # scores are small, and the sums show afterwards whether these were.
+                # Softmax subtracts the largest score of a row, so that exp() does not overflow: a slow pass.
+                # Real scores are small, and the sums show afterwards whether these were.
                 if not (sums.min() > least and sums.max() < most):
                     np.matmul(query, key.transpose(0, 2, 1), out=shares)
                     shares -= shares.max(axis=2, keepdims=True)

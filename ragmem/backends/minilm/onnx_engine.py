@@ -19,13 +19,13 @@ ERRORS_ONLY = 3
 class OnnxEngine:
     """One session, safe to run from several threads.
 
-    It sees one sequence at a time: dynamic quantisation scales whole tensors, so in a batch a text's vector
-    would depend on its companions.
+    It gets one sequence at a time: dynamic quantisation scales whole tensors, so in a batch a text's vector
+    would depend on the others.
     """
 
     id = "onnx"
     batch_tokens = 256
-    """The unit of work for a thread; the session itself never sees a batch."""
+    """The unit of work for a thread; the session itself never gets a batch."""
 
     def __init__(self, graph: Path) -> None:
         """Open the session; raise BackendError when onnxruntime is missing or refuses the graph."""

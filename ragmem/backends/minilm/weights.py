@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FORMAT = "ragmem-minilm-1"
-"""In the file's metadata; a change of layout changes this name."""
+"""Stored in the file's metadata; a new layout needs a new name."""
 
 LAYERS = 6
 HEADS = 12
@@ -34,7 +34,7 @@ _HINT = "pip install --force-reinstall ragmem, or build the file again with scri
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a tensor lies: `offset` bytes from the start of the file, `length` bytes."""
+    """The position of a tensor: `offset` bytes from the start of the file, `length` bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -43,7 +43,7 @@ class Span:
 
 
 def read_spans(content: mmap.mmap | bytes) -> dict[str, Span]:
-    """Return the tensors of a safetensors file by name; raise ValueError when it is not ours or cut short."""
+    """Return the tensors of a safetensors file by name; raise ValueError if it is not ours or cut off."""
     if len(content) < 8:
         raise ValueError("it has no header")
     (header_length,) = struct.unpack("<Q", content[:8])
@@ -64,7 +64,7 @@ def read_spans(content: mmap.mmap | bytes) -> dict[str, Span]:
 
 
 class Weights:
-    """The mapped file; its arrays are read-only views, paged in by the system as they are touched."""
+    """The mapped file; its arrays are read-only views, which the system loads page by page."""
 
     def __init__(self, path: Path) -> None:
         """Map the file; raise BackendError when it is missing, cut short or of another format."""
@@ -81,7 +81,7 @@ class Weights:
             raise BackendError(message, hint=_HINT) from error
 
     def array(self, name: str) -> "NDArray[Any]":
-        """Return a tensor as a view; raise BackendError when the file has none of that name."""
+        """Return a tensor as a view; raise BackendError for an unknown name."""
         import numpy as np
 
         span = self._spans.get(name)

@@ -1,7 +1,7 @@
 """WordPiece: text to the token ids that the uncased BERT vocabulary was trained with.
 
-Pure Python, because for short texts it is faster than the crossing into a compiled tokenizer, and it costs
-no dependency. The rules are those of BertNormalizer and BertPreTokenizer in the `tokenizers` library, whose
+Pure Python, because for short texts it is faster than a call into a compiled tokenizer, and it needs no
+dependency. The rules are those of BertNormalizer and BertPreTokenizer in the `tokenizers` library, whose
 tables end with Unicode 8; characters that Unicode added later are read by this Python's own tables. None of
 them is in the vocabulary: the one effect is that a newer accent is stripped where it made its word [UNK].
 Text is data: "[SEP]" inside a text is five characters, never the separator.
@@ -22,10 +22,10 @@ LONGEST_WORD = 100
 """Characters; the reference gives longer words one [UNK] instead of searching them."""
 
 CACHED_WORDS = 50_000
-"""Words whose ids are kept (some 8 MB); the cache starts over when it is full."""
+"""Words in the cache (about 8 MB); it starts over when it is full."""
 
 HEAD_CHARACTERS = 8192
-"""Of a long text this much is read first: it nearly always fills the window of 256 tokens."""
+"""The part of a long text that is read first: it nearly always fills the window of 256 tokens."""
 
 # The ranges that BERT separates into single characters. 0x2B920 is the reference's own slip for 0x2B820;
 # the model has never seen it otherwise.
@@ -49,7 +49,7 @@ def _is_punctuation(character: str) -> bool:
 
 
 def normalise_character(character: str) -> str:
-    """Return what BERT reads for one character: nothing, a space, or lower-case letters without accents.
+    """Return BERT's reading of a character: nothing, a space, or lower-case letters without accents.
 
     Punctuation and ideographs come back between spaces, so that splitting at white space isolates them.
     """
@@ -69,7 +69,7 @@ def normalise_character(character: str) -> str:
 
 
 class _Characters(dict[int, str]):
-    """The table for `str.translate`, filled by the characters that texts really have."""
+    """The table for `str.translate`, filled on demand."""
 
     def __missing__(self, code: int) -> str:
         replacement = self[code] = normalise_character(chr(code))
@@ -77,7 +77,7 @@ class _Characters(dict[int, str]):
 
 
 class WordPiece:
-    """The tokenizer; safe in several threads, since it only ever adds equal values to its caches."""
+    """The tokenizer; safe in several threads, because it only adds equal values to its caches."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         """Take the pieces in the order of their ids; raise BackendError when a special piece is missing."""
@@ -103,7 +103,7 @@ class WordPiece:
         return ids
 
     def encode(self, text: str, *, limit: int) -> list[int]:
-        """Return [CLS], the ids of the text, [SEP]: at most `limit` ids, the rest of the text is left out."""
+        """Return [CLS], the ids of the text, [SEP]: at most `limit` ids, so a long text is cut."""
         room = limit - 2
         ids: list[int] = []
         if len(text) > HEAD_CHARACTERS:

@@ -2,7 +2,7 @@
 
 Options, beside those of ports: `model` is the bundled model's name or nothing, a folder (absolute, or in
 `~`), or the name of a model of the hub that lies in `models_folder` (default: ragmem's own) or in the hub's
-cache. `library`, `pooling`, `window`, `batch_tokens`, `memory_limit_mb` and `idle_s` are told in options.py.
+cache. options.py describes `library`, `pooling`, `window`, `batch_tokens`, `memory_limit_mb` and `idle_s`.
 """
 
 import os
@@ -26,10 +26,10 @@ BUNDLED = ("", MODEL_ID, "all-MiniLM-L6-v2")
 
 
 class MlxModels:
-    """An embedding model and a language model on MLX, each opened when it is first asked for."""
+    """An embedding model and a language model on MLX, each opened on first use."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
-        """Check the options; raise ConfigError where they cannot be."""
+        """Check the options; raise ConfigError for a wrong one."""
         self._options = options
         self._embedding = read_options(options)
         self._model = str(options.get("model") or "")
@@ -72,7 +72,7 @@ class MlxModels:
             return self._language_model
 
     def check(self) -> list[str]:
-        """Return what is wrong with the models' files, one line each; loads nothing."""
+        """Return the problems of the models' files, one line each; loads nothing."""
         found = []
         # A caller that wants a language model alone leaves out `model`.
         if self._bundled is not None and ("model" in self._options or not self._language_model_name):
@@ -100,12 +100,12 @@ class MlxModels:
 
 
 def open_models(options: Mapping[str, object]) -> MlxModels:
-    """Return the models, without reading or loading any; raise ConfigError for options that cannot be."""
+    """Return the models, without reading or loading any; raise ConfigError for wrong options."""
     return MlxModels(options)
 
 
 def find_folder(model: str, options: Mapping[str, object]) -> Path:
-    """Return the folder of a model by path or by name on the hub; raise BackendError where there is none."""
+    """Return the folder of a model, given by path or name on the hub; raise BackendError if it is missing."""
     home = Path.home()
     if model.startswith(("/", "~", ".")):
         with suppress(RuntimeError):  # "~somebody" who is unknown

@@ -12,16 +12,16 @@ from typing import Any, cast
 from ragmem.backends.mlx import device
 from ragmem.backends.mlx.checkpoint import Checkpoint, find_problems, load
 from ragmem.backends.mlx.generation import (
-    DroppedError,
-    Patience,
-    Prefixes,
+    CancelledError,
+    Deadline,
+    PrefixCache,
     answer_many,
     answer_one,
     can_batch,
 )
 from ragmem.backends.mlx.grammar import Grammars, Mask
-from ragmem.backends.mlx.parts import Parts
 from ragmem.backends.mlx.prompts import as_text, fit, read, render, strip_thoughts
+from ragmem.backends.mlx.text_streamer import TextStreamer
 from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError, ConfigError
 from ragmem.ports import Call, Meter, Purpose
@@ -30,9 +30,9 @@ BACKEND = "mlx"
 
 
 @dataclass(slots=True)
-class _Loaded:
+class _LoadedModel:
     checkpoint: Checkpoint
-    prefixes: Prefixes
+    prefixes: PrefixCache
     grammars: Grammars | None = None
 
 
@@ -41,8 +41,8 @@ class _Request:
     system: str
     max_tokens: int
     schema: Mapping[str, Any] | None
-    tell: Callable[[str], None] | None = None
-    """Gets the parts of the answer to a lone prompt as they come."""
+    emit: Callable[[str], None] | None = None
+    """Gets the parts of the answer to a single prompt as they come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class _Reply:
 
 
 class MlxLanguageModel:
-    """A chat model that mlx-lm loads when it is first asked.
+    """A chat model that mlx-lm loads on first use.
 
-    Always the likeliest token: the same prompt gets the same answer. An answer of more than max_tokens is
-    cut there, JSON too. Of a prompt that does not fit into the model's window the middle is left out, and a
-    note stands in its place. With a schema, an answer that ends by itself satisfies it.
+    Greedy decoding: the same prompt gets the same answer. An answer is cut at max_tokens, JSON too. A prompt
+    that does not fit into the model's window loses its middle, where a note says so. With a schema, an answer
+    that ends by itself satisfies it.
     """
 
     def __init__(self, folder: Path, name: str, options: Mapping[str, object]) -> None:
@@ -87,18 +87,18 @@ class MlxLanguageModel:
         max_tokens: int = 1024,
         json_schema: Mapping[str, Any] | None = None,
     ) -> str:
-        """Return the completion, without what the model thought aloud."""
+        """Return the completion without the model's thoughts."""
         return self._ask([prompt], _Request(as_text(system), max_tokens, json_schema))[0]
 
     def stream(self, prompt: str, *, system: str = "", max_tokens: int = 1024) -> Iterator[str]:
-        """Yield the parts of the completion as they are generated; closing it ends the generation."""
+        """Yield the parts of the completion as they are generated; closing the iterator stops it."""
         given: SimpleQueue[str | BaseException | None] = SimpleQueue()
-        patience = Patience(self._seconds)
+        deadline = Deadline(self._seconds)
         request = _Request(as_text(system), max_tokens, None, given.put)
 
         def work() -> None:
             try:
-                self._ask([prompt], request, patience)
+                self._ask([prompt], request, deadline)
             except BaseException as error:  # noqa: BLE001 - it is the reader's
                 given.put(error)
             else:
@@ -111,7 +111,7 @@ class MlxLanguageModel:
                     raise part
                 yield part
         finally:
-            patience.drop()
+            deadline.cancel()
 
     def complete_many(
         self,
@@ -121,10 +121,10 @@ class MlxLanguageModel:
         max_tokens: int = 1024,
         json_schema: Mapping[str, Any] | None = None,
     ) -> list[str]:
-        """Return the completions of all, several at a time (the option `concurrency`), like lengths together.
+        """Return all completions, in batches (the option `concurrency`) of prompts of similar length.
 
-        They are those of `complete` up to the rounding of the device's arithmetic. Between two batches
-        others have their turn on the device, and each batch has the time of one request.
+        They equal those of `complete` up to the rounding of the device's arithmetic. Between two batches
+        other work may use the device, and each batch has the time limit of one request.
         """
         request = _Request(as_text(system), max_tokens, json_schema)
         order = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
@@ -136,7 +136,7 @@ class MlxLanguageModel:
         return [answers[number] for number in range(len(prompts))]
 
     def check(self) -> list[str]:
-        """Return what is wrong with the model's files, one line each; loads nothing."""
+        """Return the problems of the model's files, one line each; loads nothing."""
         return find_problems(self._folder)
 
     def unload(self) -> None:
@@ -144,36 +144,34 @@ class MlxLanguageModel:
         self._resident.free()
 
     @property
-    def loaded(self) -> bool:
+    def is_loaded(self) -> bool:
         """Whether the model is in memory."""
-        return self._resident.loaded
+        return self._resident.is_loaded
 
-    def _ask(self, prompts: Sequence[str], request: _Request, patience: Patience | None = None) -> list[str]:
-        """Return the answers to prompts that are generated side by side, each counted."""
+    def _ask(self, prompts: Sequence[str], request: _Request, deadline: Deadline | None = None) -> list[str]:
+        """Return the answers to a batch of prompts; the meter counts each."""
         for _ in prompts:
             if self._meter is not None:
                 self._meter.admit(self._purpose)
-        patience = patience or Patience(self._seconds)
+        deadline = deadline or Deadline(self._seconds)
         began = time.monotonic()
         try:
-            replies = self._resident.use(self._answer, prompts, request, patience)
-        except TimeoutError as error:
-            self._record([(0, 0, "timeout")] * len(prompts), time.monotonic() - began)
-            raise BackendError(str(error), hint="raise timeout_s in [language_model]") from error
-        except DroppedError:
-            self._record([(0, 0, "dropped")] * len(prompts), time.monotonic() - began)
-            raise
+            replies = self._resident.use(self._answer, prompts, request, deadline)
         except Exception as error:
-            self._record([(0, 0, "failed")] * len(prompts), time.monotonic() - began)
-            if isinstance(error, BackendError):
+            kinds = {TimeoutError: "timeout", CancelledError: "dropped", Exception: "failed"}
+            kind = next(kind for cause, kind in kinds.items() if isinstance(error, cause))
+            self._record([(0, 0, kind)] * len(prompts), time.monotonic() - began)
+            if isinstance(error, BackendError | CancelledError):
                 raise
-            # MLX says by RuntimeError, and mlx-lm by whatever it ran into, that a model does not work.
+            if isinstance(error, TimeoutError):
+                raise BackendError(str(error), hint="raise timeout_s in [language_model]") from error
+            # MLX raises RuntimeError for a model that does not work, and mlx-lm any exception.
             raise BackendError(
                 f'the model "{self.model_id}" cannot answer: {device.first_line(error)}',
                 hint="use another model, or a smaller concurrency in [language_model]",
             ) from error
         except BaseException:
-            patience.drop()
+            deadline.cancel()
             raise
         self._record(
             [
@@ -201,38 +199,38 @@ class MlxLanguageModel:
             )
 
     def _answer(
-        self, loaded: _Loaded, prompts: Sequence[str], request: _Request, patience: Patience
+        self, loaded: _LoadedModel, prompts: Sequence[str], request: _Request, deadline: Deadline
     ) -> list[_Reply]:
         """Generate the answers; runs on the device's thread."""
-        patience.start()
-        patience.check()
+        deadline.start()
+        deadline.check()
         checkpoint = loaded.checkpoint
         tokenizer = checkpoint.tokenizer
         window = min(self._window or checkpoint.window, checkpoint.window)
-        # Never the whole window for the answer: then there was no room for the question.
+        # The answer gets half of the window at most, so that there is room for the question.
         longest = max(1, min(request.max_tokens, window // 2))
         room = window - longest
         asked = [fit(tokenizer, request.system, as_text(prompt), room=room) for prompt in prompts]
         largest = max(token for tokens in asked for token in tokens)
-        # MLX does not look: it would read whatever lies behind the table, or end the process.
+        # MLX does not check: it would read beyond the table, or end the process.
         if largest >= checkpoint.vocabulary:
             raise BackendError(
                 f'the tokenizer of "{self.model_id}" has a token {largest}, the model has '
                 f"{checkpoint.vocabulary}",
                 hint="fetch the model again: `ragmem models pull`",
             )
-        began = [self._begin(loaded, request.system, tokens, patience) for tokens in asked]
+        began = [self._begin(loaded, request.system, tokens, deadline) for tokens in asked]
         caches = [cache for cache, _ in began]
         rest = [tokens[known:] for tokens, (_, known) in zip(asked, began, strict=True)]
         masks = [self._start_mask(loaded, request.schema) for _ in prompts]
-        parts = (
-            Parts(lambda so_far: self._text(tokenizer, so_far, request), request.tell)
-            if request.tell
+        streamer = (
+            TextStreamer(lambda so_far: self._text(tokenizer, so_far, request), request.emit)
+            if request.emit
             else None
         )
         if len(prompts) > 1 and can_batch(caches):
             answers = answer_many(
-                checkpoint, rest, caches, max_tokens=longest, masks=masks, patience=patience
+                checkpoint, rest, caches, max_tokens=longest, masks=masks, deadline=deadline
             )
         else:
             answers = [
@@ -242,8 +240,8 @@ class MlxLanguageModel:
                     cache,
                     max_tokens=longest,
                     mask=mask,
-                    patience=patience,
-                    more=parts.more if parts else lambda _: None,
+                    deadline=deadline,
+                    more=streamer.put if streamer else lambda _: None,
                 )
                 for tokens, cache, mask in zip(rest, caches, masks, strict=True)
             ]
@@ -251,22 +249,22 @@ class MlxLanguageModel:
             _Reply(self._text(tokenizer, answer.tokens, request), len(tokens), len(answer.tokens), answer.cut)
             for tokens, answer in zip(asked, answers, strict=True)
         ]
-        if parts:
-            parts.end(replies[0].text)
+        if streamer:
+            streamer.end(replies[0].text)
         return replies
 
     def _begin(
-        self, loaded: _Loaded, system: str, tokens: list[int], patience: Patience
+        self, loaded: _LoadedModel, system: str, tokens: list[int], deadline: Deadline
     ) -> tuple[list[Any], int]:
-        """Return a cache for the tokens, and how many of them it holds already."""
+        """Return a cache for the tokens, and how many of them it already holds."""
         if system and self._reuses:
             conversation = partial(render, loaded.checkpoint.tokenizer, system)
-            return loaded.prefixes.begin(system, conversation, tokens, patience)
+            return loaded.prefixes.cache_for(system, conversation, tokens, deadline)
         from mlx_lm.models.cache import make_prompt_cache
 
         return make_prompt_cache(loaded.checkpoint.model), 0
 
-    def _start_mask(self, loaded: _Loaded, schema: Mapping[str, Any] | None) -> Mask | None:
+    def _start_mask(self, loaded: _LoadedModel, schema: Mapping[str, Any] | None) -> Mask | None:
         if schema is None or not self._constrained:
             return None
         if loaded.grammars is None:
@@ -278,9 +276,9 @@ class MlxLanguageModel:
         return strip_thoughts(text) if request.schema is None or not self._constrained else text
 
 
-def _load(folder: Path) -> _Loaded:
+def _load(folder: Path) -> _LoadedModel:
     checkpoint = load(folder)
-    return _Loaded(checkpoint, Prefixes(checkpoint))
+    return _LoadedModel(checkpoint, PrefixCache(checkpoint))
 
 
 def _read_switch(options: Mapping[str, object], name: str) -> bool:
@@ -293,9 +291,9 @@ def _read_switch(options: Mapping[str, object], name: str) -> bool:
 def open_language_model(folder: Path, name: str, options: Mapping[str, object]) -> MlxLanguageModel:
     """Return the chat model in a folder, without loading it; raise ConfigError for a wrong option.
 
-    Options besides those that ragmem.ports names: `concurrency` (prompts that are answered side by side),
-    `window` (most tokens of prompt and answer together, where the model's own would take too much memory),
-    `constrained` (false: a schema is not enforced), `prompt_cache` (false: no instructions are kept),
-    `memory_limit_mb` (for all models together), `idle_s` (seconds until an unused one is freed).
+    Options besides those in ragmem.ports: `concurrency` (prompts in a batch), `window` (most tokens of prompt
+    and answer together, where the model's own would take too much memory), `constrained` (false: a schema is
+    not enforced), `prompt_cache` (false: instructions are not cached), `memory_limit_mb` (for all models
+    together), `idle_s` (seconds until an unused one is freed).
     """
     return MlxLanguageModel(folder, name, options)

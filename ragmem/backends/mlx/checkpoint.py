@@ -1,4 +1,4 @@
-"""A chat model's folder: what is wrong with its files, and how it is loaded."""
+"""A chat model's folder: checks of its files, and loading."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from ragmem.backends.mlx.weights import read_json, weight_problems
 from ragmem.errors import BackendError
 
 DEFAULT_WINDOW = 4096
-"""Tokens of prompt and answer together, where the model's configuration does not say."""
+"""Tokens of prompt and answer together, if the model's configuration does not say."""
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
@@ -28,11 +28,11 @@ class Checkpoint:
     window: int
     """Most tokens of a prompt and its answer together."""
     vocabulary: int
-    """Tokens that the model has, as far as its configuration says it; the tokenizer may have others."""
+    """Tokens of the model according to its configuration; the tokenizer may have others."""
 
 
 def find_problems(folder: Path) -> list[str]:
-    """Return why a chat model cannot work, one line each: packages and its files; loads nothing."""
+    """Return the problems of a chat model, one line each: packages and files; loads nothing."""
     missing = [
         f"{package} is not installed: pip install 'ragmem[mlx]'"
         for package, module in (("mlx-lm", "mlx_lm"), ("llguidance", "llguidance"))
@@ -61,7 +61,7 @@ def load(folder: Path) -> Checkpoint:
                 str(folder), tokenizer_config={"trust_remote_code": False}, return_config=True
             )
         except Exception as error:
-            # Whatever can be wrong with somebody's files comes out of four libraries, in as many ways.
+            # Four libraries raise all kinds of exceptions for damaged files.
             raise BackendError(
                 f'"{folder}" does not load as a chat model: {first_line(error)}',
                 hint="use a model that mlx-lm supports, with all its files",
@@ -70,7 +70,7 @@ def load(folder: Path) -> Checkpoint:
         raise BackendError(
             f'"{folder}" has no chat template: it is no chat model', hint="use an instruct or chat model"
         )
-    # Longer texts are cut here, knowingly; transformers would print a warning first.
+    # Longer texts are cut here on purpose; transformers would print a warning first.
     tokenizer.model_max_length = sys.maxsize
     return Checkpoint(
         model,
@@ -114,7 +114,7 @@ def _read_count(config: dict[str, Any], name: str, default: int) -> int:
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """Make the libraries read, while they are imported, that there is no network for them."""
+    """Set the variables that keep the libraries off the network while they are imported."""
     before = {name: os.environ.get(name) for name in _OFFLINE}
     os.environ.update(dict.fromkeys(_OFFLINE, "1"))
     try:

@@ -1,7 +1,7 @@
-"""Decoders as embedding models, computed by mlx-lm's modules: models that read from left to right.
+"""Decoders (models that read from left to right) as embedding models, computed by mlx-lm's modules.
 
 The modules themselves need nothing but mlx, while `import mlx_lm` brings transformers, which takes seconds.
-So the modules that are known to stand alone are imported by themselves, under a name of their own.
+So the modules that work alone are imported under a different package name.
 """
 
 import importlib
@@ -18,8 +18,8 @@ from ragmem.backends.mlx.numerics import pool, unpack
 from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError
 
-ALONE = "_ragmem_mlx_lm"
-"""A package with mlx-lm's files but without what its `__init__` does; it never stands for `mlx_lm`."""
+STANDALONE_PACKAGE = "_ragmem_mlx_lm"
+"""A package with mlx-lm's files but without its `__init__`; it never replaces `mlx_lm`."""
 
 
 class Decoder:
@@ -29,13 +29,13 @@ class Decoder:
         """Load the weights; raise BackendError when mlx-lm is not installed or lacks the architecture."""
         self._mx = device.import_mlx()
         self._pooling = description.pooling
-        alone = DECODERS.get(description.config["model_type"])
-        # Packings of other makers are mlx-lm's business to read.
+        module_name = DECODERS.get(description.config["model_type"])
+        # Only mlx-lm reads other formats of quantisation.
         foreign = "quantization_config" in description.config and not description.quantization
-        if alone is None or foreign:
+        if module_name is None or foreign:
             self._model = _load_by_mlx_lm(description.folder)
         else:
-            self._model = _load_alone(alone, description)
+            self._model = _load_standalone(module_name, description)
         if device.on_processor(self._mx):
             widen(self._mx, self._model)
         self._mx.eval(self._model.parameters())
@@ -48,37 +48,37 @@ class Decoder:
         return pool(self._mx, self._model(token_ids), lengths, self._pooling)
 
 
-def import_alone(name: str) -> ModuleType:
+def import_standalone(name: str) -> ModuleType:
     """Import mlx_lm.models.<name> without mlx_lm; raise BackendError when mlx-lm is not installed."""
-    if ALONE not in sys.modules:
+    if STANDALONE_PACKAGE not in sys.modules:
         found = find_spec("mlx_lm")
         if found is None or found.submodule_search_locations is None:
             raise BackendError("mlx-lm is not installed", hint="pip install 'ragmem[mlx]'")
-        spec = ModuleSpec(ALONE, None, is_package=True)
+        spec = ModuleSpec(STANDALONE_PACKAGE, None, is_package=True)
         spec.submodule_search_locations = list(found.submodule_search_locations)
-        sys.modules[ALONE] = module_from_spec(spec)
+        sys.modules[STANDALONE_PACKAGE] = module_from_spec(spec)
     try:
-        return importlib.import_module(f"{ALONE}.models.{name}")
+        return importlib.import_module(f"{STANDALONE_PACKAGE}.models.{name}")
     except ImportError as error:
         raise BackendError(
             f'this version of mlx-lm cannot compute "{name}": {error}', hint="pip install --upgrade mlx-lm"
         ) from error
 
 
-def _load_alone(name: str, description: Description) -> Any:
+def _load_standalone(name: str, description: Description) -> Any:
     mx = device.import_mlx()
     from mlx import nn
 
-    architecture = import_alone(name)
+    architecture = import_standalone(name)
     arguments = architecture.ModelArgs.from_dict(dict(description.config))
     model = architecture.Model(arguments)
     weights: dict[str, Any] = {}
     for path in weight_files(description.folder):
         weights |= mx.load(str(path))
-    if not any(key.startswith("model.") for key in weights):  # saved without the part that makes words
+    if not any(key.startswith("model.") for key in weights):  # saved without the language model head
         weights = {f"model.{key}": values for key, values in weights.items()}
     weights = model.sanitize(weights) if hasattr(model, "sanitize") else weights
-    # Nothing but hidden states is asked for.
+    # Only the hidden states are needed.
     inner = model.model
     prefix = "model."
     weights = {key.removeprefix(prefix): values for key, values in weights.items() if key.startswith(prefix)}
@@ -118,7 +118,7 @@ def _load_by_mlx_lm(folder: Path) -> Any:
 def widen(mx: Any, model: Any) -> None:
     """Make the matrices float32: a processor computes with packed or half numbers at 1/50 of its speed.
 
-    Word embeddings stay packed, for of them only the rows of the text's tokens are read.
+    Word embeddings stay packed, because only the rows of the text's tokens are read.
     """
     from mlx import nn
     from mlx.utils import tree_unflatten

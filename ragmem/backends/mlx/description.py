@@ -1,4 +1,4 @@
-"""What an embedding model is, from the small files of its folder: nothing is loaded."""
+"""The description of an embedding model, from the small files of its folder; loads nothing."""
 
 import hashlib
 import json
@@ -20,18 +20,18 @@ ENCODERS = frozenset({"bert", "roberta", "xlm-roberta"})
 """Model types that our own module computes."""
 
 WINDOW = 4096
-"""Tokens of a text that a large model reads unless told otherwise: attention's cost grows with the square."""
+"""Tokens of a text that a large model reads by default: the cost of attention grows with the square."""
 
 INSTRUCTION = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
-"""Before a question, for Qwen3-Embedding, as its authors have it (without a space at the end)."""
+"""The prefix of questions for Qwen3-Embedding, as its authors write it (without a space at the end)."""
 
 FORM = 1
-"""In the id of every model; a change of how texts become vectors here changes this number."""
+"""Part of every model id; raise it when texts become vectors in another way."""
 
 TOKENIZER = ("tokenizer.json", "vocab.txt")
 
 _MOST = 2**31
-"""Beyond every count that a sound configuration holds; the libraries keep counts in 32 bits."""
+"""Above every count in a sound configuration; the libraries keep counts in 32 bits."""
 
 _FETCH = "fetch the model again: `ragmem models pull`"
 _POOLINGS = {
@@ -44,34 +44,34 @@ _NEWER_POOLINGS = {"mean": "mean", "cls": "cls", "lasttoken": "last"}
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """An embedding model with the settings that decide what its vectors are."""
+    """An embedding model with the settings that determine its vectors."""
 
     name: str
     folder: Path
     config: Mapping[str, Any]
     family: Family
     width: int
-    """Length of the vectors that the model makes."""
+    """Length of the model's vectors."""
     dimensions: int
-    """Length of those that are kept: their first numbers."""
+    """Length of the stored vectors: the first numbers of the model's."""
     window: int
-    """Tokens of a text that are read, with those that the tokenizer adds."""
+    """Tokens of a text that are read, including those that the tokenizer adds."""
     pooling: str
     """"mean", "cls" or "last"; empty where mlx-embeddings chooses."""
     query_prefix: str
     document_prefix: str
     model_id: str
-    """Name, hash of the files and of what else decides a document's vector, length where shortened."""
+    """Name, hash of the files and settings that determine a document's vector, length if shortened."""
 
     @property
     def quantization(self) -> Mapping[str, Any]:
-        """How the weights are packed; empty where they are not."""
+        """The quantisation of the weights; empty if there is none."""
         found = self.config.get("quantization")
         return found if isinstance(found, dict) else {}
 
 
 def find_problems(folder: Path) -> list[str]:
-    """Return what is wrong with the files of an embedding model, one line each."""
+    """Return the problems of the files of an embedding model, one line each."""
     found = []
     try:
         read_config(folder)
@@ -96,10 +96,10 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def describe(folder: Path, name: str, options: EmbeddingOptions) -> Description:
-    """Return what the folder and the options say.
+    """Return the description of a model from its folder and the options.
 
-    Raise BackendError where the files are not sound or no library is chosen that computes the model,
-    ConfigError where the options do not fit it.
+    Raise BackendError where the files are damaged or no chosen library computes the model, ConfigError where
+    the options do not fit it.
     """
     if problems := find_problems(folder):
         raise BackendError(problems[0], hint=_FETCH)
@@ -163,7 +163,7 @@ def _choose_family(name: str, config: Mapping[str, Any], options: EmbeddingOptio
 
 
 def _read_pooling(folder: Path, family: Family, options: EmbeddingOptions) -> str:
-    """Return how vectors are pooled: by the options, the layout of sentence-transformers, or the family."""
+    """Return the pooling: from the options, the layout of sentence-transformers, or the family."""
     if options.pooling:
         return options.pooling
     modules = _read_json(folder / "modules.json")
@@ -172,7 +172,7 @@ def _read_pooling(folder: Path, family: Family, options: EmbeddingOptions) -> st
             raise BackendError(f'"{folder / "modules.json"}" is no list of modules', hint=_FETCH)
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind == "Pooling":
-            return _pooling_of(folder / str(module.get("path", "")) / "config.json")
+            return _read_pooling_config(folder / str(module.get("path", "")) / "config.json")
         if kind not in {"Transformer", "Normalize"}:
             raise BackendError(
                 f'"{folder}" has a module "{kind}", which ragmem does not compute',
@@ -181,7 +181,7 @@ def _read_pooling(folder: Path, family: Family, options: EmbeddingOptions) -> st
     return "last" if family == "decoder" else "mean"
 
 
-def _pooling_of(path: Path) -> str:
+def _read_pooling_config(path: Path) -> str:
     config = _read_json(path)
     config = config if isinstance(config, dict) else {}
     chosen = [pooling for key, pooling in _POOLINGS.items() if config.get(key)]
@@ -210,7 +210,7 @@ def _read_window(folder: Path, config: Mapping[str, Any], family: Family, option
 
 
 def first_position(config: Mapping[str, Any]) -> int:
-    """Return the place of an encoder's first token: RoBERTa's first positions stand for padding."""
+    """Return the position of an encoder's first token: RoBERTa's first positions are for padding."""
     if config["model_type"] == "bert":
         return 0
     padding = config.get("pad_token_id")
@@ -234,11 +234,11 @@ def _read_prompts(folder: Path) -> dict[str, str]:
 
 
 def _read_json(path: Path) -> Any:
-    """Return what a file says, None where there is none; raise BackendError where it cannot be read."""
+    """Return the JSON of a file, None if it is missing; raise BackendError if it cannot be read."""
     try:
         return read_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        # As good as missing it would be, and the model pooled or prefixed as it was not trained.
+        # Treated as missing, the model would get a pooling or prefix that it was not trained with.
         raise BackendError(f'"{path}" cannot be read: {error}', hint=_FETCH) from error

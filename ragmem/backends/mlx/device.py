@@ -1,4 +1,4 @@
-"""The one device that all MLX models of the process share, and the thread that everything on it runs on."""
+"""The device that all MLX models of the process share, and the one thread that uses it."""
 
 import ctypes
 import os
@@ -21,30 +21,30 @@ _M = TypeVar("_M")
 MEGABYTE = 1_000_000
 
 SHARE_OF_MEMORY = 0.75
-"""Of the device's memory, for all models together, where no limit is configured: the rest is the person's."""
+"""Share of the device's memory for all models together, if no limit is configured."""
 
 GROUPS = Path("/proc/self/cgroup")
 GROUP_ROOT = Path("/sys/fs/cgroup")
 
 CACHE_BYTES = 512 * MEGABYTE
-"""What MLX may keep for reuse; on Metal it would keep as much as the limit, since texts differ in length."""
+"""MLX's cache for reuse; on Metal it would grow to the memory limit, since texts differ in length."""
 
 _FULL = re.compile(r"out of memory|insufficient memory|bad_alloc|\balloc|malloc", re.IGNORECASE)
 
 _starting = threading.Lock()
 _thread: DeviceThread | None = None
 _loaded: "WeakKeyDictionary[Resident[Any], None]" = WeakKeyDictionary()
-"""The models in memory, longest unused first; touched on the device's thread only.
+"""The models in memory, least recently used first; used on the device's thread only.
 
-A model that nobody holds any more leaves it, and the memory, without being freed by anyone.
+A model without references disappears from it and from memory.
 """
 
 
 def run(work: Callable[..., _T], *values: Any) -> _T:
-    """Run work on the device's thread, after what came before it, and return its result.
+    """Run work on the device's thread, in order, and return its result.
 
     MLX's streams, and the arrays made on them, belong to a thread; two models that computed at once would
-    also need the memory of both. Not to be called from that thread.
+    also need the memory of both. Do not call it from that thread.
     """
     global _thread  # noqa: PLW0603 - one device, one thread
     with _starting:
@@ -68,14 +68,14 @@ def import_mlx() -> Any:
             f"mlx cannot load: {error}", hint="pip install 'ragmem[mlx]', or choose another engine or backend"
         ) from error
     if sys.platform == "linux" and on_processor(mx):
-        # It would run g++ for each fused kernel, for seconds, to gain little.
+        # It would run g++ for seconds for each fused kernel, to gain little.
         mx.disable_compile()
     return mx
 
 
 @contextmanager
 def keep_file_limit() -> Iterator[None]:
-    """Keep mlx-lm, while it is imported, from lowering how many files the process may have open, for good."""
+    """Prevent the import of mlx-lm from lowering the process's limit of open files."""
     import resource
 
     set_limit = resource.setrlimit
@@ -92,12 +92,12 @@ def keep_file_limit() -> Iterator[None]:
 
 
 def on_processor(mx: Any) -> bool:
-    """Tell whether MLX computes on the processor, for want of a graphics chip that it knows."""
+    """Tell whether MLX computes on the processor, because it has no supported graphics chip."""
     return bool(mx.default_device() == mx.Device(mx.cpu))
 
 
 def default_limit(mx: Any) -> int:
-    """Return how many bytes the models may take where nobody says it."""
+    """Return the default memory limit of all models in bytes."""
     device = mx.device_info()
     recommended = device.get("max_recommended_working_set_size")  # Metal's own word for it
     if recommended:
@@ -109,7 +109,7 @@ def default_limit(mx: Any) -> int:
 
 
 def read_group_limits() -> list[int]:
-    """Return how many bytes containers and services allow this process, of all groups that it is in."""
+    """Return the memory limits in bytes of all control groups of this process."""
     try:
         groups = [line.split(":", 2) for line in GROUPS.read_text().splitlines()]
     except OSError:  # not Linux
@@ -128,9 +128,9 @@ def read_group_limits() -> list[int]:
 
 
 class Resident(Generic[_M]):
-    """A model that is loaded when it is first used, and freed when it was not used for a while.
+    """A model that is loaded on first use and freed when it was idle for a while.
 
-    All that it holds is touched on the device's thread, so its methods may be called from any other.
+    Everything runs on the device's thread, so its methods may be called from any other thread.
     """
 
     def __init__(
@@ -142,10 +142,10 @@ class Resident(Generic[_M]):
         limit_mb: float = 0,
         idle_s: float = 0,
     ) -> None:
-        """Keep how to load it; `needs` says how many bytes its weights take.
+        """Take the function that loads it; `needs` returns the bytes of its weights.
 
-        `limit_mb` is the most that all models together may take (0: a share of the device's memory),
-        `idle_s` after how many seconds without use it is freed (0: never).
+        `limit_mb` is the memory limit of all models together (0: a share of the device's memory), `idle_s`
+        the seconds without use after which it is freed (0: never).
         """
         self._load, self._needs, self._name = load, needs, name
         self._limit_mb, self._idle_s = limit_mb, idle_s
@@ -154,14 +154,14 @@ class Resident(Generic[_M]):
         self._timer: threading.Timer | None = None
 
     @property
-    def loaded(self) -> bool:
+    def is_loaded(self) -> bool:
         """Whether it is in memory."""
         return self._model is not None
 
     def use(self, work: Callable[..., _T], *values: Any) -> _T:
         """Run work(model, *values) on the device's thread and return its result.
 
-        Raise BackendError where the memory does not suffice; the model is then freed.
+        Raise BackendError if there is not enough memory; the model is then freed.
         """
         return run(lambda: self._use(work, values))
 
@@ -191,12 +191,12 @@ class Resident(Generic[_M]):
             self._watch(self._idle_s)
 
     def _make_room(self) -> None:
-        """Free other models, the longest unused first, until this one has room; set MLX's own limits."""
+        """Free other models, least recently used first, until this one has room; set MLX's own limits."""
         mx = import_mlx()
         limit = int(self._limit_mb * MEGABYTE) or default_limit(mx)
         needed = self._needs()
-        # MLX's own limit makes it wait or, on a processor, is not heeded: a model that is too large ends the
-        # process. So it is not even begun.
+        # MLX waits at its own limit or, on a processor, ignores it: a model that is too large would end the
+        # process. So it is not even loaded.
         if needed > limit:
             raise BackendError(
                 f'the model "{self._name}" needs {needed / MEGABYTE:,.0f} MB, '
@@ -221,12 +221,12 @@ class Resident(Generic[_M]):
 
     def _watch(self, seconds: float) -> None:
         if self._idle_s and self._model is not None and self._timer is None:
-            self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), _look, [ref(self)])
+            self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), _free_idle, [ref(self)])
             self._timer.daemon = True  # a process that ends does not wait for it
             self._timer.start()
 
     def free_if_idle(self) -> None:
-        """Free it if it is time, else look again later; on the device's thread only."""
+        """Free it if it was idle long enough, else check again later; on the device's thread only."""
         self._timer = None
         rest = self._used + self._idle_s - time.monotonic()
         if rest <= 0:
@@ -235,16 +235,16 @@ class Resident(Generic[_M]):
             self._watch(rest)
 
 
-def _look(kept: "ref[Resident[Any]]") -> None:
-    """Free a model that was not used for a while, if it is still there."""
-    resident = kept()
+def _free_idle(reference: "ref[Resident[Any]]") -> None:
+    """Free an idle model, if it still exists."""
+    resident = reference()
     if resident is not None:
         with suppress(BackendError):  # the process is ending
             run(resident.free_if_idle)
 
 
 def is_full(error: Exception) -> bool:
-    """Tell whether an error of MLX says that there is no memory left."""
+    """Tell whether an error of MLX means that the memory is full."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and bool(_FULL.search(str(error)))
     )

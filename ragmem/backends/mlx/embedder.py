@@ -24,14 +24,14 @@ Forward = Callable[[Any, Any], Any]
 BATCH_TOKENS = 8192
 """Tokens of one batch on a graphics chip, padding included."""
 BATCH_TOKENS_ON_PROCESSOR = 512
-"""A processor gains nothing from larger ones."""
+"""A processor gains nothing from larger batches."""
 
 
 class MlxEmbedder:
     """An embedding model from a folder; satisfies ports.Embedder, safe to use from several threads.
 
-    Nothing is loaded before the first text, and an unused model is freed after `idle_s`. Batches wait for
-    each other, not for all batches of another caller: a question comes between those of a long seeding.
+    Nothing is loaded before the first text, and an unused model is freed after `idle_s`. Callers take turns
+    by batch: a question runs between the batches of a long seeding.
     """
 
     def __init__(self, description: Description, options: EmbeddingOptions) -> None:
@@ -49,9 +49,9 @@ class MlxEmbedder:
 
     @property
     def model_id(self) -> str:
-        """Name of the model, and a hash of its weights and of what else decides the vectors of texts.
+        """Name of the model, and a hash of its weights and of the settings that determine texts' vectors.
 
-        The prefix of questions is no part of it: it may change and the texts' vectors stay good.
+        The prefix of questions is not part of it: it may change while the texts' vectors stay valid.
         """
         return self._description.model_id
 
@@ -66,14 +66,14 @@ class MlxEmbedder:
         return self._description.window
 
     @property
-    def loaded(self) -> bool:
+    def is_loaded(self) -> bool:
         """Whether the model is in memory."""
-        return self._model.loaded
+        return self._model.is_loaded
 
     def embed(self, texts: Sequence[str], *, role: Role) -> "NDArray[np.float32]":
         """Return float32 (n, dimensions), rows of unit length, in the order of the texts.
 
-        Raise BackendError when the model does not load, does not fit into memory, or gives what is no vector.
+        Raise BackendError when the model does not load, does not fit into memory, or returns invalid vectors.
         """
         np = import_numpy()
         about = self._description
@@ -97,7 +97,7 @@ class MlxEmbedder:
     def _encode(self, tokenizer: Tokenizer, text: str) -> list[int]:
         ids = tokenizer.encode(text)
         known = self._description.config.get("vocab_size")
-        # MLX does not look: it would read whatever lies behind the table, or end the process.
+        # MLX does not check: it would read beyond the table, or end the process.
         if isinstance(known, int) and max(ids) >= known:
             raise BackendError(
                 f'the tokenizer of "{self._description.name}" has a token {max(ids)}, the model has {known}',
@@ -114,10 +114,7 @@ class MlxEmbedder:
             row[: len(sequence)] = sequence
         try:
             vectors = self._model.use(_compute, token_ids, lengths, about.dimensions)
-        except (
-            RuntimeError,
-            ValueError,
-        ) as error:  # MLX says so that a shape or a kernel is not as it should
+        except (RuntimeError, ValueError) as error:  # MLX raises these for a wrong shape or kernel
             raise BackendError(
                 f'the model "{about.name}" cannot embed: {device.first_line(error)}',
                 hint="use another model, or a smaller batch_tokens in its options",
@@ -150,12 +147,12 @@ class MlxEmbedder:
         mx = device.import_mlx()
         try:
             forward = open_forward(self._description)
-            # Computes nothing yet, but meets every tensor: one that is missing or misshapen is told now.
+            # Computes nothing yet, but uses every tensor: a missing or misshapen one is reported now.
             forward(mx.zeros((1, 1), mx.int32), mx.ones(1, mx.int32))
         except BackendError:
             raise
         except Exception as error:
-            # Whatever can be wrong with somebody's files comes out of three libraries, in as many ways.
+            # Three libraries raise all kinds of exceptions for damaged files.
             if device.is_full(error):
                 raise
             raise self._unreadable(error) from error
@@ -169,7 +166,7 @@ class MlxEmbedder:
 
 
 def open_forward(description: Description) -> Forward:
-    """Load what computes the model; only on the device's thread."""
+    """Load the model's forward pass; only on the device's thread."""
     if description.family == "encoder":
         from ragmem.backends.mlx.encoder import Encoder
 
@@ -184,10 +181,10 @@ def open_forward(description: Description) -> Forward:
 
 
 def bucket(lengths: Sequence[int], *, tokens: int) -> list[list[int]]:
-    """Return the places of the sequences in batches, longest first, each of up to `tokens` with padding.
+    """Return the indices of the sequences in batches, longest first, each of up to `tokens` with padding.
 
-    A sequence that is longer comes alone. None shares a batch with one more than twice as long: at most half
-    of what is computed is padding.
+    A longer sequence gets its own batch. No sequence shares a batch with one more than twice as long: at most
+    half of each batch is padding.
     """
     batches: list[list[int]] = []
     longest = 0

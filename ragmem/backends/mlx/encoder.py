@@ -1,4 +1,4 @@
-"""BERT and its kin (RoBERTa, XLM-RoBERTa) on MLX: models that read a text in both directions."""
+"""BERT, RoBERTa and XLM-RoBERTa on MLX: models that read a text in both directions."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from ragmem.backends.mlx.numerics import MASKED, attend, gelu, pool, unpack
 from ragmem.backends.mlx.weights import weight_files
 from ragmem.errors import BackendError
 
-# PyTorch's files name the tensors of one BERT differently, by what was around it when it was saved.
+# PyTorch's files name the tensors of one BERT differently, depending on the model around it.
 _KNOWN = re.compile(r"(?:.*\.)?((?:embeddings|encoder)\..+)")
 _OLD_NAMES = {".gamma": ".weight", ".beta": ".bias"}
 
@@ -18,7 +18,7 @@ class Encoder:
     """The forward pass; made and called on the device's thread only."""
 
     def __init__(self, description: Description) -> None:
-        """Load the weights; raise BackendError when the configuration asks for what is not computed here."""
+        """Load the weights; raise BackendError when the configuration needs an unsupported feature."""
         config = description.config
         activation = config.get("hidden_act", "gelu")
         positions = config.get("position_embedding_type", "absolute")
@@ -68,7 +68,7 @@ class Encoder:
         return self._norm(x + self._linear(hidden, f"{name}.output.dense"), f"{name}.output.LayerNorm")
 
     def _check_tables(self, description: Description) -> None:
-        """Raise BackendError where the configuration speaks of another model than the weights are of."""
+        """Raise BackendError where the weights do not match the configuration."""
         words = self._weights["embeddings.word_embeddings.weight"]
         said = (description.config.get("vocab_size"), description.width)
         if words.shape != said or len(self._places) < description.window:

@@ -1,4 +1,4 @@
-"""Embedding models that mlx-embeddings computes: an extra (GPLv3, 1 GB) that is imported only when chosen."""
+"""Embedding models computed by mlx-embeddings: an extra (GPLv3, 1 GB) that is imported only if chosen."""
 
 import warnings
 from typing import Any
@@ -17,7 +17,7 @@ class ForeignEncoder:
         self._mx = device.import_mlx()
         try:
             with warnings.catch_warnings(), device.keep_file_limit():
-                warnings.simplefilter("ignore")  # of the dozens of packages that it brings
+                warnings.simplefilter("ignore")  # from its dozens of packages
                 from mlx_embeddings.utils import load_model
         except ImportError as error:
             raise BackendError(

@@ -1,4 +1,4 @@
-"""From prompts to answers in tokens: one, or several at once, with what many prompts share computed once."""
+"""Generate the tokens of answers: one, or several at once, with a cache for the prefixes of prompts."""
 
 import copy
 import itertools
@@ -14,36 +14,36 @@ from ragmem.backends.mlx.checkpoint import Checkpoint
 from ragmem.backends.mlx.grammar import Mask
 
 STEP = 512
-"""Tokens of a prompt that are computed at a time; in between, somebody may have stopped waiting."""
+"""Tokens of a prompt that are computed at a time; in between, the answer may be cancelled."""
 
 _MOST_PREFIXES = 2
-"""Instructions whose keys and values are kept: those for extraction and those for answers."""
+"""Instructions in the cache: those for extraction and those for answers."""
 
 
-class DroppedError(Exception):
-    """Nobody waits for the answer any more."""
+class CancelledError(Exception):
+    """The answer was cancelled: nobody waits for it any more."""
 
 
-class Patience:
-    """How long an answer may take: some seconds from its start, and only while somebody waits for it."""
+class Deadline:
+    """The time limit of an answer, counted from its start; it can also be cancelled."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._ends = float("inf")
-        self._dropped = threading.Event()
+        self._cancelled = threading.Event()
 
     def start(self) -> None:
-        """Begin to count."""
+        """Start the time."""
         self._ends = time.monotonic() + self._seconds
 
-    def drop(self) -> None:
-        """Say that nobody waits any more; callable from any thread."""
-        self._dropped.set()
+    def cancel(self) -> None:
+        """Cancel the answer; safe to call from any thread."""
+        self._cancelled.set()
 
     def check(self) -> None:
-        """Raise DroppedError or TimeoutError when the answer is not to be gone on with."""
-        if self._dropped.is_set():
-            raise DroppedError
+        """Raise CancelledError or TimeoutError when generation must stop."""
+        if self._cancelled.is_set():
+            raise CancelledError
         if time.monotonic() > self._ends:
             raise TimeoutError(f"the model did not answer within {self._seconds:g} seconds")
 
@@ -56,15 +56,15 @@ class Answer:
     cut: bool
 
 
-class Prefixes:
-    """Keys and values of the instructions that many prompts begin with, computed once."""
+class PrefixCache:
+    """A cache of the keys and values of instructions that many prompts begin with."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._model = checkpoint.model
         self._kept: OrderedDict[str, tuple[list[int], list[Any]]] = OrderedDict()
 
-    def begin(
-        self, name: str, render: Callable[[str], list[int]], tokens: list[int], patience: Patience
+    def cache_for(
+        self, name: str, render: Callable[[str], list[int]], tokens: list[int], deadline: Deadline
     ) -> tuple[list[Any], int]:
         """Return a cache for these tokens and how many of them it holds already: 0 to all but the last.
 
@@ -73,14 +73,14 @@ class Prefixes:
         from mlx_lm.models.cache import can_trim_prompt_cache, make_prompt_cache, trim_prompt_cache
 
         if name not in self._kept:
-            shared = _common(render("a"), render("0"))
-            self._kept[name] = (shared, self._compute(shared, patience))
+            shared = _common_prefix(render("a"), render("0"))
+            self._kept[name] = (shared, self._compute(shared, deadline))
             if len(self._kept) > _MOST_PREFIXES:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(name)
         shared, cache = self._kept[name]
-        # A prompt's first letters may belong to a token with what is before them.
-        common = min(len(_common(shared, tokens)), len(tokens) - 1)
+        # A prompt's first letters may share a token with the text before them.
+        common = min(len(_common_prefix(shared, tokens)), len(tokens) - 1)
         superfluous = len(shared) - common
         if superfluous and not can_trim_prompt_cache(cache):
             return make_prompt_cache(self._model), 0
@@ -89,20 +89,20 @@ class Prefixes:
             trim_prompt_cache(cache, superfluous)
         return cache, common
 
-    def _compute(self, tokens: list[int], patience: Patience) -> list[Any]:
+    def _compute(self, tokens: list[int], deadline: Deadline) -> list[Any]:
         import mlx.core as mx
         from mlx_lm.models.cache import make_prompt_cache
 
         cache: list[Any] = make_prompt_cache(self._model)
         for start in range(0, len(tokens), STEP):
-            patience.check()
+            deadline.check()
             self._model(mx.array(tokens[start : start + STEP])[None], cache=cache)
             mx.eval([part.state for part in cache])
         return cache
 
 
-def _common(one: list[int], other: list[int]) -> list[int]:
-    """Return what both begin with."""
+def _common_prefix(one: list[int], other: list[int]) -> list[int]:
+    """Return the tokens that both begin with."""
     pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return [token for token, _ in pairs]
 
@@ -114,12 +114,12 @@ def answer_one(
     *,
     max_tokens: int,
     mask: Mask | None,
-    patience: Patience,
+    deadline: Deadline,
     more: Callable[[list[int]], None] = lambda _: None,
 ) -> Answer:
-    """Return the likeliest tokens after these, of which the cache lacks all or the last ones.
+    """Return the likeliest tokens after `tokens`, those that the cache lacks.
 
-    `more` gets those so far after each.
+    `more` gets all new tokens so far after each one.
     """
     import mlx.core as mx
     from mlx_lm import stream_generate
@@ -134,12 +134,12 @@ def answer_one(
         prompt_cache=cache,
         prefill_step_size=STEP,
         logits_processors=[mask] if mask else None,
-        prompt_progress_callback=lambda _done, _total: patience.check(),
+        prompt_progress_callback=lambda _done, _total: deadline.check(),
     )
-    # Closed at once when it is given up: it holds Metal's wired memory meanwhile.
+    # Closed at once when generation stops early: it holds Metal's wired memory.
     with closing(responses):
         for response in responses:
-            patience.check()
+            deadline.check()
             found.append(response.token)
             reason = response.finish_reason
             more(found)
@@ -158,7 +158,7 @@ def answer_many(
     *,
     max_tokens: int,
     masks: Sequence[Mask | None],
-    patience: Patience,
+    deadline: Deadline,
 ) -> list[Answer]:
     """Return the answers of `answer_one` to each prompt, all generated side by side."""
     from mlx_lm.generate import BatchGenerator
@@ -180,7 +180,7 @@ def answer_many(
         found: dict[int, list[int]] = {number: [] for number in numbers}
         reasons: dict[int, str] = {}
         while len(reasons) < len(numbers):
-            patience.check()
+            deadline.check()
             for response in generator.next()[1]:
                 if response.finish_reason != "stop":
                     found[response.uid].append(response.token)

@@ -1,4 +1,4 @@
-"""JSON by schema: of each next token only those are left with which the answer can still satisfy it."""
+"""JSON by schema: each next token is limited to those with which the answer can still satisfy it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,15 +9,15 @@ import numpy as np
 from ragmem.errors import BackendError
 
 Mask = Callable[[Any, Any], Any]
-"""From the tokens so far and the next one's logits (1, vocabulary) to those logits, -inf where ruled out."""
+"""Maps the tokens so far and the next logits (1, vocabulary) to these logits, -inf where forbidden."""
 
-# As most models print it by themselves. Where any amount of white space is allowed, a weak one goes on with
-# it for ever.
+# The layout that most models prefer. If any amount of white space is allowed, a weak model never stops
+# printing it.
 _LAYOUT: Any = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
 class Grammars:
-    """Grammars over one tokenizer; making the first takes about a second for a large vocabulary."""
+    """Grammars over one tokenizer; the first takes about a second for a large vocabulary."""
 
     def __init__(self, tokenizer: Any) -> None:
         """Raise BackendError when llguidance is not installed or cannot read the tokenizer."""
@@ -38,7 +38,7 @@ class Grammars:
             ) from error
 
     def start(self, schema: Mapping[str, Any]) -> Mask:
-        """Return the mask of one answer; raise BackendError when the schema says what no grammar can."""
+        """Return the mask of one answer; raise BackendError when no grammar can express the schema."""
         from llguidance import LLMatcher
 
         grammar = LLMatcher.grammar_from_json_schema(json.dumps(schema), overrides=_LAYOUT)
@@ -61,8 +61,8 @@ class _Answer:
         import mlx.core as mx
         from llguidance.numpy import allocate_token_bitmask, fill_next_token_bitmask
 
-        # What is there at the first call is the prompt; afterwards each call brings one token more, the one
-        # that ends the answer included, since the generator is one step ahead.
+        # The first call has the prompt; each later call has one more token, including the one that ends the
+        # answer, because the generator is one step ahead.
         if self._began and not self._matcher.is_stopped():
             self._matcher.consume_token(int(tokens[-1].item()))
         self._began = True
@@ -75,7 +75,7 @@ class _Answer:
         fill_next_token_bitmask(self._matcher, bits)
         allowed = np.zeros(logits.shape[-1], bool)
         known = np.unpackbits(bits[0].view(np.uint8), bitorder="little")[: self._vocabulary]
-        # A model may have more logits than its tokenizer has tokens: they stand for nothing.
+        # A model may have more logits than its tokenizer has tokens: those are unused.
         width = min(len(allowed), len(known))
         allowed[:width] = known[:width]
         return mx.where(mx.array(allowed), logits, -mx.inf)

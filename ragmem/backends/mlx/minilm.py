@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 BATCH_TOKENS = 4096
 """Tokens of one batch on a graphics chip."""
 BATCH_TOKENS_ON_PROCESSOR = 256
-"""A processor gains nothing from larger ones, and small ones have less padding."""
+"""A processor gains nothing from larger batches, and small ones have less padding."""
 
 WIDENED = 3
-"""What the weights take in memory, in lengths of their file: as they are stored, and matrices as float32."""
+"""Memory of the weights, in multiples of their file: as they are stored, plus matrices as float32."""
 
 
 class MlxEngine:
@@ -59,7 +59,7 @@ class MlxEngine:
 
 
 class _Network:
-    """The weights and what is computed with them; made and used on the device's thread only."""
+    """The weights and the forward pass; made and used on the device's thread only."""
 
     def __init__(self, path: Path) -> None:
         self._mx = device.import_mlx()
@@ -68,7 +68,7 @@ class _Network:
         self._matrices: dict[str, Any] = {}
 
     def compute(self, token_ids: Any, present: Any) -> Any:
-        """Return unit vectors (n, 384) of ids (n, longest) and, in the same shape, 1 where there is one."""
+        """Return unit vectors (n, 384) of ids (n, longest); `present` is 1 for each id, 0 for padding."""
         mx, weights = self._mx, self._weights
         token_ids, present = mx.array(token_ids), mx.array(present)
         words = weights["words.values"][token_ids] * weights["words.scale"][token_ids]
@@ -80,7 +80,7 @@ class _Network:
             x = self._norm(x + self._linear(context, f"{layer}.attention_out"), f"{layer}.attention_norm")
             hidden = gelu(mx, self._linear(x, f"{layer}.expand"))
             x = self._norm(x + self._linear(hidden, f"{layer}.contract"), f"{layer}.output_norm")
-        # The length of the sum is divided out again, so there is no need of the mean.
+        # The vector is normalised afterwards, so the sum serves as the mean.
         total = (x * present[:, :, None]).sum(axis=1)
         return self._np.array(total / mx.linalg.norm(total, axis=1, keepdims=True))
 

@@ -1,4 +1,4 @@
-"""What several of our MLX modules compute, in the form that is quick on the device at hand."""
+"""Functions that several MLX modules share, in the form that is fast on the device at hand."""
 
 from typing import Any
 
@@ -55,12 +55,12 @@ def pool(mx: Any, hidden: Any, lengths: Any, how: str) -> Any:
     if how == "last":
         return hidden[mx.arange(hidden.shape[0]), lengths - 1]
     present = (mx.arange(hidden.shape[1]) < lengths[:, None])[:, :, None]
-    # Not a product with 0 and 1: whatever stands in the padding, even no number, stays out.
+    # Not a product with 0 and 1: the padding may hold NaN, which must stay out.
     return mx.where(present, hidden, 0).sum(axis=1)
 
 
 def unit(mx: Any, vectors: Any) -> Any:
-    """Return float32 vectors of length one; a vector of length zero or without numbers becomes NaN."""
+    """Return float32 vectors of length one; a vector of zeros or NaN becomes NaN."""
     vectors = vectors.astype(mx.float32)
     return vectors / mx.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -68,7 +68,7 @@ def unit(mx: Any, vectors: Any) -> Any:
 def unpack(
     mx: Any, packed: Any, scales: Any, biases: Any, *, group_size: int, bits: int, mode: str = "affine"
 ) -> Any:
-    """Return a packed matrix as numbers: float32 on a processor, where half scales take thrice the time."""
+    """Return a packed matrix as numbers: float32 on a processor, which is slow at half precision."""
     if on_processor(mx) and mx.issubdtype(scales.dtype, mx.floating):
         scales = scales.astype(mx.float32)
         biases = None if biases is None else biases.astype(mx.float32)

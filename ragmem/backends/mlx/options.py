@@ -15,27 +15,27 @@ IDLE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingOptions:
-    """What [models] and its table `options` say; 0 and "" leave the choice to the model or to us."""
+    """The settings in [models] and its table `options`; 0 and "" mean the default."""
 
     dimensions: int = 0
     query_prefix: str = ""
     document_prefix: str = ""
     library: str = ""
-    """What computes the model: "" chooses by its architecture and never takes mlx-embeddings."""
+    """The library that computes the model: "" chooses by architecture and never takes mlx-embeddings."""
     pooling: str = ""
-    """How the vectors of the tokens become the text's, where the model's own files are wrong or silent."""
+    """The pooling of token vectors, if the model's own files are wrong or silent."""
     window: int = 0
     """Tokens of a text that are read."""
     batch_tokens: int = 0
     """Tokens that are computed at a time, padding included."""
     memory_limit_mb: float = 0
-    """What all models of the process together may take."""
+    """Memory limit of all models of the process together."""
     idle_s: float = IDLE_S
     """Seconds after which an unused model is freed; 0: never."""
 
 
 def read_options(options: Mapping[str, object]) -> EmbeddingOptions:
-    """Return the options that are ours, others are ignored; raise ConfigError for a value that cannot be."""
+    """Return our options and ignore others; raise ConfigError for an invalid value."""
     for name, choices in (("library", LIBRARIES), ("pooling", POOLINGS)):
         if options.get(name, "") not in choices:
             offered = ", ".join(filter(None, choices))

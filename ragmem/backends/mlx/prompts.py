@@ -1,4 +1,4 @@
-"""What goes into a chat model and what comes out, as its template and tokenizer have it."""
+"""Prompts and answers of a chat model, through its template and tokenizer."""
 
 import re
 from typing import Any
@@ -8,26 +8,26 @@ from ragmem.errors import BackendError
 CUT = "\n[... the middle was left out ...]\n"
 
 _CHARACTERS_PER_TOKEN = 16
-"""Of a longer text, the middle is left out before it is counted: that a text is too long is seen soon."""
+"""The middle of a longer text is left out before its tokens are counted."""
 
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 
 
 def as_text(text: str) -> str:
-    """Return the text with a question mark for half a surrogate pair: no tokenizer takes one."""
+    """Return the text with a question mark for each lone surrogate, which no tokenizer takes."""
     return text.encode("utf-8", "replace").decode()
 
 
 def render(tokenizer: Any, system: str, prompt: str) -> list[int]:
-    """Return the tokens of a conversation that the model is to answer, without thinking where it can.
+    """Return the tokens of a conversation for the model to answer, with thinking turned off if possible.
 
-    Without a system prompt there is no such message; where the template has none, it leads the prompt.
+    If the template takes no system message, the system prompt is put before the prompt.
     """
     instructions = [{"role": "system", "content": system}] if system else []
     try:
         tokens = _apply(tokenizer, [*instructions, {"role": "user", "content": prompt}])
     except Exception as error:
-        # Templates are programs of the model's makers, who raise what they like where a role is not theirs.
+        # Templates are programs that raise any exception for an unsupported role.
         if not system:
             raise BackendError(
                 f"the model's chat template does not work: {error}", hint="use another model"
@@ -37,7 +37,7 @@ def render(tokenizer: Any, system: str, prompt: str) -> list[int]:
 
 
 def fit(tokenizer: Any, system: str, prompt: str, *, room: int) -> list[int]:
-    """Return the tokens of a conversation, at most `room`; the middle of a longer prompt is left out.
+    """Return at most `room` tokens of a conversation; the middle of a longer prompt is left out.
 
     Raise BackendError when there is no room even for the system prompt.
     """
@@ -49,7 +49,7 @@ def fit(tokenizer: Any, system: str, prompt: str, *, room: int) -> list[int]:
         return tokens
     around = len(render(tokenizer, system, CUT))
     words = tokenizer.encode(prompt, add_special_tokens=False)
-    # Tokens at the two seams may come apart anew; each turn gives up what was still too much.
+    # Tokens at the two seams may split differently; each turn removes the remaining excess.
     kept = room - around
     while kept >= 0:
         head, tail = words[: (kept + 1) // 2], words[len(words) - kept // 2 :]
@@ -64,7 +64,7 @@ def fit(tokenizer: Any, system: str, prompt: str, *, room: int) -> list[int]:
 
 
 def read(tokenizer: Any, tokens: list[int]) -> str:
-    """Return the text of an answer, without what the model thought aloud and without special tokens."""
+    """Return the text of an answer without thoughts and special tokens."""
     if tokenizer.has_thinking:
         end = tokenizer.rfind_think_end(tokens)
         if end >= 0:
@@ -76,7 +76,7 @@ def read(tokenizer: Any, tokens: list[int]) -> str:
 
 
 def strip_thoughts(text: str) -> str:
-    """Return the text without blocks in <think>, for models that write them in plain letters."""
+    """Return the text without <think> blocks, for models that write them as plain text."""
     return _THOUGHTS.sub("", text.rsplit("</think>", 1)[-1] if "<think>" not in text else text).strip()
 
 
@@ -85,7 +85,7 @@ def _apply(tokenizer: Any, messages: list[dict[str, str]]) -> list[int]:
         messages, add_generation_prompt=True, enable_thinking=False, tokenize=False
     )
     if tokenizer.has_thinking and text.rstrip().endswith(tokenizer.think_start):
-        # Some templates open the thoughts whatever they are told.
+        # Some templates always open the thoughts.
         text = f"{text.rstrip()}\n\n{tokenizer.think_end}\n\n"
     tokens: list[int] = tokenizer.encode(text, add_special_tokens=False)
     return tokens

@@ -1,4 +1,4 @@
-"""A thread that runs one thing after the other, and leaves the device in order when the process ends."""
+"""A thread that runs work in order, and cleans up the device when the process ends."""
 
 import atexit
 import sys
@@ -14,9 +14,9 @@ from ragmem.errors import BackendError
 _T = TypeVar("_T")
 
 _END_S = 30.0
-"""How long the end of the process waits for work that is under way, such as a model that loads.
+"""Seconds that the end of the process waits for running work, such as a model that loads.
 
-A process that does not wait is ended by MLX in its own way: with a core dump, and not with its exit code.
+Without the wait MLX would end the process with a core dump and a wrong exit code.
 """
 
 
@@ -26,15 +26,15 @@ class DeviceThread:
     def __init__(self) -> None:
         self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._ended = False
-        # A daemon: an executor's thread is waited for before anything of ours is told that the process ends.
+        # A daemon: Python joins the threads of an executor before our atexit function runs.
         self._thread = threading.Thread(target=self._serve, name="mlx", daemon=True)
         self._thread.start()
         atexit.register(self._end)
 
     def run(self, work: Callable[..., _T], *values: Any) -> _T:
-        """Return the result of the work or raise what it raised.
+        """Return the result of the work, or raise its exception.
 
-        Raise BackendError where the process is ending, or is a fork of the one that the thread belongs to.
+        Raise BackendError when the process is ending, or is a fork of the thread's process.
         """
         if self._ended or not self._thread.is_alive():
             what = "the process is ending" if self._ended else "a forked process has no MLX"
@@ -44,7 +44,7 @@ class DeviceThread:
         try:
             return future.result()
         except BaseException:
-            future.cancel()  # nobody waits: what has not begun need not begin
+            future.cancel()  # nobody waits, so it need not begin
             raise
 
     def _serve(self) -> None:
@@ -56,14 +56,14 @@ class DeviceThread:
                 future.set_result(work())
             except BaseException as error:  # noqa: BLE001 - it is the caller's
                 future.set_exception(error)
-            # The result may be large; the thread that asked for it is to be the last to hold it.
+            # The result may be large; this thread must not keep it alive.
             del future, work, item
         if "mlx.core" in sys.modules:
-            # Else MLX (0.32) aborts the process at its very end: a stream has to die on its own thread.
+            # Else MLX (0.32) aborts the process at its end: a stream has to be freed on its own thread.
             sys.modules["mlx.core"].clear_streams()
 
     def _end(self) -> None:
-        """Let the thread finish what it was given, and end."""
+        """Let the thread finish its work and end."""
         self._ended = True
         self._work.put(None)
         self._thread.join(_END_S)

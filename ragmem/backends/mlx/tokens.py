@@ -17,7 +17,7 @@ class Tokenizer:
     def __init__(self, folder: Path, *, window: int, closing: int | None = None) -> None:
         """Open tokenizer.json, else vocab.txt; `window` is the most ids of a text.
 
-        `closing` is the id that ends a text where the tokenizer itself puts nothing there. Raise BackendError
+        `closing` is the id that ends a text if the tokenizer itself adds none. Raise BackendError
         when the files cannot be read or `tokenizers` is not installed.
         """
         try:
@@ -34,12 +34,12 @@ class Tokenizer:
                 path = folder / "vocab.txt"
                 lowercase = _read_settings(folder).get("do_lower_case", True) is not False
                 self._tokenizer = tokenizers.BertWordPieceTokenizer(str(path), lowercase=lowercase)._tokenizer  # noqa: SLF001 - the implementation hides the one switch that is needed
-        except Exception as error:  # the library raises plain Exception for what is no tokenizer
+        except Exception as error:  # the library raises plain Exception
             raise BackendError(
                 f'"{path}" cannot be read: {error}', hint="fetch the model again: `ragmem models pull`"
             ) from error
         self._tokenizer.encode_special_tokens = True
-        self._tokenizer.no_padding()  # what training used is often left in the file
+        self._tokenizer.no_padding()  # the file often holds the settings of the training
         self._tokenizer.no_truncation()
         bare = self._tokenizer.encode("a", add_special_tokens=False).ids
         closes = self._tokenizer.encode("a").ids[-1:] != bare[-1:]
@@ -52,8 +52,8 @@ class Tokenizer:
         self._tokenizer.enable_truncation(window - len(self._closing))
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text, at least one; what is beyond the window is left out."""
-        # Lone surrogates are no text, and the library refuses them.
+        """Return the ids of a text, at least one; the text is cut at the window."""
+        # The library refuses lone surrogates.
         ids = self._tokenizer.encode(text.encode("utf-8", "ignore").decode()).ids
         return [*ids, *self._closing] or [0]
 
@@ -73,6 +73,6 @@ def closing_id(config: Mapping[str, Any]) -> int | None:
 def _read_settings(folder: Path) -> dict[str, Any]:
     try:
         found = read_json((folder / "tokenizer_config.json").read_bytes())
-    except (OSError, ValueError):  # the tokenizer's defaults hold
+    except (OSError, ValueError):  # the tokenizer's defaults apply
         return {}
     return found if isinstance(found, dict) else {}

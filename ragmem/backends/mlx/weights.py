@@ -1,4 +1,4 @@
-"""The weights of a model as safetensors files, of which only the headers are read here."""
+"""The weights of a model as safetensors files; only their headers are read here."""
 
 import hashlib
 import json
@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 SAMPLE_BYTES = 65_536
-"""Of each end of a file; two trainings of one model have files of one length, with other numbers in them."""
+"""Read from each end of a file; two trainings of one model have files of equal length with other numbers."""
 
 _ITEM_BYTES = {"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2}
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the files that MLX's libraries would load, by name."""
+    """Return the files that MLX's libraries would load, sorted by name."""
     return sorted(folder.glob("model*.safetensors"))
 
 
 def read_json(content: bytes) -> Any:
-    """Return what JSON text says; raise ValueError where it is none, or nested too deeply to be read."""
+    """Return the value of a JSON text; raise ValueError if it is invalid or nested too deeply."""
     try:
         return json.loads(content)
     except RecursionError as error:
@@ -29,8 +29,7 @@ def read_json(content: bytes) -> Any:
 def read_header(path: Path) -> dict[str, Any]:
     """Return the tensors of a file by name: {"dtype", "shape", "data_offsets"}.
 
-    Raise ValueError when it is no safetensors file or is not as long as it should be, OSError when it cannot
-    be read.
+    Raise ValueError if it is not a safetensors file or has the wrong length, OSError if it cannot be read.
     """
     with path.open("rb") as file:
         size = path.stat().st_size
@@ -58,7 +57,7 @@ def _is_tensor(entry: Any) -> bool:
 
 
 def weight_problems(folder: Path) -> list[str]:
-    """Return what is wrong with the files of the weights, one line each; reads their headers only."""
+    """Return the problems of the weights' files, one line each; reads their headers only."""
     found = []
     files = weight_files(folder)
     if not files:
@@ -81,7 +80,7 @@ def weight_problems(folder: Path) -> list[str]:
 
 
 def count_bytes(folder: Path, quantization: Mapping[str, Any], *, widened: bool) -> int:
-    """Return how many bytes the weights take in memory; `widened`: as float32, but for word embeddings.
+    """Return the bytes of the weights in memory; `widened`: as float32, except word embeddings.
 
     Raise ValueError or OSError when a file cannot be read.
     """

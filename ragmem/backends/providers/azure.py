@@ -12,18 +12,18 @@ from urllib.parse import quote
 
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.openai import OpenAIChat, OpenAIEmbeddings, model_names
-from ragmem.backends.providers.provider import Ask, Provider, Request
+from ragmem.backends.providers.provider import ChatRequest, Provider, Request
 from ragmem.backends.providers.settings import read_settings, section_of
 from ragmem.ports import Role
 
 API_VERSION = "2024-10-21"
-"""The newest version of the API that is no preview and is asked for by date."""
+"""The newest dated version of the API that is not a preview."""
 
 _ENDPOINT = "https://NAME.openai.azure.com"
 
 
 class _Paths:
-    """Where a deployment's requests go."""
+    """The paths of a deployment's requests."""
 
     def __init__(self, url: str, api_version: str) -> None:
         self._newer = url.endswith("/v1")
@@ -53,12 +53,12 @@ class _Chat(OpenAIChat):
         super().__init__()
         self._paths = paths
 
-    def request(self, ask: Ask, *, refused: frozenset[str]) -> Request:
-        return self._paths.place(super().request(ask, refused=refused), ask.model)
+    def request(self, chat: ChatRequest, *, refused: frozenset[str]) -> Request:
+        return self._paths.place(super().request(chat, refused=refused), chat.model)
 
 
 def root(url: str) -> str:
-    """Return the endpoint of an address that may go on with a deployment, as the portal shows it."""
+    """Return the endpoint of an address that may include a deployment, as the portal shows it."""
     before, found, _ = url.partition("/openai/deployments/")
     return before if found else url
 
@@ -75,7 +75,7 @@ def provider(options: Mapping[str, Any]) -> Provider:
         embeddings=_Embeddings(paths),
         chat=_Chat(paths),
         example=_ENDPOINT,
-        # What is deployed cannot be listed with the key of the API; the newer address at least says so.
+        # The key of the API cannot list deployments; the newer address lists models at least.
         model_names=model_names if root(settings.url).endswith("/v1") else None,
         root=root,
     )

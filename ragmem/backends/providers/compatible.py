@@ -1,7 +1,7 @@
 """Any server that speaks OpenAI's protocol: omlx, LM Studio, vLLM, llama.cpp, mlx_lm.server and gateways.
 
-None of them needs a key of its own; where the server was started with one, key_variable or key_command
-gives it.
+None of them needs a key by default; where the server was started with one, set key_variable or
+key_command.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _COMMANDS = {
 
 
 def start(url: str) -> str:
-    """Return the command of the server whose usual port it is."""
+    """Return the command of the server that usually has this port."""
     return _COMMANDS.get(urlsplit(url).port or 0, "`omlx serve`, or whichever it is")
 
 

@@ -2,19 +2,19 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from ragmem.backends.providers.exchange import concede, exchange
-from ragmem.backends.providers.provider import Ask, ChatProtocol, Image, Part, Provider, Request
+from ragmem.backends.providers.fallback import post_with_fallback, send_with_fallback
+from ragmem.backends.providers.provider import ChatProtocol, ChatRequest, Image, Part, Provider, Request
 from ragmem.backends.providers.settings import Settings
 from ragmem.backends.providers.streaming import Stream
 from ragmem.backends.providers.transport import CHARACTERS_PER_TOKEN, Account, Transport
 from ragmem.errors import BackendError
 
 IMAGE_CHARACTERS = 6_000
-"""What a picture counts as where a provider tells no tokens: some 1,500 of them, which is a large one."""
+"""The size of a picture where a provider reports no tokens: about 1,500 of them, a large picture."""
 
 _THINKS, _THOUGHT_ENDS = "<think>", "</think>"
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
@@ -49,75 +49,80 @@ class ProviderLanguageModel:
     ) -> str:
         """Return the completion; with a schema, JSON text, as strictly as the provider can.
 
-        What reached max_tokens is returned as far as it goes, JSON too. Where that is a thought alone, or no
-        JSON had begun, it raises BackendError like a refusal, an empty answer, and a failed request.
+        An answer that reaches max_tokens is returned cut off, JSON too. Raises BackendError where the cut
+        answer has only thoughts or no JSON, and for a refusal, an empty answer and a failed request.
         """
-        return self._completed(self._ask(prompt, system, max_tokens, json_schema), len(prompt) + len(system))
+        chat = self._chat(prompt, system, max_tokens, json_schema)
+        return self._request_completion(chat, len(prompt) + len(system))
 
     def describe(
         self, prompt: str, *, image: bytes, media_type: str, system: str = "", max_tokens: int = 400
     ) -> str:
-        """Return the completion of a prompt about a picture (PNG or JPEG); errors as of `complete`.
+        """Return the completion of a prompt about a picture (PNG or JPEG); errors as in `complete`.
 
-        A model or server without eyes refuses the request, which is a BackendError as well.
+        Raises BackendError, too, where the model or server takes no pictures.
         """
-        ask = replace(self._ask(prompt, system, max_tokens, None), image=Image(image, media_type))
-        return self._completed(ask, len(prompt) + len(system) + IMAGE_CHARACTERS)
+        chat = replace(self._chat(prompt, system, max_tokens, None), image=Image(image, media_type))
+        return self._request_completion(chat, len(prompt) + len(system) + IMAGE_CHARACTERS)
 
-    def _ask(self, prompt: str, system: str, max_tokens: int, schema: Mapping[str, Any] | None) -> Ask:
-        asked, told = (_valid(self._settings.redactor.redact(text)[0]) for text in (prompt, system))
-        return Ask(self._settings.model, asked, told, max_tokens, schema)
+    def _chat(
+        self, prompt: str, system: str, max_tokens: int, schema: Mapping[str, Any] | None
+    ) -> ChatRequest:
+        prompt, system = (_valid(self._settings.redactor.redact(text)[0]) for text in (prompt, system))
+        return ChatRequest(self._settings.model, prompt, system, max_tokens, schema)
 
-    def _completed(self, ask: Ask, characters: int) -> str:
+    def _request_completion(self, chat: ChatRequest, characters: int) -> str:
         def build(refused: frozenset[str]) -> Request:
-            return self._protocol.request(ask, refused=refused)
+            return self._protocol.request(chat, refused=refused)
 
-        answer = exchange(
+        answer = post_with_fallback(
             self._transport,
             build,
             refused=self._refused,
-            patience=self._transport.patience(self._settings.purpose),
+            policy=self._transport.retry_policy(self._settings.purpose),
             account=self._account(characters),
         )
-        with self._reading():
+        with self._transport.parsing():
             completion = self._protocol.read(answer)
         text = _THOUGHT.sub("", _valid(completion.text))
-        if ask.schema is not None:
+        if chat.schema is not None:
             text = without_fence(text)
-        begun = text if ask.schema is None else _BRACKET.search(text)
-        self._check(ask, text, refusal=completion.refusal, unbegun=completion.cut and not begun)
+        begun = text if chat.schema is None else _BRACKET.search(text)
+        self._check(chat, text, refusal=completion.refusal, unbegun=completion.cut and not begun)
         return text
 
     def stream(self, prompt: str, *, system: str = "", max_tokens: int = 1024) -> Iterator[str]:
-        """Yield the parts of the completion as the provider sends them; errors as of `complete`.
+        """Yield the parts of the completion as the provider sends them; errors as in `complete`.
 
-        A server that knows of no parts gives one. What breaks off is an error after some parts.
+        A server that cannot stream yields one part. A broken connection raises an error after some parts.
         """
-        ask = self._ask(prompt, system, max_tokens, None)
+        chat = self._chat(prompt, system, max_tokens, None)
 
         def build(refused: frozenset[str]) -> Request:
-            return self._protocol.in_parts(self._protocol.request(ask, refused=refused), refused=refused)
+            return self._protocol.stream_request(
+                self._protocol.request(chat, refused=refused), refused=refused
+            )
 
-        patience = self._transport.patience(self._settings.purpose)
+        policy = self._transport.retry_policy(self._settings.purpose)
         account = self._account(len(prompt) + len(system))
         with ExitStack() as opened:
 
             def begin(request: Request) -> Stream:
-                context = self._transport.streaming(
-                    request.path, request.body, patience=patience, account=account
+                context = self._transport.open_stream(
+                    request.path, request.body, policy=policy, account=account
                 )
                 return opened.enter_context(context)
 
-            stream = concede(begin, build, refused=self._refused)
-            yield from self._text_parts(stream, ask)
+            stream = send_with_fallback(begin, build, refused=self._refused)
+            yield from self._text_parts(stream, chat)
 
-    def _text_parts(self, stream: Stream, ask: Ask) -> Iterator[str]:
-        """Yield the text of a stream, without what the model thought aloud before."""
+    def _text_parts(self, stream: Stream, chat: ChatRequest) -> Iterator[str]:
+        """Yield the text of a stream without the model's thoughts."""
         thoughts, said, refusal, cut = Thoughts(), False, "", False
         counted: list[int | None] = [None, None]
         for event in stream:
-            with self._reading():
-                part = self._whole(event) if stream.is_whole else self._protocol.part(event)
+            with self._transport.parsing():
+                part = self._whole(event) if stream.is_whole else self._protocol.read_event(event)
             refusal, cut = part.refusal or refusal, part.cut or cut
             for place, tokens in enumerate((part.tokens_in, part.tokens_out)):
                 counted[place] = tokens if tokens is not None else counted[place]
@@ -130,7 +135,7 @@ class ProviderLanguageModel:
         if rest := thoughts.rest():
             said = True
             yield rest
-        self._check(ask, "said" if said else "", refusal=refusal, unbegun=cut and not said)
+        self._check(chat, "said" if said else "", refusal=refusal, unbegun=cut and not said)
 
     def _whole(self, answer: Any) -> Part:
         completion = self._protocol.read(answer)
@@ -141,19 +146,9 @@ class ProviderLanguageModel:
         estimate = characters // CHARACTERS_PER_TOKEN + 1
         return Account(self.model_id, self._settings.purpose, estimate, self._protocol.tokens)
 
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Turn what reading an answer raises that is not as its protocol says into an error."""
-        try:
-            yield
-        except (KeyError, IndexError, AttributeError) as error:
-            raise self._transport.odd(f"no {error}") from None
-        except (TypeError, ValueError) as error:
-            raise self._transport.odd(str(error)) from None
-
-    def _check(self, ask: Ask, text: str, *, refusal: str, unbegun: bool) -> None:
-        """Raise BackendError for an answer that is none."""
-        named = f'"{ask.model}" of {self._provider.name}'
+    def _check(self, chat: ChatRequest, text: str, *, refusal: str, unbegun: bool) -> None:
+        """Raise BackendError for a refusal, and for an empty or unfinished answer."""
+        named = f'"{chat.model}" of {self._provider.name}'
         if refusal:
             raise BackendError(
                 f"{named} refuses to answer ({refusal})",
@@ -161,7 +156,7 @@ class ProviderLanguageModel:
             )
         if unbegun:
             raise BackendError(
-                f"{named} did not finish within {ask.max_tokens} tokens",
+                f"{named} did not finish within {chat.max_tokens} tokens",
                 hint="where it thinks aloud first, turn that off: docs/providers.md",
             )
         if not text:
@@ -171,7 +166,7 @@ class ProviderLanguageModel:
 
 
 class Thoughts:
-    """Leaves out of a text in parts what a model thought aloud before its answer."""
+    """Removes the thoughts before the answer from a text that comes in parts."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -179,7 +174,7 @@ class Thoughts:
         self._thought = False
 
     def without(self, part: str) -> str:
-        """Return what of the text so far is told now; what may be a thought yet is held back."""
+        """Return the text that can be shown now; text that may still be a thought is held back."""
         if self._over:
             return part
         self._held += part
@@ -187,7 +182,7 @@ class Thoughts:
         if begun.startswith(_THINKS):
             self._thought = True
             _, ended, rest = begun.partition(_THOUGHT_ENDS)
-            # What is blank after a thought belongs to it.
+            # Blank space after a thought belongs to it.
             if not ended or not rest.lstrip():
                 return ""
             begun = rest.lstrip()
@@ -199,12 +194,12 @@ class Thoughts:
         return begun
 
     def rest(self) -> str:
-        """Return what was held back and is no thought, at the end of the text."""
+        """Return the held back text that is not a thought, at the end of the text."""
         return "" if self._over or self._thought else self._held
 
 
 def without_fence(text: str) -> str:
-    """Return the JSON of an answer that wraps it in a code fence; any other text as it is."""
+    """Return the JSON of an answer that wraps it in a code fence; other text is unchanged."""
     bare = text.strip()
     if bare.startswith(("{", "[")):
         return bare

@@ -1,4 +1,4 @@
-"""One HTTP request and its answer: no repetition, no redirect that would carry the key to another server."""
+"""One HTTP request and its answer: no retry, no redirect that would carry the key to another server."""
 
 import ipaddress
 import threading
@@ -8,10 +8,10 @@ from urllib.parse import urljoin, urlsplit
 
 from ragmem.backends.providers.failures import Failures
 from ragmem.backends.providers.keys import Key
-from ragmem.backends.providers.pacing import Clock, Patience
 from ragmem.backends.providers.provider import Provider
+from ragmem.backends.providers.rate_limit import Clock, RetryPolicy
 from ragmem.backends.providers.streaming import LONGEST_ANSWER, Stream, parse_event
-from ragmem.backends.providers.threads import within
+from ragmem.backends.providers.threads import run_with_timeout
 from ragmem.errors import BackendError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_REDIRECTS = 3
 GRACE_S = 0.05
-"""A time-out that the client notices itself closes the connection; only what it misses is left behind."""
+"""Time for the client to notice a time-out and close the connection, before the thread is abandoned."""
 
 
 class Connection:
@@ -37,53 +37,53 @@ class Connection:
         self._opening = threading.Lock()
         self._client: httpx.Client | None = None
 
-    def send(self, method: str, url: str, content: bytes | None, *, patience: Patience) -> Any:
+    def send(self, method: str, url: str, content: bytes | None, *, policy: RetryPolicy) -> Any:
         """Send one request and return the JSON of its answer.
 
-        Every failure is a ProviderError, but for that of a key or a client that cannot be had (BackendError).
+        Every failure is a ProviderError; a missing key or client is a BackendError.
         """
-        response, body = self._answered(method, url, content, patience=patience, whole=True)
+        response, body = self._request(method, url, content, policy=policy, whole=True)
         return self._read(url, response, body)
 
-    def stream(self, url: str, content: bytes, *, patience: Patience) -> Stream:
-        """Send one request and return its answer as it comes, to be closed; failures as in `send`."""
-        response, _ = self._answered("POST", url, content, patience=patience, whole=False)
-        return Stream(response, self._failures, self._clock, url=url, seconds=patience.timeout_s)
+    def stream(self, url: str, content: bytes, *, policy: RetryPolicy) -> Stream:
+        """Send one request and return its answer as a stream, to be closed; failures as in `send`."""
+        response, _ = self._request("POST", url, content, policy=policy, whole=False)
+        return Stream(response, self._failures, self._clock, url=url, seconds=policy.timeout_s)
 
-    def _answered(
-        self, method: str, url: str, content: bytes | None, *, patience: Patience, whole: bool
+    def _request(
+        self, method: str, url: str, content: bytes | None, *, policy: RetryPolicy, whole: bool
     ) -> tuple["httpx.Response", bytes]:
-        """Return an answer that is no error, read as a `whole` or not at all."""
-        seconds = patience.timeout_s
-        if patience.until is not None:
-            seconds = min(seconds, patience.until - self._clock.now())
+        """Return a successful answer, read as a `whole` or not at all."""
+        seconds = policy.timeout_s
+        if policy.deadline is not None:
+            seconds = min(seconds, policy.deadline - self._clock.now())
         if seconds <= 0:
-            raise self._failures.slow(patience.timeout_s, query=patience.hurried)
+            raise self._failures.timeout(policy.timeout_s, query=policy.has_deadline)
         until = self._clock.now() + seconds
         try:
-            got = within(
-                lambda: self._get_page(method, url, content, seconds=seconds, until=until, whole=whole),
+            got = run_with_timeout(
+                lambda: self._try_request(method, url, content, seconds=seconds, until=until, whole=whole),
                 seconds + GRACE_S,
             )
         except TimeoutError:
             got = None
         if got is None:
-            raise self._failures.slow(patience.timeout_s, query=patience.hurried)
+            raise self._failures.timeout(policy.timeout_s, query=policy.has_deadline)
         if isinstance(got, BackendError):
             raise got
         response, body = got
         if not response.is_success:
-            raise self._failures.refused(response.status_code, response.headers, body)
+            raise self._failures.http_error(response.status_code, response.headers, body)
         return response, body
 
     def _read(self, url: str, response: "httpx.Response", body: bytes) -> Any:
         try:
             answer = parse_event(body)
         except (ValueError, RecursionError):
-            raise self._failures.not_json(url, body) from None
-        # LM Studio and OpenRouter tell some errors with status 200.
+            raise self._failures.invalid_json(url, body) from None
+        # LM Studio and OpenRouter report some errors with status 200.
         if isinstance(answer, dict) and answer.get("error"):
-            raise self._failures.refused(response.status_code, response.headers, body)
+            raise self._failures.http_error(response.status_code, response.headers, body)
         return answer
 
     def close(self) -> None:
@@ -93,12 +93,12 @@ class Connection:
                 self._client.close()
             self._client = None
 
-    def _get_page(
+    def _try_request(
         self, method: str, url: str, content: bytes | None, *, seconds: float, until: float, whole: bool
     ) -> "tuple[httpx.Response, bytes] | BackendError | None":
-        """Return an answer, what was wrong, or None where it took too long.
+        """Return an answer, its error, or None after a time-out.
 
-        Nothing of what httpx raises goes further, also not as a context: its frames know the key.
+        No exception of httpx leaves this method, not even as a context: its frames hold the key.
         """
         import httpx
 
@@ -106,13 +106,13 @@ class Connection:
             return self._follow_redirects(method, url, content, seconds=seconds, until=until, whole=whole)
         except httpx.TimeoutException:
             return None
-        # A name that cannot be written for a resolver is a UnicodeError.
+        # A host name that cannot be encoded for DNS is a UnicodeError.
         except (httpx.ConnectError, httpx.ProxyError, httpx.InvalidURL, UnicodeError) as error:
             return self._failures.unreachable(str(error))
         except httpx.DecodingError:
-            return self._failures.not_json(self._root, b"")
+            return self._failures.invalid_json(self._root, b"")
         except httpx.HTTPError as error:
-            return self._failures.broken(str(error))
+            return self._failures.connection_lost(str(error))
         except BackendError as error:
             return error.with_traceback(None)
 
@@ -124,7 +124,7 @@ class Connection:
             if not response.is_redirect:
                 return response, body
             url = self._redirect_target(url, response)
-        raise self._failures.redirected(url)
+        raise self._failures.redirect(url)
 
     def _receive(
         self, method: str, url: str, content: bytes | None, *, seconds: float, until: float, whole: bool
@@ -147,8 +147,8 @@ class Connection:
                 parts.append(part)
                 size += len(part)
                 if size > LONGEST_ANSWER:
-                    raise self._failures.too_big(LONGEST_ANSWER)
-                # httpx counts from byte to byte, so that a trickle would never end.
+                    raise self._failures.answer_too_long(LONGEST_ANSWER)
+                # The time-out of httpx is between two bytes, so that a trickle would never end.
                 if self._clock.now() > until:
                     raise httpx.ReadTimeout("the answer takes too long", request=request)
         finally:
@@ -156,7 +156,7 @@ class Connection:
         return response, b"".join(parts)
 
     def _redirect_target(self, url: str, response: "httpx.Response") -> str:
-        """Return where a request goes instead: at the same server only, because it carries the key."""
+        """Return the target of a redirect: on the same server only, because the request carries the key."""
         target = str(response.headers.get("location", ""))
         try:
             target = urljoin(url, target)
@@ -165,7 +165,7 @@ class Connection:
         except ValueError:
             same = False
         if not same:
-            raise self._failures.redirected(target)
+            raise self._failures.redirect(target)
         return target
 
     def _open_client(self) -> "httpx.Client":
@@ -180,7 +180,7 @@ class Connection:
                         limits=httpx.Limits(max_connections=self._most, max_keepalive_connections=self._most),
                         # A proxy for the internet does not reach a server on this machine.
                         trust_env=not _on_this_machine(self._root),
-                        # To read the certificates takes 36 ms, for nothing where none are shown.
+                        # Loading the certificates takes 36 ms, which plain HTTP does not need.
                         verify=not self._root.startswith("http://"),
                     )
                 except (ImportError, ValueError, OSError) as error:

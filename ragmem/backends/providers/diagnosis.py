@@ -23,12 +23,9 @@ def diagnose(
         return _about_model(error, provider, settings, names)
     for address in provider.other_addresses(root):
         if _names(provider, fetch(f"{address}{provider.models_path}")) is not None:
-            return ProviderError(
+            return error.with_message(
                 f"{redact_url(root)} is not the address of the API: {redact_url(address)} is",
                 hint=f'write url = "{redact_url(address)}" in {settings.place}',
-                word=error.word,
-                status=error.status,
-                said=error.said,
             )
     return error
 
@@ -53,23 +50,16 @@ def _about_model(
         lacks = {"models": "embeddings", "reranker": "reranking"}.get(
             settings.section, "completions of chats"
         )
-        return ProviderError(
-            f'the server of "{wanted}" offers no {lacks} ({error.said or f"status {error.status}"})',
+        return error.with_message(
+            f'the server of "{wanted}" offers no {lacks} ({error.detail or f"status {error.status}"})',
             hint="docs/providers.md says who offers what",
-            word=error.word,
-            status=error.status,
-            said=error.said,
         )
     likely = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    # Where vectors are wanted, the models that are called so come first.
+    # Where vectors are wanted, models with "embed" in their name come first.
     embedding = [name for name in names if settings.section == "models" and "embed" in name.lower()]
     listed = list(dict.fromkeys([*likely, *embedding, *names]))
     more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
     pull = f"run `{provider.pull} {wanted}`, or use one of " if provider.pull else "it has "
-    return ProviderError(
-        f'{provider.name} has no model "{wanted}"',
-        hint=f"{pull}{', '.join(listed[:MOST_NAMES])}{more}",
-        word=error.word,
-        status=error.status,
-        said=error.said,
+    return error.with_message(
+        f'{provider.name} has no model "{wanted}"', hint=f"{pull}{', '.join(listed[:MOST_NAMES])}{more}"
     )

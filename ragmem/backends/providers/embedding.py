@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.providers.exchange import exchange
 from ragmem.backends.providers.failures import ProviderError
-from ragmem.backends.providers.pacing import Patience
+from ragmem.backends.providers.fallback import post_with_fallback
 from ragmem.backends.providers.provider import EmbeddingProtocol, Provider, Request
+from ragmem.backends.providers.rate_limit import RetryPolicy
 from ragmem.backends.providers.settings import Settings
-from ragmem.backends.providers.threads import side_by_side
-from ragmem.backends.providers.transport import Account, Tokens, Transport
+from ragmem.backends.providers.threads import map_in_threads
+from ragmem.backends.providers.transport import Account, Transport, input_tokens
 from ragmem.backends.providers.vectors import batches, clean_text, unit_rows
 from ragmem.errors import BackendError
 from ragmem.ports import Purpose, Role
 
 QUERIES_KEPT = 256
 SHORTEST_CUT = 200
-"""A text of so many characters is too long for no model: what refuses it means something else."""
+"""Characters that fit into any model: a refusal of such a text means something else."""
 
 WIDEST_WINDOW = 32_768
-"""Tokens that are sent of a text for a model of which nothing is known."""
+"""Tokens of a text that are sent to an unknown model."""
 
 TRIAL_QUERIES = 4
-"""How many questions' time the first request may take, which finds the length of a vector."""
+"""The first request, which finds the number of dimensions, may take as long as this many questions."""
 
 _TRIAL = "how long is a vector"
 
@@ -44,7 +44,7 @@ class ProviderEmbedder:
         self._settings = settings
         self._transport = transport
         self._model = settings.model or provider.model
-        known = provider.known.get(self._model)
+        known = provider.known_models.get(self._model)
         self._window = settings.window or (known.window if known else WIDEST_WINDOW)
         self._dimensions = settings.dimensions or (known.dimensions if known else 0)
         self._refused: set[str] = set()
@@ -53,9 +53,9 @@ class ProviderEmbedder:
 
     @property
     def model_id(self) -> str:
-        """Provider, model, and what else changes a text's vector: the length asked for, and the prefix.
+        """Provider, model, configured length and document prefix: whatever changes a text's vector.
 
-        The address of the server is no part of it: the same model may move.
+        The address of the server is not part of it: the same model may move.
         """
         given = self._settings
         length = f"@{given.dimensions}" if given.dimensions else ""
@@ -68,15 +68,15 @@ class ProviderEmbedder:
         if not self._dimensions:
             # A question may be what waits for this, or a server that loads its model first.
             given = self._settings
-            once = Patience(min(given.timeout_s, TRIAL_QUERIES * given.query_timeout_s), None, 0)
-            self._batch([_TRIAL], role="document", purpose="test", patience=once)
+            once = RetryPolicy(min(given.timeout_s, TRIAL_QUERIES * given.query_timeout_s), None, 0)
+            self._batch([_TRIAL], role="document", purpose="test", policy=once)
         return self._dimensions
 
     def embed(self, texts: Sequence[str], *, role: Role) -> NDArray[np.float32]:
         """Return an array (len(texts), dimensions) of unit length rows; an empty input gives (0, dimensions).
 
-        A text that is longer than the model reads is cut; one without a word gets the vector of ".".
-        Raises BackendError; nothing is half done then.
+        A text that is longer than the window is cut; an empty one gets the vector of ".". Raises
+        BackendError; nothing is half done then.
         """
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
@@ -97,24 +97,24 @@ class ProviderEmbedder:
         return np.stack([found[text] for text in sent])
 
     def _embed(self, texts: Sequence[str], *, role: Role, purpose: Purpose) -> NDArray[np.float32]:
-        patience = self._transport.patience(purpose)
+        policy = self._transport.retry_policy(purpose)
         most = self._settings.batch or self._protocol.texts_per_request
         parts = list(batches(texts, most=most, tokens=self._protocol.tokens_per_request))
 
         def work(part: list[str]) -> NDArray[np.float32]:
-            return self._batch(part, role=role, purpose=purpose, patience=patience)
+            return self._batch(part, role=role, purpose=purpose, policy=policy)
 
         if len(parts) == 1:
             return work(parts[0])
         most = self._settings.concurrency
-        return np.concatenate(side_by_side(work, parts, most=most, stop=patience.over))
+        return np.concatenate(map_in_threads(work, parts, most=most, stop=policy.cancelled))
 
     def _batch(
-        self, texts: list[str], *, role: Role, purpose: Purpose, patience: Patience
+        self, texts: list[str], *, role: Role, purpose: Purpose, policy: RetryPolicy
     ) -> NDArray[np.float32]:
-        """Return the rows of one request; where the server finds it too long, of smaller ones.
+        """Return the rows of one request, which is split where the server finds it too long.
 
-        Only a text that is too long by itself is cut, so that no vector depends on the other texts.
+        A text is cut only if it alone is too long, so that no vector depends on the other texts.
         """
 
         def build(refused: frozenset[str]) -> Request:
@@ -122,18 +122,14 @@ class ProviderEmbedder:
                 self._model, texts, role=role, dimensions=self._settings.dimensions, refused=refused
             )
 
-        def tokens(answer: Any) -> Tokens | None:
-            counted = self._protocol.tokens(answer)
-            return None if counted is None else (counted, 0)
-
         estimate = sum(map(len, texts)) // 4 + len(texts)
         try:
-            answer = exchange(
+            answer = post_with_fallback(
                 self._transport,
                 build,
                 refused=self._refused,
-                patience=patience,
-                account=Account(self.model_id, purpose, estimate, tokens),
+                policy=policy,
+                account=Account(self.model_id, purpose, estimate, input_tokens(self._protocol)),
             )
         except ProviderError as error:
             if not error.too_long or (len(texts) == 1 and len(texts[0]) <= SHORTEST_CUT):
@@ -141,17 +137,13 @@ class ProviderEmbedder:
             middle = len(texts) // 2
             smaller = [texts[:middle], texts[middle:]] if middle else [[texts[0][: len(texts[0]) // 2]]]
             return np.concatenate(
-                [self._batch(part, role=role, purpose=purpose, patience=patience) for part in smaller]
+                [self._batch(part, role=role, purpose=purpose, policy=policy) for part in smaller]
             )
         return self._check_vectors(answer, len(texts))
 
     def _check_vectors(self, answer: Any, count: int) -> NDArray[np.float32]:
-        try:
+        with self._transport.parsing():
             rows = unit_rows(self._protocol.rows(answer, count), count)
-        except (KeyError, IndexError, AttributeError) as error:
-            raise self._transport.odd(f"no {error}") from None
-        except (TypeError, ValueError) as error:
-            raise self._transport.odd(str(error)) from None
         with self._lock:
             expected = self._dimensions or rows.shape[1]
             if rows.shape[1] == expected:

@@ -1,4 +1,4 @@
-"""What can go wrong at a provider, as one line without secrets and a hint that names the next step."""
+"""The failures of a provider, each as one line without secrets and a hint that names the next step."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -29,38 +29,42 @@ _DELAY = re.compile(r'"retryDelay"\s*:\s*"([\d.]+)s"')
 
 
 class ProviderError(BackendError):
-    """A request to a provider failed, and what is known of why."""
+    """A request to a provider failed."""
 
     def __init__(
         self,
         message: str,
         *,
         hint: str,
-        word: str,
+        kind: str,
         status: int = 0,
-        said: str = "",
-        again: bool = False,
-        wait: float | None = None,
-        lost: bool = False,
+        detail: str = "",
+        is_retryable: bool = False,
+        retry_after: float | None = None,
+        is_not_found: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
-        self.word = word
-        """How the failure is called in the ledger."""
+        self.kind = kind
+        """The name of the failure in the ledger."""
         self.status = status
         """The HTTP status, or 0 where there was no answer."""
-        self.said = said
+        self.detail = detail
         """The server's own message."""
-        self.again = again
+        self.is_retryable = is_retryable
         """Whether the same request may succeed later."""
-        self.wait = wait
+        self.retry_after = retry_after
         """Seconds that the server asks to wait."""
-        self.lost = lost
+        self.is_not_found = is_not_found
         """Whether the address or the name of the model may be wrong."""
+
+    def with_message(self, message: str, *, hint: str) -> "ProviderError":
+        """Return the same failure with a message and a hint that explain it; it is not retried."""
+        return ProviderError(message, hint=hint, kind=self.kind, status=self.status, detail=self.detail)
 
     @property
     def too_long(self) -> bool:
         """Whether the server says that the input has too many tokens."""
-        return self.status in {400, 413, 422, 429, 500} and is_too_long(self.status, self.said)
+        return self.status in {400, 413, 422, 429, 500} and is_too_long(self.status, self.detail)
 
 
 class Failures:
@@ -76,74 +80,74 @@ class Failures:
         self._start = start
 
     def unreachable(self, reason: str) -> ProviderError:
-        """Return: nothing takes the connection."""
+        """Return the error for a refused connection."""
         start = self._start(self._url)
         local = f"is the server running ({start})? its address is url in {self._settings.place}"
         return ProviderError(
             f"nothing answers at {redact_url(self._url)} ({self._name}: {self._line(reason)})",
             hint=local if start else "is this machine online? a proxy is taken from HTTPS_PROXY",
-            word="unreachable",
-            again=True,
+            kind="unreachable",
+            is_retryable=True,
         )
 
-    def slow(self, seconds: float, *, query: bool) -> ProviderError:
-        """Return: there was no answer in time."""
+    def timeout(self, seconds: float, *, query: bool) -> ProviderError:
+        """Return the error for an answer that did not come in time."""
         name = "query_timeout_s" if query else "timeout_s"
         return ProviderError(
             f"{self._name} did not answer within {seconds:g} s",
             hint=f"try again, or raise {name} in {self._settings.place}",
-            word="timeout",
-            again=True,
+            kind="timeout",
+            is_retryable=True,
         )
 
-    def broken(self, reason: str) -> ProviderError:
-        """Return: the connection broke before the answer was complete."""
+    def connection_lost(self, reason: str) -> ProviderError:
+        """Return the error for a connection that broke before the answer was complete."""
         return ProviderError(
             f"the connection to {self._name} broke off: {self._line(reason)}",
             hint="try again: what was not done stays pending",
-            word="connection",
-            again=True,
+            kind="connection",
+            is_retryable=True,
         )
 
-    def not_json(self, url: str, body: bytes) -> ProviderError:
-        """Return: the answer is no JSON, or only a part of it."""
+    def invalid_json(self, url: str, body: bytes) -> ProviderError:
+        """Return the error for an answer that is not JSON, or only a part of it."""
         start = body.lstrip()[:1]
         cut = start in {b"{", b"["}
         kind = "a web page" if start == b"<" else "JSON that is cut short" if cut else "something but JSON"
         return ProviderError(
             f"{redact_url(url)} answered with {kind}",
             hint=f"is url in {self._settings.place} the address of the API?",
-            word="answer",
-            again=cut,
-            lost=not cut,
+            kind="answer",
+            is_retryable=cut,
+            is_not_found=not cut,
         )
 
-    def odd(self, reason: str) -> ProviderError:
-        """Return: the answer is JSON, but not what the protocol says."""
+    def protocol_error(self, reason: str) -> ProviderError:
+        """Return the error for JSON that violates the protocol."""
         return ProviderError(
             f"{self._name} answered in a form that is not its protocol's: {self._line(reason)}",
             hint=f"is url in {self._settings.place} the address of such a server?",
-            word="answer",
+            kind="answer",
         )
 
-    def too_big(self, limit: int) -> ProviderError:
-        """Return: the answer has more bytes than any answer has."""
+    def answer_too_long(self, limit: int) -> ProviderError:
+        """Return the error for an answer of too many bytes."""
         return ProviderError(
             f"the answer of {self._name} is longer than {limit // 2**20} MiB",
             hint=f"set batch = 16 in config.toml, [{self._settings.section}.options]",
-            word="answer",
+            kind="answer",
         )
 
-    def redirected(self, target: str) -> ProviderError:
-        """Return: the server sends us elsewhere, where the key must not go."""
+    def redirect(self, target: str) -> ProviderError:
+        """Return the error for a redirect to another server, where the key must not go."""
         return ProviderError(
             f"{redact_url(self._url)} sends requests on to {redact_url(target)}",
             hint=f"if that is right, write its address as url in {self._settings.place}",
-            word="redirect",
+            kind="redirect",
         )
 
-    def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
-        """Return: the server answered with an error."""
+    def http_error(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        """Return the error for an error status."""
         told = body.decode("utf-8", "replace")
         said = self._line(server_message(body))
         tail = f": {said}" if said else ""
@@ -171,29 +175,30 @@ class Failures:
         return ProviderError(
             message,
             hint=hint,
-            word=f"status {status}",
+            kind=f"status {status}",
             status=status,
-            said=said,
-            again=again and not is_too_long(status, said),
-            wait=_retry_after(headers, told) if again else None,
-            lost=status in {404, 405} or bool(status < 500 and _is_lost(said)),
+            detail=said,
+            is_retryable=again and not is_too_long(status, said),
+            retry_after=_retry_after(headers, told) if again else None,
+            is_not_found=status in {404, 405}
+            or bool(status < 500 and (_NO_MODEL.search(said) or _NO_ENDPOINT.search(said))),
         )
 
     def _line(self, text: str) -> str:
-        """Return a text as the part of one line, without the key."""
+        """Return a text as part of one line, without the key."""
         line = " ".join(self._key.conceal(text).split())
         return line if len(line) <= LONGEST_MESSAGE else f"{line[: LONGEST_MESSAGE - 1]}…"
 
 
 def is_too_long(status: int, said: str) -> bool:
-    """Return whether a message says that the input is too long; a limit of the rate is not that."""
+    """Return whether a message says that the input is too long; a rate limit does not count."""
     if status == 429:
         return "request too large" in said.lower()
     return bool(_TOO_LONG.search(said))
 
 
 def server_message(body: bytes) -> str:
-    """Return what a server says in its answer: `error.message`, `error`, `detail`, `message`, or the text."""
+    """Return the message of an error answer: `error.message`, `error`, `detail`, `message`, or the text."""
     try:
         told: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -207,12 +212,8 @@ def server_message(body: bytes) -> str:
     return told if isinstance(told, str) else orjson.dumps(told).decode() if told else ""
 
 
-def _is_lost(said: str) -> bool:
-    return bool(_NO_MODEL.search(said) or _NO_ENDPOINT.search(said))
-
-
 def _retry_after(headers: Mapping[str, str], told: str) -> float | None:
-    """Return how many seconds the server asks to wait, by its headers, or by Google's way in the body."""
+    """Return the seconds that the server asks to wait, from its headers or, as Google does, from the body."""
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     if value := headers.get("retry-after", ""):

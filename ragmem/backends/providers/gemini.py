@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from ragmem.backends.providers.models import ProviderModels
-from ragmem.backends.providers.provider import Ask, Completion, Known, Part, Provider, Request
-from ragmem.backends.providers.schemas import in_words, subset
+from ragmem.backends.providers.provider import ChatRequest, Completion, KnownModel, Part, Provider, Request
+from ragmem.backends.providers.schemas import add_schema_to_prompt, openapi_subset
 from ragmem.ports import Role
 
 _TASKS = {"query": "RETRIEVAL_QUERY", "document": "RETRIEVAL_DOCUMENT"}
@@ -28,7 +28,7 @@ class _Embeddings:
     def request(
         self, model: str, texts: Sequence[str], *, role: Role, dimensions: int, refused: frozenset[str]
     ) -> Request:
-        """Return the request; shorter vectors come without unit length, which they get from us."""
+        """Return the request; shortened vectors are normalised later."""
         del refused
         name = f"models/{model.removeprefix('models/')}"
         worded = model.removeprefix("models/").startswith(_IN_WORDS)
@@ -52,31 +52,31 @@ class _Embeddings:
 class _Contents:
     """POST /models/{model}:generateContent."""
 
-    def request(self, ask: Ask, *, refused: frozenset[str]) -> Request:
-        """Return the request; thinking would use up max_tokens, so it is turned off where that is allowed."""
-        generation: dict[str, Any] = {"maxOutputTokens": ask.max_tokens}
-        optional, system = [], ask.system
+    def request(self, chat: ChatRequest, *, refused: frozenset[str]) -> Request:
+        """Return the request; thinking would use up max_tokens, so it is turned off where possible."""
+        generation: dict[str, Any] = {"maxOutputTokens": chat.max_tokens}
+        optional, system = [], chat.system
         if "temperature" not in refused:
             generation["temperature"] = 0
             optional.append("temperature")
         if "thinking" not in refused:
             generation["thinkingConfig"] = {"thinkingBudget": 0}
             optional.append("thinking")
-        if ask.schema is not None:
+        if chat.schema is not None:
             if "json" not in refused:
                 generation["responseMimeType"] = "application/json"
             if "schema" not in refused:
-                generation["responseSchema"] = subset(ask.schema)
+                generation["responseSchema"] = openapi_subset(chat.schema)
             else:
-                system = in_words(system, ask.schema)
+                system = add_schema_to_prompt(system, chat.schema)
             optional += [name for name in ("schema", "json") if name not in refused]
         body: dict[str, Any] = {
-            "contents": [{"role": "user", "parts": _parts(ask)}],
+            "contents": [{"role": "user", "parts": _parts(chat)}],
             "generationConfig": generation,
         }
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
-        return Request(f"/models/{ask.model.removeprefix('models/')}:generateContent", body, optional)
+        return Request(f"/models/{chat.model.removeprefix('models/')}:generateContent", body, optional)
 
     def read(self, answer: Any) -> Completion:
         """Return the first candidate, or why there is none."""
@@ -90,13 +90,13 @@ class _Contents:
         cut = ending == "MAX_TOKENS"
         return Completion(text, cut=cut, refusal="" if cut or ending == "STOP" else str(ending).lower())
 
-    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
-        """Return the request at the path that answers with events."""
+    def stream_request(self, request: Request, *, refused: frozenset[str]) -> Request:
+        """Return the request at the path for streaming."""
         del refused
         path = request.path.replace(":generateContent", ":streamGenerateContent?alt=sse")
         return replace(request, path=path)
 
-    def part(self, event: Any) -> Part:
+    def read_event(self, event: Any) -> Part:
         """Return the part of the first candidate; each event is an answer of its own."""
         if not event.get("candidates") and not event.get("promptFeedback"):
             return Part()
@@ -105,18 +105,18 @@ class _Contents:
         return Part(completion.text, completion.cut, completion.refusal, *(counted or (None, None)))
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
-        """Return what `usageMetadata` says; thoughts are paid for like words."""
+        """Return the counts in `usageMetadata`; thoughts are paid for like text."""
         usage = answer["usageMetadata"]
         out = (usage.get("candidatesTokenCount") or 0) + (usage.get("thoughtsTokenCount") or 0)
         return usage["promptTokenCount"], out
 
 
-def _parts(ask: Ask) -> list[dict[str, Any]]:
-    if ask.image is None:
-        return [{"text": ask.prompt}]
+def _parts(chat: ChatRequest) -> list[dict[str, Any]]:
+    if chat.image is None:
+        return [{"text": chat.prompt}]
     return [
-        {"inlineData": {"mimeType": ask.image.media_type, "data": ask.image.base64}},
-        {"text": ask.prompt},
+        {"inlineData": {"mimeType": chat.image.media_type, "data": chat.image.base64}},
+        {"text": chat.prompt},
     ]
 
 
@@ -133,10 +133,10 @@ PROVIDER = Provider(
     embeddings=_Embeddings(),
     chat=_Contents(),
     model="gemini-embedding-001",
-    known={
-        "gemini-embedding-001": Known(3072, 2048),
-        "gemini-embedding-2": Known(3072, 8192),
-        "gemini-embedding-2-preview": Known(3072, 8192),
+    known_models={
+        "gemini-embedding-001": KnownModel(3072, 2048),
+        "gemini-embedding-2": KnownModel(3072, 8192),
+        "gemini-embedding-2-preview": KnownModel(3072, 8192),
     },
     models_path="/models?pageSize=1000",
     model_names=model_names,

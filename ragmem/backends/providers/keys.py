@@ -1,4 +1,4 @@
-"""A provider's key: where it comes from, and that it is shown nowhere."""
+"""The key of a provider: read from the environment or a command, and never shown."""
 
 import os
 import shlex
@@ -15,7 +15,7 @@ FAILURE_KEPT_S = 60.0
 """A locked password manager is not asked again for each text of a seed."""
 
 SHORTEST_PIECE = 12
-"""Servers repeat a key with its middle left out; pieces of this length and more are concealed too."""
+"""Servers repeat a key without its middle; pieces of this length and more are concealed too."""
 
 _running = threading.Lock()
 _printed: dict[str, str] = {}
@@ -23,7 +23,7 @@ _failed: dict[str, tuple[float, str]] = {}
 
 
 class Key:
-    """A key that is read when it is first needed; neither its text nor its repr tells it."""
+    """A key that is read when it is first needed; its repr does not show it."""
 
     def __init__(self, *, variables: Sequence[str], command: str, needed: bool, section: str) -> None:
         self._variables = tuple(variables)
@@ -36,11 +36,11 @@ class Key:
 
     @property
     def source(self) -> str:
-        """What a person sets to give a key."""
+        """The name of the setting that gives the key."""
         return " or ".join(self._variables) if self._variables else "key_variable"
 
     def problem(self) -> str:
-        """Return what is missing, or nothing; runs no command."""
+        """Return a message where the key is missing, else an empty one; runs no command."""
         if self._from_environment() or self._command or not self._needed:
             return ""
         return f"there is no key: {self.source} is not set"
@@ -52,7 +52,7 @@ class Key:
         """
         found = self._from_environment()
         if not found and self._command:
-            found = _output_of(self._command, self._section)
+            found = _command_output(self._command, self._section)
         if not found and self._needed:
             raise BackendError(
                 f"there is no key: {self.source} is not set",
@@ -81,8 +81,8 @@ class Key:
         return ""
 
 
-def _output_of(command: str, section: str) -> str:
-    """Return what the command prints; it runs once in a process, and its failure is remembered a while."""
+def _command_output(command: str, section: str) -> str:
+    """Return the output of the command; it runs once per process, and a failure is cached for a while."""
     with _running:
         if command in _printed:
             return _printed[command]
@@ -99,7 +99,7 @@ def _output_of(command: str, section: str) -> str:
 
 
 def _run(command: str) -> str:
-    """Run the command and keep what it prints; return what was wrong, without a word of its output."""
+    """Run the command and keep its output; return the problem, without any of the output."""
     try:
         finished = subprocess.run(  # noqa: S603 (the person's own configuration; no shell reads it)
             [os.path.expanduser(part) for part in shlex.split(command)],  # noqa: PTH111

@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from ragmem.backends.providers.models import ProviderModels
-from ragmem.backends.providers.provider import Ask, Completion, Known, Part, Provider, Request
+from ragmem.backends.providers.provider import ChatRequest, Completion, KnownModel, Part, Provider, Request
 from ragmem.backends.providers.vectors import estimate_tokens
 from ragmem.ports import Role
 
 LEAST_CONTEXT = 8192
-"""Ollama reads 4,096 tokens of prompt and completion unless told, and drops the rest without a word."""
+"""By default Ollama reads 4,096 tokens of prompt and completion, and silently drops the rest."""
 
 _TOKENS_PER_IMAGE = 2_048
-"""What a picture takes of the context: some hundreds in most models, the most in those that tile it."""
+"""Tokens of a picture: some hundreds in most models, up to this many in those that tile it."""
 
 
 class _Embeddings:
@@ -28,7 +28,7 @@ class _Embeddings:
     def request(
         self, model: str, texts: Sequence[str], *, role: Role, dimensions: int, refused: frozenset[str]
     ) -> Request:
-        """Return the request; this protocol does not tell questions from texts."""
+        """Return the request; this protocol does not distinguish questions from texts."""
         del role
         body: dict[str, Any] = {"model": model, "input": list(texts), "truncate": True}
         if not dimensions or "dimensions" in refused:
@@ -49,38 +49,38 @@ class _Embeddings:
 class _Chat:
     """POST /api/chat."""
 
-    def request(self, ask: Ask, *, refused: frozenset[str]) -> Request:
+    def request(self, chat: ChatRequest, *, refused: frozenset[str]) -> Request:
         """Return the request, with a context that holds the prompt."""
         del refused
-        wanted = estimate_tokens(ask.prompt) + estimate_tokens(ask.system) + ask.max_tokens
-        wanted += _TOKENS_PER_IMAGE if ask.image else 0
+        wanted = estimate_tokens(chat.prompt) + estimate_tokens(chat.system) + chat.max_tokens
+        wanted += _TOKENS_PER_IMAGE if chat.image else 0
         context = LEAST_CONTEXT
-        # In doublings, because Ollama loads the model anew for each other size.
+        # Doubled, because Ollama reloads the model for each new size.
         while context < wanted:
             context *= 2
         body: dict[str, Any] = {
-            "model": ask.model,
+            "model": chat.model,
             "messages": [
-                *([{"role": "system", "content": ask.system}] if ask.system else []),
-                {"role": "user", "content": ask.prompt, **_images(ask)},
+                *([{"role": "system", "content": chat.system}] if chat.system else []),
+                {"role": "user", "content": chat.prompt, **_images(chat)},
             ],
             "stream": False,
-            "options": {"temperature": 0, "num_predict": ask.max_tokens, "num_ctx": context},
+            "options": {"temperature": 0, "num_predict": chat.max_tokens, "num_ctx": context},
         }
-        if ask.schema is not None:
-            body["format"] = dict(ask.schema)
+        if chat.schema is not None:
+            body["format"] = dict(chat.schema)
         return Request("/api/chat", body)
 
     def read(self, answer: Any) -> Completion:
         """Return the message."""
         return Completion(answer["message"]["content"], cut=answer.get("done_reason") == "length")
 
-    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
+    def stream_request(self, request: Request, *, refused: frozenset[str]) -> Request:
         """Return the request with `stream`."""
         del refused
         return replace(request, body={**request.body, "stream": True})
 
-    def part(self, event: Any) -> Part:
+    def read_event(self, event: Any) -> Part:
         """Return a piece of the message; the last event has the counts."""
         counted = (self.tokens(event) or (None, None)) if event.get("done") else (None, None)
         return Part(
@@ -91,12 +91,12 @@ class _Chat:
         )
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
-        """Return what was evaluated; a prompt that the server remembers counts as nothing."""
+        """Return the evaluated tokens; a prompt in the server's cache counts as 0."""
         return answer.get("prompt_eval_count", 0), answer["eval_count"]
 
 
-def _images(ask: Ask) -> dict[str, list[str]]:
-    return {} if ask.image is None else {"images": [ask.image.base64]}
+def _images(chat: ChatRequest) -> dict[str, list[str]]:
+    return {} if chat.image is None else {"images": [chat.image.base64]}
 
 
 def model_names(answer: Any) -> list[str]:
@@ -117,15 +117,15 @@ PROVIDER = Provider(
     embeddings=_Embeddings(),
     chat=_Chat(),
     # The server cuts texts to the window itself; these are for the length of the vectors.
-    known={
-        "nomic-embed-text": Known(768, 8192),
-        "mxbai-embed-large": Known(1024, 512),
-        "all-minilm": Known(384, 512),
-        "bge-m3": Known(1024, 8192),
-        "embeddinggemma": Known(768, 2048),
-        "qwen3-embedding:0.6b": Known(1024, 32_768),
-        "qwen3-embedding:4b": Known(2560, 32_768),
-        "qwen3-embedding:8b": Known(4096, 32_768),
+    known_models={
+        "nomic-embed-text": KnownModel(768, 8192),
+        "mxbai-embed-large": KnownModel(1024, 512),
+        "all-minilm": KnownModel(384, 512),
+        "bge-m3": KnownModel(1024, 8192),
+        "embeddinggemma": KnownModel(768, 2048),
+        "qwen3-embedding:0.6b": KnownModel(1024, 32_768),
+        "qwen3-embedding:4b": KnownModel(2560, 32_768),
+        "qwen3-embedding:8b": KnownModel(4096, 32_768),
     },
     start=lambda _: "`ollama serve`",
     pull="ollama pull",

@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ragmem.backends.providers.models import ProviderModels
-from ragmem.backends.providers.provider import Ask, Completion, Known, Part, Provider, Request
-from ragmem.backends.providers.schemas import in_words, strict
-from ragmem.backends.providers.vectors import by_index
+from ragmem.backends.providers.provider import ChatRequest, Completion, KnownModel, Part, Provider, Request
+from ragmem.backends.providers.schemas import add_schema_to_prompt, strict_schema
+from ragmem.backends.providers.vectors import order_by_index
 from ragmem.ports import Role
 
 
@@ -19,7 +19,7 @@ class OpenAIEmbeddings:
     """POST /embeddings."""
 
     def __init__(self, *, texts: int = 256, tokens: int = 200_000, compact: bool = True) -> None:
-        """Take the limits of a request; compact asks for base64, a third of the bytes."""
+        """Set the limits of a request; `compact` asks for base64, a third of the bytes."""
         self.texts_per_request = texts
         self.tokens_per_request = tokens
         self._compact = compact
@@ -27,7 +27,7 @@ class OpenAIEmbeddings:
     def request(
         self, model: str, texts: Sequence[str], *, role: Role, dimensions: int, refused: frozenset[str]
     ) -> Request:
-        """Return the request; this protocol does not tell questions from texts."""
+        """Return the request; this protocol does not distinguish questions from texts."""
         del role
         body: dict[str, Any] = {"model": model, "input": list(texts)}
         optional = []
@@ -41,7 +41,7 @@ class OpenAIEmbeddings:
 
     def rows(self, answer: Any, count: int) -> Sequence[Any]:
         """Return the vectors in the order of their `index`."""
-        return by_index(answer["data"], count)
+        return order_by_index(answer["data"], count)
 
     def tokens(self, answer: Any) -> int | None:
         """Return the tokens of the texts."""
@@ -53,32 +53,32 @@ class OpenAIChat:
     """POST /chat/completions."""
 
     def __init__(self, *, tokens_field: str = "max_completion_tokens") -> None:
-        """Take the name of the limit that is tried first; where it is refused, the other one is."""
+        """Set the field for the limit that is tried first; a server that refuses it gets the other one."""
         self._fields = (
             tokens_field,
             "max_tokens" if tokens_field == "max_completion_tokens" else "max_completion_tokens",
         )
 
-    def request(self, ask: Ask, *, refused: frozenset[str]) -> Request:
+    def request(self, chat: ChatRequest, *, refused: frozenset[str]) -> Request:
         """Return the request: a strict schema, else any JSON with the schema in words, else words alone."""
         field = next((name for name in self._fields if name not in refused), self._fields[0])
-        body: dict[str, Any] = {"model": ask.model, field: ask.max_tokens}
+        body: dict[str, Any] = {"model": chat.model, field: chat.max_tokens}
         optional = [field]
         if "temperature" not in refused:
             body["temperature"] = 0
             optional.append("temperature")
-        system = ask.system
-        if ask.schema is not None:
-            way, body_format = _way(ask.schema, refused)
+        system = chat.system
+        if chat.schema is not None:
+            mode, body_format = _response_format(chat.schema, refused)
             if body_format:
                 body["response_format"] = body_format
-            if way:
-                optional.append(way)
-            if way != "schema":
-                system = in_words(system, ask.schema)
+            if mode:
+                optional.append(mode)
+            if mode != "schema":
+                system = add_schema_to_prompt(system, chat.schema)
         body["messages"] = [
             *([{"role": "system", "content": system}] if system else []),
-            {"role": "user", "content": _content(ask)},
+            {"role": "user", "content": _content(chat)},
         ]
         return Request("/chat/completions", body, optional)
 
@@ -93,7 +93,7 @@ class OpenAIChat:
         refusal = message.get("refusal") or ("content filter" if ending == "content_filter" else "")
         return Completion(content, cut=ending == "length", refusal=" ".join(str(refusal).split())[:200])
 
-    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
+    def stream_request(self, request: Request, *, refused: frozenset[str]) -> Request:
         """Return the request with `stream`, and a last event with the usage where the server has that."""
         body, optional = {**request.body, "stream": True}, [*request.optional]
         if "stream_options" not in refused:
@@ -101,7 +101,7 @@ class OpenAIChat:
             optional.append("stream_options")
         return Request(request.path, body, optional)
 
-    def part(self, event: Any) -> Part:
+    def read_event(self, event: Any) -> Part:
         """Return the first choice of an event; the last ones have none."""
         counted = self.tokens(event) or (None, None)
         if not event.get("choices"):
@@ -113,24 +113,24 @@ class OpenAIChat:
         return Part(delta.get("content") or "", ending == "length", str(refusal), *counted)
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
-        """Return what `usage` says."""
+        """Return the counts in `usage`, or None."""
         usage = answer.get("usage") or {}
-        return (
-            (usage["prompt_tokens"], usage.get("completion_tokens", 0)) if "prompt_tokens" in usage else None
-        )
+        if "prompt_tokens" not in usage:
+            return None
+        return usage["prompt_tokens"], usage.get("completion_tokens", 0)
 
 
-def _content(ask: Ask) -> str | list[dict[str, Any]]:
-    """Return the prompt; with a picture, both as parts, which servers without eyes refuse."""
-    if ask.image is None:
-        return ask.prompt
-    url = f"data:{ask.image.media_type};base64,{ask.image.base64}"
-    return [{"type": "text", "text": ask.prompt}, {"type": "image_url", "image_url": {"url": url}}]
+def _content(chat: ChatRequest) -> str | list[dict[str, Any]]:
+    """Return the prompt; with a picture, both as parts, which text-only servers refuse."""
+    if chat.image is None:
+        return chat.prompt
+    url = f"data:{chat.image.media_type};base64,{chat.image.base64}"
+    return [{"type": "text", "text": chat.prompt}, {"type": "image_url", "image_url": {"url": url}}]
 
 
-def _way(schema: Mapping[str, Any], refused: frozenset[str]) -> tuple[str, dict[str, Any]]:
+def _response_format(schema: Mapping[str, Any], refused: frozenset[str]) -> tuple[str, dict[str, Any]]:
     if "schema" not in refused:
-        wanted = {"name": "answer", "strict": True, "schema": strict(schema)}
+        wanted = {"name": "answer", "strict": True, "schema": strict_schema(schema)}
         return "schema", {"type": "json_schema", "json_schema": wanted}
     return ("", {}) if "json" in refused else ("json", {"type": "json_object"})
 
@@ -141,7 +141,7 @@ def model_names(answer: Any) -> list[str]:
 
 
 def other_addresses(url: str) -> list[str]:
-    """Return what may be meant by a base URL that lacks its /v1, or goes on after it."""
+    """Return corrections of a base URL that lacks its /v1 or goes on after it."""
     parts = urlsplit(url)
     root, steps = f"{parts.scheme}://{parts.netloc}", parts.path.split("/")
     found = [f"{root}{'/'.join(steps[: steps.index('v1') + 1])}"] if "v1" in steps else []
@@ -156,10 +156,10 @@ PROVIDER = Provider(
     embeddings=OpenAIEmbeddings(),
     chat=OpenAIChat(),
     model="text-embedding-3-small",
-    known={
-        "text-embedding-3-small": Known(1536, 8191),
-        "text-embedding-3-large": Known(3072, 8191),
-        "text-embedding-ada-002": Known(1536, 8191),
+    known_models={
+        "text-embedding-3-small": KnownModel(1536, 8191),
+        "text-embedding-3-large": KnownModel(3072, 8191),
+        "text-embedding-ada-002": KnownModel(1536, 8191),
     },
     model_names=model_names,
     other_addresses=other_addresses,

@@ -1,4 +1,4 @@
-"""What a protocol's module tells of itself to the parts that all providers share."""
+"""The description of a provider and its protocols, for the parts that all providers share."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from ragmem.ports import Role
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of a protocol; `optional` names what it asks for that some servers refuse."""
+    """A request of a protocol; `optional` names the fields that some servers refuse."""
 
     path: str
     body: Mapping[str, Any]
@@ -18,7 +18,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownModel:
     """A well-known model: the length of its vectors, and how many tokens of a text it reads."""
 
     dimensions: int
@@ -27,20 +27,20 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture that goes with a prompt, as it lies in a file; `media_type` is that of PNG or JPEG."""
+    """A picture for a prompt: the bytes of a PNG or JPEG file, and its media type."""
 
     data: bytes
     media_type: str
 
     @property
     def base64(self) -> str:
-        """The bytes as JSON carries them."""
+        """The bytes as base64, for JSON."""
         return b64encode(self.data).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """What a language model is asked; `schema` is that of the JSON it should answer with."""
+class ChatRequest:
+    """A prompt for a language model; `schema` describes the JSON that it should answer with."""
 
     model: str
     prompt: str
@@ -52,7 +52,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a language model answered; `refusal` says why it would not, `cut` that it ran out of tokens."""
+    """The answer of a language model; `refusal` says why it refused, `cut` that it ran out of tokens."""
 
     text: str
     cut: bool = False
@@ -61,7 +61,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one event of an answer in parts tells; `tokens_in` and `tokens_out` are sums where it has any."""
+    """One event of a streamed answer; `tokens_in` and `tokens_out` are totals so far, if it has any."""
 
     text: str = ""
     cut: bool = False
@@ -73,8 +73,8 @@ class Part:
 class EmbeddingProtocol(Protocol):
     """How texts become vectors in one protocol.
 
-    What reads an answer may raise KeyError, IndexError, TypeError, ValueError or AttributeError for one that
-    is not the protocol's.
+    Methods that read an answer may raise KeyError, IndexError, TypeError, ValueError or AttributeError where
+    it violates the protocol.
     """
 
     texts_per_request: int
@@ -83,7 +83,7 @@ class EmbeddingProtocol(Protocol):
     def request(
         self, model: str, texts: Sequence[str], *, role: Role, dimensions: int, refused: frozenset[str]
     ) -> Request:
-        """Return the request for these texts; dimensions 0: the model's own."""
+        """Return the request for these texts; with 0 dimensions the model decides."""
         ...
 
     def rows(self, answer: Any, count: int) -> Sequence[Any]:
@@ -98,20 +98,20 @@ class EmbeddingProtocol(Protocol):
 class ChatProtocol(Protocol):
     """How a prompt is completed in one protocol; errors as in EmbeddingProtocol."""
 
-    def request(self, ask: Ask, *, refused: frozenset[str]) -> Request:
+    def request(self, chat: ChatRequest, *, refused: frozenset[str]) -> Request:
         """Return the request for this prompt."""
         ...
 
     def read(self, answer: Any) -> Completion:
-        """Return what the model answered."""
+        """Return the answer of the model."""
         ...
 
-    def in_parts(self, request: Request, *, refused: frozenset[str]) -> Request:
-        """Return the request for the same answer as events, while it is being made."""
+    def stream_request(self, request: Request, *, refused: frozenset[str]) -> Request:
+        """Return the request for the same answer as a stream of events."""
         ...
 
-    def part(self, event: Any) -> Part:
-        """Return what an event tells."""
+    def read_event(self, event: Any) -> Part:
+        """Return the part of the answer in an event."""
         ...
 
     def tokens(self, answer: Any) -> tuple[int, int] | None:
@@ -123,7 +123,7 @@ class RerankProtocol(Protocol):
     """How texts are scored beside a question in one protocol; errors as in EmbeddingProtocol."""
 
     def request(self, model: str, query: str, texts: Sequence[str]) -> Request:
-        """Return the request for all of the texts."""
+        """Return the request for all texts."""
         ...
 
     def scores(self, answer: Any, count: int) -> Sequence[float]:
@@ -136,14 +136,14 @@ class RerankProtocol(Protocol):
 
 
 def no_other_address(url: str) -> Sequence[str]:
-    """Return no further addresses: this provider's are not mistaken."""
+    """Return no further addresses."""
     del url
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider: its address, its key, its models and its protocols (None: it does not offer that)."""
+    """A provider: its address, its key, its models and its protocols (None: not offered)."""
 
     name: str
     url: str = ""
@@ -155,24 +155,24 @@ class Provider:
     chat: ChatProtocol | None = None
     rerank: RerankProtocol | None = None
     model: str = ""
-    """The embedding model where none is named; "" where it must be."""
+    """The default embedding model; "" where the configuration must name one."""
 
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known_models: Mapping[str, KnownModel] = field(default_factory=dict)
     start: Callable[[str], str] = lambda url: ""  # noqa: ARG005
-    """The command that usually starts the server of an address, where people run it themselves."""
+    """The command that starts the server of an address, where people run it themselves."""
 
     pull: str = ""
-    """The command that fetches a model that the server lacks."""
+    """The command that downloads a missing model."""
 
     example: str = ""
-    """An address as it should be written, for a provider without one of its own."""
+    """An example of an address, for a provider without a default."""
 
     models_path: str = "/models"
     model_names: Callable[[Any], list[str]] | None = None
     """Reads the names of the models from the answer of models_path."""
 
     root: Callable[[str], str] = str
-    """The address that paths are put after, of what is configured."""
+    """The base address for paths, from the configured one."""
 
     other_addresses: Callable[[str], Sequence[str]] = no_other_address
-    """Addresses at the same host that may be meant where the configured one does not answer."""
+    """Addresses at the same host to try where the configured one does not answer."""

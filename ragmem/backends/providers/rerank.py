@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.backends.providers.exchange import exchange
+from ragmem.backends.providers.fallback import post_with_fallback
 from ragmem.backends.providers.provider import Provider, Request, RerankProtocol
 from ragmem.backends.providers.settings import Settings
-from ragmem.backends.providers.transport import Account, Tokens, Transport
+from ragmem.backends.providers.transport import Account, Transport, input_tokens
 from ragmem.backends.providers.vectors import clean_text
 
 WINDOW = 1_000
-"""Tokens of a text that are sent at most; a chunk has a few hundred."""
+"""Most tokens of a text that are sent; a chunk has a few hundred."""
 
 
 class Rerank:
     """POST /rerank."""
 
     def __init__(self, *, list_name: str = "results") -> None:
-        """Take the name under which the answer lists the scores."""
+        """`list_name` is the field of the answer that lists the scores."""
         self._list = list_name
 
     def request(self, model: str, query: str, texts: Sequence[str]) -> Request:
@@ -40,7 +40,7 @@ class Rerank:
         return [found[place] for place in range(count)]
 
     def tokens(self, answer: Any) -> int | None:
-        """Return the tokens of question and texts, where the server counts them."""
+        """Return the tokens of question and texts, or None where the server does not count them."""
         usage = answer.get("usage") or (answer.get("meta") or {}).get("tokens") or {}
         return usage.get("total_tokens", usage.get("input_tokens"))
 
@@ -63,30 +63,22 @@ class ProviderReranker:
         return f"{self._provider.name}/{self._settings.model}"
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a score for each text (n,), higher is better; no texts need no request."""
+        """Return a score for each text (n,), higher is better; without texts nothing is sent."""
         if not texts:
             return np.zeros(0, np.float32)
-        asked = clean_text(self._settings.redactor.redact(query)[0], prefix="", window=WINDOW)
-        sent = [
-            clean_text(self._settings.redactor.redact(text)[0], prefix="", window=WINDOW) for text in texts
-        ]
+        asked, *sent = (
+            clean_text(self._settings.redactor.redact(text)[0], prefix="", window=WINDOW)
+            for text in (query, *texts)
+        )
         request = self._protocol.request(self._settings.model, asked, sent)
 
-        def tokens(answer: Any) -> Tokens | None:
-            counted = self._protocol.tokens(answer)
-            return None if counted is None else (counted, 0)
-
         estimate = (sum(map(len, sent)) + len(asked) * len(sent)) // 4 + len(sent)
-        answer = exchange(
+        answer = post_with_fallback(
             self._transport,
             lambda _: request,
             refused=self._refused,
-            patience=self._transport.patience("rerank"),
-            account=Account(self.model_id, "rerank", estimate, tokens),
+            policy=self._transport.retry_policy("rerank"),
+            account=Account(self.model_id, "rerank", estimate, input_tokens(self._protocol)),
         )
-        try:
+        with self._transport.parsing():
             return np.asarray(self._protocol.scores(answer, len(sent)), np.float32)
-        except (KeyError, IndexError, AttributeError) as error:
-            raise self._transport.odd(f"no {error}") from None
-        except (TypeError, ValueError) as error:
-            raise self._transport.odd(str(error)) from None

@@ -1,4 +1,4 @@
-"""What config.toml says of a provider, with its types and defaults."""
+"""The settings of a provider in config.toml, with types and defaults."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from ragmem.ports import Meter, Purpose
 Section = Literal["models", "language_model", "reranker"]
 
 MOST = 1_000_000
-"""No number of these is larger; as seconds they are eleven days."""
+"""The largest number of a setting; as seconds it is eleven days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The keys of one table of config.toml, and those of its `options` that providers know.
 
-    `window` is how many tokens of a text the model reads, `batch` how many texts go into a request (0: the
-    provider's own), `body` what is added to each request as it is.
+    `window` is the number of tokens that the model reads of a text, `batch` the number of texts in a request
+    (0: the provider's own), `body` holds fields that are added to each request.
     """
 
     section: Section
@@ -58,12 +58,12 @@ _TEXTS = {"url", "key_variable", "key_command", "query_prefix", "document_prefix
 
 
 def section_of(options: Mapping[str, Any]) -> Section:
-    """Return which of the models is wanted: the one that is named as such, else the embedder."""
+    """Return the section of the model that the options name; by default that of the embedder."""
     return next((name for name in ("language_model", "reranker") if name in options), "models")
 
 
 def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
-    """Return the settings of one half of the models; raises ConfigError for a value of another type."""
+    """Return the settings of one section; raises ConfigError for a value of the wrong type."""
     given: dict[str, Any] = {"section": section}
     for name in sorted(_NUMBERS & options.keys()):
         value = options[name] or 0
@@ -96,11 +96,11 @@ def read_settings(options: Mapping[str, Any], *, section: Section) -> Settings:
 
 
 def url_problem(url: str) -> str:
-    """Return what is wrong with the address of a server, or nothing."""
+    """Return the problem of a server's address, or an empty text."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
-        # What a resolver cannot be asked for: a name with an empty or too long part.
+        # DNS cannot resolve a name with an empty or too long part.
         (host or "").encode("idna")
     except ValueError:
         return f'"{redact_url(url)}" is not an address'
@@ -118,7 +118,7 @@ def url_problem(url: str) -> str:
 
 
 def redact_url(url: str) -> str:
-    """Return an address without what may be secret in it: a user's name and password, and the query."""
+    """Return an address without its possible secrets: user name, password and query."""
     bare = url.partition("?")[0].partition("#")[0]
     scheme, slashes, rest = bare.partition("://")
     host, slash, path = rest.partition("/")

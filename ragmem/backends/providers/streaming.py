@@ -1,4 +1,4 @@
-"""An answer that comes in parts: its events, one by one, and every failure as a ProviderError."""
+"""A streamed answer: its events, one by one, and every failure as a ProviderError."""
 
 import json
 from collections.abc import Iterator
@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ragmem.backends.providers.failures import Failures, ProviderError
-from ragmem.backends.providers.pacing import Clock
+from ragmem.backends.providers.rate_limit import Clock
 
 if TYPE_CHECKING:
     import httpx
 
 LONGEST_ANSWER = 64 * 2**20
 LONGEST_STREAM = 8 * 2**20
-"""Bytes of an answer in parts: the completion of a prompt, and no vectors."""
+"""Bytes of a streamed answer, which is a completion and has no vectors."""
 
 STREAM_TIMES = 10
-"""Times the seconds of a request, which an answer in parts may take: each part has them anew."""
+"""A streamed answer may take this many times the time-out of a request, which each part has anew."""
 
 _END = b"[DONE]"
 _BLANKS = b" \t\r"
 
 
 class Stream:
-    """An answer of which the head has come; iterated once, and closed in any case."""
+    """An answer whose headers have arrived; iterated once, and closed in any case."""
 
     def __init__(
         self, response: "httpx.Response", failures: Failures, clock: Clock, *, url: str, seconds: float
@@ -35,13 +35,13 @@ class Stream:
         self._url = url
         self._seconds = seconds
         self.tokens: tuple[int, int] | None = None
-        """Tokens of prompt and completion as they were counted, for the ledger; whoever reads it sets it."""
+        """Token counts of prompt and completion for the ledger; the reader of the stream sets them."""
         self.characters = 0
-        """Characters of the completion so far, for an estimate where nothing was counted."""
+        """Characters of the completion so far, for an estimate where the provider reports no tokens."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether the server gives the answer whole, as one that knows of no parts does."""
+        """Whether the server sends the whole answer at once, because it cannot stream."""
         return str(self._response.headers.get("content-type", "")).startswith("application/json")
 
     def __iter__(self) -> Iterator[Any]:
@@ -55,13 +55,13 @@ class Stream:
             try:
                 event = parse_event(content)
             except (ValueError, RecursionError):
-                raise self._failures.not_json(self._url, content) from None
+                raise self._failures.invalid_json(self._url, content) from None
             if isinstance(event, dict) and event.get("error"):
-                raise self._failures.refused(self._response.status_code, self._response.headers, content)
+                raise self._failures.http_error(self._response.status_code, self._response.headers, content)
             yield event
 
     def close(self) -> None:
-        """Give up what has not come; closing twice is fine."""
+        """Give up the rest; closing twice is fine."""
         self._response.close()
 
     def _lines(self) -> Iterator[bytes]:
@@ -80,10 +80,10 @@ class Stream:
             if not found:
                 break
             if size > LONGEST_STREAM:
-                failure = self._failures.too_big(LONGEST_STREAM)
+                failure = self._failures.answer_too_long(LONGEST_STREAM)
                 break
             if self._clock.now() > until:
-                failure = self._failures.slow(STREAM_TIMES * self._seconds, query=False)
+                failure = self._failures.timeout(STREAM_TIMES * self._seconds, query=False)
                 break
         if failure is not None:
             raise failure
@@ -91,9 +91,9 @@ class Stream:
             yield rest
 
     def _parts(self) -> Iterator[bytes | ProviderError]:
-        """Yield the bytes as they come, and at last what broke them off.
+        """Yield the bytes as they come, and at last the error that broke them off.
 
-        Nothing of what httpx raises goes further, also not as a context: its frames know the key.
+        No exception of httpx leaves this method, not even as a context: its frames hold the key.
         """
         import httpx
 
@@ -102,11 +102,11 @@ class Stream:
                 if part:
                     yield part
         except httpx.TimeoutException:
-            failure = self._failures.slow(self._seconds, query=False)
+            failure = self._failures.timeout(self._seconds, query=False)
         except httpx.DecodingError:
-            failure = self._failures.not_json(self._url, b"")
+            failure = self._failures.invalid_json(self._url, b"")
         except (httpx.HTTPError, httpx.StreamError) as error:
-            failure = self._failures.broken(str(error))
+            failure = self._failures.connection_lost(str(error))
         else:
             return
         yield failure
@@ -117,5 +117,5 @@ def parse_event(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        # Servers in Python write NaN, which is no JSON; it is better refused as a number than as a syntax.
+        # Servers in Python write NaN, which is not JSON; a later check of the numbers gives a better error.
         return json.loads(body)

@@ -1,4 +1,4 @@
-"""Does several things at a time in threads that no interrupt and no failure waits for."""
+"""Run functions in daemon threads that no interrupt and no failure waits for."""
 
 import queue
 import threading
@@ -9,14 +9,14 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-def side_by_side(
+def map_in_threads(
     work: Callable[[Part], Result], parts: Sequence[Part], *, most: int, stop: threading.Event
 ) -> list[Result]:
-    """Return the results in the order of the parts, at most so many at a time.
+    """Return the results in the order of the parts, from `most` threads at a time.
 
-    The first failure is raised at once, and `stop` is set then, also by an interrupt: what runs still may
-    look at it, what was not begun is not begun. The threads are daemons, because a pool's would hold up the
-    end of an interrupted process until their servers answer.
+    The first failure is raised at once. It sets `stop`, and so does an interrupt: running work may look at
+    it, other work does not begin. The threads are daemons, because a pool's would hold up the end of an
+    interrupted process until their servers answer.
     """
     waiting: queue.SimpleQueue[tuple[int, Part]] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, Any, BaseException | None]] = queue.SimpleQueue()
@@ -48,11 +48,11 @@ def side_by_side(
     return [results[place] for place in range(len(parts))]
 
 
-def within(work: Callable[[], Result], seconds: float) -> Result:
+def run_with_timeout(work: Callable[[], Result], seconds: float) -> Result:
     """Return the result; raises what the work raises, and TimeoutError where it takes longer.
 
     No socket's time-out bounds a whole request: looking up a name, several addresses one after the other, a
-    header that comes byte by byte. What takes longer is left to its thread.
+    header that comes byte by byte. Work that takes longer is abandoned to its thread.
     """
     done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 

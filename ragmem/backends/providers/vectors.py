@@ -1,4 +1,4 @@
-"""Rows of unit length from what a provider answers, and texts in the form that all providers take."""
+"""Unit vectors from the answers of providers, and texts in the form that all providers take."""
 
 import base64
 from collections.abc import Iterator, Sequence
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 EMPTY = "."
-"""Stands for a text without a word: several providers refuse empty input."""
+"""Replaces an empty text: several providers refuse empty input."""
 
 CHARACTERS_PER_TOKEN = 4
-"""Of English prose; other text has fewer, and a server that counts more says so."""
+"""In English prose; other text has fewer, and a server that counts more says so."""
 
 
 def clean_text(text: str, *, prefix: str, window: int) -> str:
@@ -22,13 +22,13 @@ def clean_text(text: str, *, prefix: str, window: int) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text has, rather too many: a batch must stay below the limit."""
+    """Return an estimate of the tokens of a text, rather too high: a batch must stay below the limit."""
     length = len(text.encode("utf-8", "replace"))
     return length // (3 if text.isascii() else 2) + 1
 
 
 def batches(texts: Sequence[str], *, most: int, tokens: int) -> Iterator[list[str]]:
-    """Split the texts, in order, so that none has more texts or tokens (one long text goes alone)."""
+    """Split the texts, in order, into batches within both limits; a text that is too long goes alone."""
     batch: list[str] = []
     total = 0
     for text in texts:
@@ -42,7 +42,7 @@ def batches(texts: Sequence[str], *, most: int, tokens: int) -> Iterator[list[st
         yield batch
 
 
-def by_index(rows: Sequence[Any], count: int) -> list[Any]:
+def order_by_index(rows: Sequence[Any], count: int) -> list[Any]:
     """Return each row's `embedding` in the order of `index`; raises ValueError where some are missing."""
     ordered: dict[int, Any] = {row.get("index", place): row["embedding"] for place, row in enumerate(rows)}
     if set(ordered) != set(range(count)) or len(rows) != count:
@@ -50,8 +50,8 @@ def by_index(rows: Sequence[Any], count: int) -> list[Any]:
     return [ordered[place] for place in range(count)]
 
 
-def numbers(row: Any) -> NDArray[np.float32]:
-    """Return one vector as it was sent: numbers, or base64 of little-endian float32.
+def parse_vector(row: Any) -> NDArray[np.float32]:
+    """Return one vector that was sent as numbers or as base64 of little-endian float32.
 
     Raises ValueError or TypeError where it is neither.
     """
@@ -64,8 +64,8 @@ def numbers(row: Any) -> NDArray[np.float32]:
 
 
 def unit_rows(rows: Sequence[Any], count: int) -> NDArray[np.float32]:
-    """Return the rows with length one; raises ValueError where they are no vectors of one length."""
-    vectors = [numbers(row) for row in rows]
+    """Return the rows with length one; raises ValueError where they are not vectors of one length."""
+    vectors = [parse_vector(row) for row in rows]
     if len(vectors) != count:
         raise ValueError(f"{len(vectors)} vectors for {count} texts")
     lengths = {len(vector) for vector in vectors}

@@ -1,1 +1,1 @@
-"""The memory as views to walk through on a terminal; imported only when the explorer opens."""
+"""The explorer: views of the memory on a terminal; imported only when it opens."""

@@ -3,13 +3,13 @@
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import FilterQuery
-from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.filter_query import FilterQuery
+from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
 
 
 class Agents(ListPane):
-    """Who works here, the one heard of last first."""
+    """The agents, the most recently seen first."""
 
     COLUMNS = (
         Column("agent", 14),
@@ -20,7 +20,7 @@ class Agents(ListPane):
     EMPTY = "No agent has checked in. `ragmem agents heartbeat NAME` does."
     NEEDS_MEMORIES = False
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return all agents."""
         return Page(
             [

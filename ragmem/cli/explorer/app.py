@@ -1,4 +1,4 @@
-"""The explorer: a list of views, one of them shown, and what all views share."""
+"""The application of the explorer: a list of views, and the functions that all views share."""
 
 import os
 import shlex
@@ -19,9 +19,9 @@ from ragmem.api.memory import Ragmem
 from ragmem.charts.widths import truncate
 from ragmem.cli.common import printable
 from ragmem.cli.explorer.plain import Plain
-from ragmem.cli.explorer.reading import Reader
+from ragmem.cli.explorer.reader import Reader
 from ragmem.cli.explorer.shell import Shell
-from ragmem.cli.explorer.table import Row, short
+from ragmem.cli.explorer.table import Row, shorten_home
 from ragmem.cli.explorer.themes import DARK, LIGHT
 from ragmem.cli.explorer.views import VIEWS
 from ragmem.domain.model import Kind, Match, State, Tier
@@ -38,14 +38,14 @@ Nothing is stored here yet.
 Then r reads again."""
 
 MARK = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
-"""Stands before the view that is shown, and between the steps of a way."""
+"""Marks the current view, and separates the steps of the breadcrumbs."""
 
 CRUMB = 30
-"""Letters of a step of the way."""
+"""Maximum length of a step of the breadcrumbs."""
 
 
 class Explorer(Shell):
-    """Shows one memory; `reader` asks it, in threads."""
+    """Shows one memory, which `reader` queries in threads."""
 
     CSS_PATH = "styles.tcss"
     TITLE = "ragmem"
@@ -65,7 +65,7 @@ class Explorer(Shell):
     ]
 
     def __init__(self, reader: Reader, *, light: bool = False) -> None:
-        # Textual turns colours into greys for NO_COLOR, but for a terminal's own, which it leaves out.
+        # With NO_COLOR Textual turns colours into greys, except the terminal's own, which it leaves out.
         super().__init__(ansi_color=bool(os.environ.get("NO_COLOR")) or None)
         self.reader = reader
         self.stored = reader.memory.catalog.exists()
@@ -77,11 +77,11 @@ class Explorer(Shell):
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = LIGHT.name if light else DARK.name
-        # Beside the screen nobody may write, not even that another process is waited for.
+        # Nothing may be written past the screen, not even that another process is waited for.
         reader.memory.catalog.announce = self._announce
 
     def compose(self) -> ComposeResult:
-        """Lay the main screen out."""
+        """Lay out the main screen."""
         yield Plain(id="head")
         with Horizontal(id="body"):
             yield OptionList(*(Option(view.label, id=view.id) for view in VIEWS), id="views")
@@ -96,28 +96,28 @@ class Explorer(Shell):
 
     @property
     def trouble(self) -> Exception | None:
-        """What ended the explorer, if something went wrong."""
+        """The error that ended the explorer, if any."""
         error = self._exception
         return error.error if isinstance(error, WorkerFailed) else error  # type: ignore[return-value]
 
     def _fatal_error(self) -> None:
-        """Leave the screen; who ran this tells what happened, without the values of local variables."""
+        """Leave the screen; the caller reports the error, without the values of local variables."""
         self._close_messages_no_wait()
 
     def _announce(self, told: str) -> None:
         self.notify(told)  # may be called from any thread
 
     def notify(self, message: str, **how: Any) -> None:
-        """Tell a person something, as it stands."""
+        """Show a notification, without markup."""
         super().notify(printable(message), **(how | {"markup": False}))
 
     @property
     def main(self) -> Any:
-        """The screen of the views, whatever stands before it."""
+        """The screen of the views, even if another screen covers it."""
         return self.screen_stack[0]
 
     async def show(self, name: str) -> Any:
-        """Show a view, made when it is shown for the first time; return its widget."""
+        """Show a view and return its widget, which is made at the first time."""
         switch = self.main.query_one("#switch", ContentSwitcher)
         found = switch.query(f"#{name}")
         if found:
@@ -137,7 +137,7 @@ class Explorer(Shell):
         return pane
 
     @on(OptionList.OptionSelected, "#views")
-    async def _chosen(self, event: OptionList.OptionSelected) -> None:
+    async def _handle_choice(self, event: OptionList.OptionSelected) -> None:
         await self.show(str(event.option_id))
 
     async def action_view(self, name: str) -> None:
@@ -146,7 +146,7 @@ class Explorer(Shell):
             await self.show(name)
 
     async def action_step(self, steps: int) -> None:
-        """Show the view before or after."""
+        """Show the previous or the next view."""
         if len(self.screen_stack) > 1:
             return
         names = [view.id for view in VIEWS]
@@ -154,7 +154,7 @@ class Explorer(Shell):
         await self.show(names[(names.index(current) + steps) % len(names)])
 
     def action_scope(self) -> None:
-        """Tell of all projects, or of the one that one is in and the user's."""
+        """Switch between all projects, and this one with the user's."""
         if self._here is None:
             self.notify("no project is here: all are shown")
             return
@@ -164,7 +164,7 @@ class Explorer(Shell):
         self.run_worker(self._learn(), exclusive=True, group="learn")
 
     def action_reload(self) -> None:
-        """Read again what is shown."""
+        """Reload all views."""
         self.stored = self.reader.memory.catalog.exists()
         self._reload_all()
         self.run_worker(self._learn(), exclusive=True, group="learn")
@@ -176,7 +176,7 @@ class Explorer(Shell):
                 pane.reload()
 
     def action_theme(self) -> None:
-        """Turn to the other colours."""
+        """Switch between the dark and the light theme."""
         self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
         for shown in (*self.main.query("Overview, Lifecycle"), *self.screen_stack):
             if hasattr(shown, "redraw"):
@@ -189,20 +189,20 @@ class Explorer(Shell):
         self.push_screen(HelpScreen())
 
     def go_back(self) -> None:
-        """Go back to the screen before, or to the list of views."""
+        """Go back to the previous screen, or to the list of views."""
         if len(self.screen_stack) > 1:
             self.pop_screen()
         else:
             self.main.query_one("#views").focus()
 
     def way(self) -> str:
-        """Return the steps that led to what is shown."""
+        """Return the screens that led to this one."""
         crumbs = [screen.crumb for screen in self.screen_stack if hasattr(screen, "crumb")]
         *before, last = crumbs or [""]
         return f" {MARK} ".join([*(truncate(one, CRUMB) for one in before[-3:]), last])
 
     def open_row(self, row: Row) -> None:
-        """Open what a line stands for, if anything."""
+        """Open the screen of the thing that a row stands for."""
         if row.opens is None:
             return
         sort, key = row.opens
@@ -226,14 +226,14 @@ class Explorer(Shell):
         pane.take_focus()
 
     def copy(self, text: str) -> None:
-        """Copy a text, where the terminal lets programs do so."""
+        """Copy a text to the clipboard, if the terminal allows it."""
         if text:
             self.copy_to_clipboard(text)
             self.notify(f"copied {text}", timeout=2)
 
     def edit(self, path: str) -> None:
-        """Open a file in the person's editor; tell where there is none."""
-        # One of blanks is none: what would be run then is the memory's file itself.
+        """Open a file in the person's editor; tell if there is none."""
+        # Blank values count as unset: else the memory's file itself would be run.
         named = (os.environ.get(name, "").strip() for name in ("VISUAL", "EDITOR"))
         editor = next(filter(None, named), "")
         place = _file_of(path)
@@ -258,7 +258,7 @@ class Explorer(Shell):
         try:
             self.known, self._count, self._here = await self.reader.run(_filter_values)
         except RagmemError as error:
-            self.notify(error.told, severity="error")
+            self.notify(error.full_message, severity="error")
             return
         projects = self.reader.projects
         self._where = "all projects" if projects is None else "this project and yours"
@@ -266,22 +266,22 @@ class Explorer(Shell):
 
     def _say_head(self) -> None:
         count = f"{self._count:,} memories" if self.stored else "empty"
-        home = short(str(self.reader.memory.settings.places.data))
+        home = shorten_home(str(self.reader.memory.settings.places.data))
         self.main.query_one("#head", Plain).update(f"ragmem   {count}   {self._where}   {home}")
 
 
 def _file_of(path: str) -> Path | None:
-    """Return the file that a memory comes from, without the place in it (`notes.jsonl#3`); None for none."""
+    """Return the file of a memory, without the place in it (`notes.jsonl#3`); None if there is none."""
     for name in (path, path.rpartition("#")[0]):
         place = Path(name)
-        # Relative to what, nobody knows; and a name that begins with a dash is no option of the editor.
+        # A relative path has no known base, and one that begins with a dash would be an option.
         if name and "\0" not in name and place.is_absolute() and place.is_file():
             return place
     return None
 
 
 def _filter_values(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str, ...] | None]:
-    """Return what the filters complete, how many memories there are, and the project that one is in."""
+    """Return the values that filters complete, the number of memories, and the present project."""
     overview = memory.catalog.overview
     names = memory.catalog.projects.names()
     counts = overview.count_by("project")
@@ -293,6 +293,6 @@ def _filter_values(memory: Ragmem) -> tuple[dict[str, list[str]], int, tuple[str
         "source": list(overview.count_by("source")),
         "project": [names.get(one, one) for one in counts],
     }
-    # What is completed stands in a line that shows every character.
+    # The filter line cannot show control characters.
     values = {key: [one for one in found if one.isprintable()] for key, found in values.items()}
     return values, sum(counts.values()), memory.projects.default()

@@ -1,17 +1,17 @@
-"""The most connected memories: where a walk along the connections begins."""
+"""The most connected memories."""
 
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import FilterQuery
-from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.filter_query import FilterQuery
+from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.memories import display_title, excerpt
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.connections.connection_list import ConnectedMemory, hubs
 
 MOST = 500
-"""Memories that are listed."""
+"""Maximum number of memories in the list."""
 
 LINKED_COLUMNS = (
     Column("strength", 8, right=True),
@@ -24,7 +24,7 @@ LINKED_COLUMNS = (
 
 
 def linked_row(one: ConnectedMemory, redactor: Redactor) -> Row:
-    """Return the line of what a memory is connected with."""
+    """Return the row of a connected memory."""
     memory, link = one.memory, one.connection
     return Row(
         (
@@ -57,7 +57,7 @@ class Connections(ListPane):
         " `ragmem gc --dry-run` compares them, and changes nothing else."
     )
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the most connected memories."""
         found = hubs(memory.catalog, projects=self.app.reader.projects, limit=MOST)
         rows = [
@@ -76,4 +76,4 @@ class Connections(ListPane):
             )
             for one in found
         ]
-        return Page(rows, told="most connected first")
+        return Page(rows, status="most connected first")

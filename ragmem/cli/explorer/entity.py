@@ -1,4 +1,4 @@
-"""The screen of one entity: the memories that mention it, its neighbours, and what is said of it."""
+"""The screen of one entity: the memories that mention it, its neighbours, and its description."""
 
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from ragmem.services.graph.evidence import Quotation
 from ragmem.services.graph.views import EntityView, Neighbour
 
 MOST = 200
-"""Memories and neighbours that are listed."""
+"""Maximum number of memories and of neighbours in the lists."""
 
 
 class EntityScreen(TabbedScreen):
@@ -65,7 +65,7 @@ class EntityScreen(TabbedScreen):
                 lambda memory: memory.graph([self._project]).entity(self._entity, limit=MOST)
             )
         except RagmemError as error:
-            self.tell(redactor.redact(self._entity)[0], error.told)
+            self.tell(redactor.redact(self._entity)[0], error.full_message)
             return
         self._fill(views[0], redactor=redactor)
         self.take_focus()
@@ -78,11 +78,11 @@ class EntityScreen(TabbedScreen):
         if place.aliases:
             facts.append(alias_line(place, redactor=redactor))
         self.tell(redactor.redact(place.entity.name)[0], ", ".join(facts))
-        self.table("told").fill([_evidence_row(one, redactor=redactor) for one in view.told])
+        self.table("told").fill([_evidence_row(one, redactor=redactor) for one in view.quotations])
         self.table("near").fill(
             [_neighbour_row(one, place.project, redactor=redactor) for one in view.neighbours]
         )
-        self.count("memories", view.memories if view.memories is not None else len(view.told))
+        self.count("memories", view.memories if view.memories is not None else len(view.quotations))
         self.count("neighbours", place.degree)
         self.query_one("#said-lines", Plain).update(redactor.redact(place.entity.description)[0])
 

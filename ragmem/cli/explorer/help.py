@@ -1,4 +1,4 @@
-"""What the keys do."""
+"""The help screen with the keys."""
 
 from typing import ClassVar
 
@@ -46,7 +46,7 @@ class HelpScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark", "dismiss", "Close")]
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
+        """Lay out the screen."""
         with VerticalScroll(id="help"):
             yield Plain(KEYS)
 

@@ -1,17 +1,17 @@
-"""What assistants were given, into which session, and whether it was of use."""
+"""The memories that assistants were given, with the session and the feedback."""
 
 from typing import Any
 
 from ragmem.api.memory import Ragmem
 from ragmem.cli.common import moment
-from ragmem.cli.explorer.filtering import FilterQuery
-from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.filter_query import FilterQuery
+from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.services.context.injection_list import ListedInjection
 
 MOST = 1_000
-"""Injections that are listed, the latest."""
+"""Maximum number of injections in the list."""
 
 
 class Injections(ListPane):
@@ -29,11 +29,11 @@ class Injections(ListPane):
     HINT = "words of the session, memory or question"
     EMPTY = "No assistant was given anything yet. `ragmem connect` wires one to this memory."
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the latest injections."""
         found = memory.injections.log(limit=MOST)
-        told = "use: what `ragmem feedback` said" + (f"; the latest {MOST:,}" if len(found) == MOST else "")
-        return Page([_row(one) for one in found], told=told)
+        status = "use: what `ragmem feedback` said" + (f"; the latest {MOST:,}" if len(found) == MOST else "")
+        return Page([_row(one) for one in found], status=status)
 
 
 def _row(item: ListedInjection) -> Row:

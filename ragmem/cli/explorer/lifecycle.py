@@ -1,4 +1,4 @@
-"""How memories live: their states, what connects them, and what the next gc looks at."""
+"""The lifecycle of memories: their states, their connections, and the candidates of the next gc."""
 
 from typing import ClassVar
 
@@ -8,9 +8,9 @@ from textual.binding import Binding, BindingType
 from ragmem.api.memory import Ragmem
 from ragmem.charts.terminal import NARROWEST, WIDEST
 from ragmem.charts.widths import pad, truncate, wrap
-from ragmem.cli.explorer.drawing import heading, plot_lines, text_of
+from ragmem.cli.explorer.chart_text import heading, plot_lines, text_of
 from ragmem.cli.explorer.report import ReportPane
-from ragmem.services.reporting.lifecycle_picture import sheet, where_of
+from ragmem.services.reporting.lifecycle_picture import format_projects, sheet
 from ragmem.services.reporting.lifecycle_report import LifecycleReport
 
 LINES = 12
@@ -35,7 +35,7 @@ class Lifecycle(ReportPane):
             return memory.reports.lifecycle(projects, limit=LINES), memory.catalog.projects.names()
 
         self._report, names = await self.app.reader.run(read)
-        self._where = where_of(None if projects is None else [names.get(one, one) for one in projects])
+        self._where = format_projects(None if projects is None else [names.get(one, one) for one in projects])
         self.redraw()
 
     def draw(self) -> Text | None:

@@ -1,23 +1,23 @@
-"""What was done to the memory, latest first."""
+"""The log of operations, latest first."""
 
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import FilterQuery
-from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.filter_query import FilterQuery
+from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.table import Column, Row
 
 MOST = 500
-"""Operations that are listed."""
+"""Maximum number of operations in the list."""
 
 
 class Log(ListPane):
-    """The operations that wrote."""
+    """The writing operations."""
 
     COLUMNS = (Column("at", 16), Column("operation", 14), Column("detail"), Column("undo", 4, least=60))
     EMPTY = "Nothing was done yet."
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the latest operations."""
         runs = {run.run for run in memory.catalog.archive.runs()}
         rows = []

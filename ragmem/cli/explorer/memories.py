@@ -3,16 +3,16 @@
 from typing import Any, ClassVar
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import FilterQuery, filter_values
-from ragmem.cli.explorer.listing import PAGE, ListPane, Page
-from ragmem.cli.explorer.table import Column, Row, short
+from ragmem.cli.explorer.filter_query import FilterQuery, filter_values
+from ragmem.cli.explorer.list_pane import PAGE, ListPane, Page
+from ragmem.cli.explorer.table import Column, Row, shorten_home
 from ragmem.domain.model import Kind, Memory, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.ingestion.scope import known_sources
-from ragmem.storage.memories.listing import Filter, count_memories, list_page
+from ragmem.services.ingestion.scope import require_sources
+from ragmem.storage.memories.memory_list import Filter, count_memories, list_page
 
 BEGINNING = 1_200
-"""Characters of a text that stand beside its line."""
+"""Characters of a text in the details of its row."""
 
 COLUMNS = (
     Column("date", 10),
@@ -25,12 +25,12 @@ COLUMNS = (
 
 
 def display_title(memory: Memory, redactor: Redactor) -> str:
-    """Return what people know a memory by, without secrets."""
+    """Return the title of a memory, else its uri or its beginning, without secrets."""
     return redactor.redact(memory.title or memory.uri or memory.text[:80])[0]
 
 
 def row_of(memory: Memory, redactor: Redactor) -> Row:
-    """Return the line of a memory."""
+    """Return the row of a memory."""
     return Row(
         (
             memory.event_time.strftime("%Y-%m-%d"),
@@ -48,12 +48,12 @@ def row_of(memory: Memory, redactor: Redactor) -> Row:
 
 
 def excerpt(memory: Memory, redactor: Redactor) -> str:
-    """Return where a memory comes from and how it begins, without secrets."""
+    """Return the origin and the beginning of a memory, without secrets."""
     facts = (
         f"{memory.short_id}  {memory.event_time:%Y-%m-%d %H:%M}",
         f"{memory.kind.value}, {memory.tier.value}, {memory.state.value}"
         + (", protected" if memory.protected else ""),
-        f"{memory.source}  {short(redactor.redact(memory.uri)[0])}",
+        f"{memory.source}  {shorten_home(redactor.redact(memory.uri)[0])}",
     )
     text = redactor.redact(memory.text)[0].strip()
     cut = text if len(text) <= BEGINNING else text[:BEGINNING].rstrip() + "…"
@@ -69,18 +69,18 @@ class Memories(ListPane):
     EMPTY = "No memory belongs here. a shows all projects."
     FILTERED = True
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:
         """Return a page of memories; raises UsageError and NotFoundError for a value that nothing has."""
         projects = self.app.reader.projects
-        if asked.of("project"):
-            projects = memory.projects.resolve(asked.of("project"))
+        if query.of("project"):
+            projects = memory.projects.resolve(query.of("project"))
         wanted = Filter(
             projects=projects,
-            kinds=filter_values(asked, "kind", Kind),
-            states=filter_values(asked, "state", State),
-            tiers=filter_values(asked, "tier", Tier),
-            sources=known_sources(memory.catalog, memory.settings, asked.of("source")),
-            title=asked.text,
+            kinds=filter_values(query, "kind", Kind),
+            states=filter_values(query, "state", State),
+            tiers=filter_values(query, "tier", Tier),
+            sources=require_sources(memory.catalog, memory.settings, query.of("source")),
+            title=query.text,
         )
         database = memory.catalog.database
         found, rest = list_page(database, wanted, after=after, limit=PAGE)

@@ -1,4 +1,4 @@
-"""The screen of one memory: its text rendered, and beside it all that is known of it."""
+"""The screen of one memory: its rendered text, and tabs with everything known about it."""
 
 from typing import ClassVar
 
@@ -13,17 +13,17 @@ from textual.widgets import TabPane
 from ragmem.cli.common import printable
 from ragmem.cli.explorer.connections import LINKED_COLUMNS, linked_row
 from ragmem.cli.explorer.entities import entity_key
+from ragmem.cli.explorer.markdown_page import page
+from ragmem.cli.explorer.memory_detail import MemoryDetail, history_row, read_detail, score_of
 from ragmem.cli.explorer.plain import Plain
-from ragmem.cli.explorer.rendering import page
 from ragmem.cli.explorer.table import Column, Row, Table
 from ragmem.cli.explorer.tabs import TabbedScreen
-from ragmem.cli.explorer.whole import Whole, history_row, score_of, whole
 from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import RagmemError
 
 LINKS = 500
-"""Connections that are listed."""
+"""Maximum number of connections in the list."""
 
 NO_SCORE = "A score belongs to a question: ask one under Search, and open this memory there."
 
@@ -38,7 +38,7 @@ class MemoryScreen(TabbedScreen):
         super().__init__(tab=tab)
         self.identifier = identifier
         self._match = match
-        self._whole: Whole | None = None
+        self._whole: MemoryDetail | None = None
 
     def panes(self) -> ComposeResult:
         """Yield the tabs."""
@@ -62,9 +62,9 @@ class MemoryScreen(TabbedScreen):
     async def _load(self) -> None:
         redactor = self.app.reader.memory.redactor
         try:
-            found = await self.app.reader.run(lambda memory: whole(memory, self.identifier))
+            found = await self.app.reader.run(lambda memory: read_detail(memory, self.identifier))
         except RagmemError as error:
-            self.tell("…", error.told)
+            self.tell("…", error.full_message)
             return
         self._whole = found
         memory = found.memory
@@ -78,7 +78,7 @@ class MemoryScreen(TabbedScreen):
         await self._draw()
 
     async def _draw(self) -> None:
-        """Lay the text out for the width of now."""
+        """Lay out the text for the present width."""
         found = self._whole
         if found is None:
             return
@@ -92,14 +92,14 @@ class MemoryScreen(TabbedScreen):
         self.query_one("#page", Plain).update(drawn)
 
     def redraw(self) -> None:
-        """Lay the text out anew: for another width, or other colours."""
+        """Lay out the text again, for another width or other colours."""
         self.run_worker(self._draw(), exclusive=True, group="draw")
 
     def on_resize(self, event: Resize) -> None:  # noqa: ARG002 - Textual's
         """Fit the text to the new width."""
         self.redraw()
 
-    def _fill(self, found: Whole, redactor: Redactor) -> None:
+    def _fill(self, found: MemoryDetail, redactor: Redactor) -> None:
         facts = Grid.grid(padding=(0, 2, 0, 0))
         facts.add_column(no_wrap=True)
         facts.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""The first view: how much there is, where it comes from, how old it is, and how it fades."""
+"""The first view: the size of the memory, its sources, its age and its decay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,26 +9,26 @@ from ragmem.api.memory import Ragmem
 from ragmem.charts.model import Plot
 from ragmem.charts.widths import truncate
 from ragmem.cli.common import printable, size
-from ragmem.cli.explorer.drawing import heading, plot_lines, text_of
+from ragmem.cli.explorer.chart_text import heading, plot_lines, text_of
 from ragmem.cli.explorer.report import ReportPane
 from ragmem.domain.model import State
-from ragmem.storage.memories.listing import Filter, cross_count
+from ragmem.storage.memories.memory_list import Filter, cross_count
 
 FIRST = ("tiers", "weeks")
 LATER = ("ages", "decay", "degree")
-"""Plots by their names, as `ragmem inspect plots` knows them; the later ones take a moment longer."""
+"""Names of plots, as in `ragmem inspect plots`; the later ones take longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What the overview shows; `facts` are a name and a value each."""
+    """The content of the overview; `facts` are pairs of a name and a value."""
 
     facts: Sequence[tuple[str, str]]
     plots: Sequence[Plot]
 
 
 def numbers(memory: Ragmem, projects: tuple[str, ...] | None) -> Numbers:
-    """Return what there is of these projects (None: of all); the store, its size and texts are of all."""
+    """Return the numbers of these projects (None: of all); size, text and store always count all projects."""
     catalog = memory.catalog
     states = cross_count(catalog.database, "state", "kind", Filter(projects=projects))
     count = sum(sum(one.values()) for one in states.values())

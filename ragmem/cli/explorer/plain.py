@@ -1,4 +1,4 @@
-"""Words on the screen that can neither drive the terminal nor be read as markup."""
+"""A text widget whose content can neither control the terminal nor be parsed as markup."""
 
 from textual.visual import VisualType
 from textual.widgets import Static
@@ -7,10 +7,10 @@ from ragmem.cli.common import printable
 
 
 class Plain(Static):
-    """A text as it stands.
+    """A text without markup and control characters.
 
-    Textual lets escapes and most control characters of a text through to the terminal, and memories hold what
-    others wrote. What is no plain string (a `Text`, a table) is taken as it is: who makes it keeps to this.
+    Textual passes escapes and most control characters on to the terminal, and memories contain texts of
+    others. Other content than a string (a `Text`, a table) is not changed; its maker must escape it.
     """
 
     def __init__(
@@ -23,5 +23,5 @@ class Plain(Static):
         super().__init__(printable(content), markup=False, id=id, classes=classes)
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:
-        """Show this instead."""
+        """Show another content."""
         super().update(printable(content) if isinstance(content, str) else content, layout=layout)

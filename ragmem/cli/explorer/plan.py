@@ -1,4 +1,4 @@
-"""What gc would do, with the rule and the reason of each decision; nothing of it is done here."""
+"""The plan of gc, with the rule and the reason of each decision; it is not carried out here."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -8,11 +8,11 @@ from textual.screen import Screen
 from textual.widgets import Footer
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import FilterQuery
-from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.filter_query import FilterQuery
+from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.plain import Plain
-from ragmem.cli.explorer.reading import ClosingError
-from ragmem.cli.explorer.table import Column, Row, short
+from ragmem.cli.explorer.reader import ClosingError
+from ragmem.cli.explorer.table import Column, Row, shorten_home
 from ragmem.domain.model import SHORT_ID_LENGTH
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.lifecycle.items import Item, Plan
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from ragmem.cli.explorer.shell import Shell
 
 BUDGET_S = 60.0
-"""Seconds in which memories are compared that never were; the next plan goes on."""
-
+"""Seconds for comparing memories that were not compared yet; the next plan continues."""
 
 TITLE = "What gc would do; nothing of this is done here, but by `ragmem gc`"
 
 
 class PlanList(ListPane):
-    """The decisions that change something, and what another rule would have taken."""
+    """The decisions that change something, and memories that another rule would have removed."""
 
     COLUMNS = (
         Column("action", 10),
@@ -47,8 +46,8 @@ class PlanList(ListPane):
         self._plan: Plan | None = None
         self.summary = ""
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
-        """Make the plan, once for all filters; connections that were missing are made on the way."""
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Make the plan once for all filters; this also makes missing connections."""
         if self._plan is None:
             try:
                 self._plan = memory.gc.plan(
@@ -59,11 +58,11 @@ class PlanList(ListPane):
         plan = self._plan
         items = [item for item in plan.items if item.action != "keep" or item.others or item.life]
         for key in ("action", "rule"):
-            wanted = asked.of(key)
+            wanted = query.of(key)
             items = [item for item in items if not wanted or getattr(item, key) in wanted]
         counts = sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
         summed = [f"{action} by {rule} {count:,}" for (action, rule), count in counts]
-        left = plan.searched - plan.leaving
+        left = plan.searched - plan.removal_count
         summed.append(f"searched {plan.searched:,} now, {left:,} afterwards")
         if plan.uncompared:
             summed.append(f"{plan.uncompared:,} not compared yet")
@@ -76,7 +75,7 @@ class PlanList(ListPane):
         )
 
     def reload(self) -> None:
-        """Make the plan anew."""
+        """Make the plan again."""
         self._plan = None
         super().reload()
 
@@ -97,7 +96,7 @@ def _row(item: Item, redactor: Redactor) -> Row:
         name,
         f"{item.action}, {item.rule}",
         redactor.redact(item.reason)[0],
-        short(redactor.redact(item.uri)[0]),
+        shorten_home(redactor.redact(item.uri)[0]),
     ]
     if others:
         lines.append(f"with {others}")
@@ -119,13 +118,13 @@ class PlanScreen(Screen[None]):
     app: "Shell"
 
     def compose(self) -> ComposeResult:
-        """Lay the screen out."""
+        """Lay out the screen."""
         yield Plain(TITLE, classes="title")
         yield PlanList()
         yield Footer(compact=True)
 
     def on_mount(self) -> None:
-        """Let the keys go to the list."""
+        """Focus the list."""
         self.query_one(PlanList).take_focus()
 
     def action_leave(self) -> None:

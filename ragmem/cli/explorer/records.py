@@ -3,18 +3,18 @@
 from typing import Any, ClassVar
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import FilterQuery, filter_values
-from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.filter_query import FilterQuery, filter_values
+from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.memories import excerpt
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.records.record_types import RecordType
 
 MOST = 500
-"""Records that are listed, the newest."""
+"""Maximum number of records in the list."""
 
 
 class Records(ListPane):
-    """What sessions recorded."""
+    """The records of sessions."""
 
     COLUMNS = (
         Column("date", 10),
@@ -27,11 +27,11 @@ class Records(ListPane):
     HINT = "words of the record, type:gotcha"
     EMPTY = "No session recorded anything yet. `ragmem record --help` tells how."
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return the newest records."""
         projects = self.app.reader.projects
         found = memory.records.get(
-            filter_values(asked, "type", RecordType),
+            filter_values(query, "type", RecordType),
             projects=projects or (),
             everywhere=projects is None,
             limit=MOST,

@@ -1,4 +1,4 @@
-"""What the views that scroll a drawn text share: they read it in a thread, and draw it for the width."""
+"""The base of views that scroll a text: it is read in a thread, and drawn for the width."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReportPane(VerticalScroll):
-    """A text that scrolls; a subclass reads what it shows in `read`, and returns it drawn from `draw`."""
+    """A scrolling text; a subclass reads its content in `read` and returns the text from `draw`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "scroll_down", show=False),
@@ -29,7 +29,7 @@ class ReportPane(VerticalScroll):
         super().__init__(id=id, classes="pane")
 
     async def read(self) -> None:
-        """Read what is shown, and call `redraw`."""
+        """Read the content, and call `redraw`."""
         raise NotImplementedError
 
     def draw(self) -> Text | None:
@@ -37,23 +37,23 @@ class ReportPane(VerticalScroll):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Lay it out."""
+        """Lay out the text."""
         yield Plain("reading…", classes="plain")
 
     def on_mount(self) -> None:
-        """Read it."""
+        """Read the content."""
         self.reload()
 
     def take_focus(self) -> None:
-        """Let the keys scroll."""
+        """Focus the text, so that keys scroll it."""
         self.focus()
 
     def reload(self) -> None:
-        """Read it again."""
+        """Read the content again."""
         self.run_worker(self._load(), exclusive=True, group="load")
 
     def redraw(self) -> None:
-        """Draw it again, for another width or other colours."""
+        """Draw the text again, for another width or other colours."""
         if (drawing := self.draw()) is not None:
             self.query_one(Plain).update(drawing)
 
@@ -69,4 +69,4 @@ class ReportPane(VerticalScroll):
         try:
             await self.read()
         except RagmemError as error:
-            text.update(error.told)
+            text.update(error.full_message)

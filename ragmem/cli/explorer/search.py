@@ -1,27 +1,27 @@
-"""Ask a question as `query` does, and see why each answer stands where it does."""
+"""Ask a question as `query` does, and see the score of each answer."""
 
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.cli.explorer.filtering import FilterQuery
-from ragmem.cli.explorer.listing import ListPane, Page
+from ragmem.cli.explorer.filter_query import FilterQuery
+from ragmem.cli.explorer.list_pane import ListPane, Page
 from ragmem.cli.explorer.memories import display_title
+from ragmem.cli.explorer.memory_detail import score_of
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row
-from ragmem.cli.explorer.whole import score_of
 from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.retrieval.query import Question
-from ragmem.services.retrieval.shapes import found_text
+from ragmem.services.retrieval.shapes import best_chunk_text
 
 LIMIT = 20
-"""Answers of a question."""
+"""Maximum number of answers."""
 
 
 class Search(ListPane):
-    """The question stands above its answers; Enter asks it. Nothing counts as recalled."""
+    """A question and its answers; Enter asks it. The answers do not count as recalled."""
 
     COLUMNS = (
         Column("score", 5, right=True),
@@ -36,24 +36,24 @@ class Search(ListPane):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Ask")]
 
     def start(self) -> None:
-        """Show the line for the question at once."""
+        """Show the input line at once."""
         self.line.display = True
         self.line.placeholder = self.HINT
         self._say_empty(self.app.nothing_stored if not self.app.stored else self.EMPTY)
 
     def take_focus(self) -> None:
-        """Let the keys go to the question, or to its answers where there are some."""
+        """Focus the answers if there are some, else the question."""
         (self.table if self.table.shown else self.line).focus()
 
-    def typed(self) -> None:
+    def apply_typing(self) -> None:
         """Wait for Enter: an answer takes longer than a list."""
 
-    def entered(self) -> None:
-        """Ask."""
+    def apply_enter(self) -> None:
+        """Ask the question."""
         self.reload()
 
     def reload(self) -> None:
-        """Ask again."""
+        """Ask the question again."""
         if self.line.value.strip():
             self.run_worker(self._ask(), exclusive=True, group="load")
 
@@ -63,29 +63,29 @@ class Search(ListPane):
             self.table.focus()
 
     def action_unfilter(self) -> None:
-        """Go back to the question, and from there to where one came from."""
+        """Go back to the question, and from there to the previous screen."""
         if self.line.has_focus:
             self.app.go_back()
         else:
             self.line.focus()
 
-    def asked(self) -> FilterQuery:
-        """Return the question as it stands: its quotes and signs mean something to who answers."""
+    def read_filter(self) -> FilterQuery:
+        """Return the question unparsed: its quotes and symbols have a meaning in retrieval."""
         return FilterQuery(self.line.value.strip())
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
-        """Return what answers the question."""
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Return the answers."""
         routed = memory.retrieval.ask_by_route(
-            Question(asked.text, projects=self.app.reader.projects, limit=LIMIT),
+            Question(query.text, projects=self.app.reader.projects, limit=LIMIT),
             now=now(),
         )
         answer = routed.answer
         evidence = ", ".join(f"{name} {value:.2f}" for name, value in answer.evidence.items())
-        facts = (f"{fact.name.strip()}: {fact.value}" for fact in routed.shown)
-        told = "   ".join(
-            filter(None, (*facts, f"rung: {answer.rung}", *answer.notes, evidence, routed.told))
+        facts = (f"{fact.name.strip()}: {fact.value}" for fact in routed.shown_facts)
+        status = "   ".join(
+            filter(None, (*facts, f"rung: {answer.rung}", *answer.notes, evidence, routed.route_line))
         )
-        return Page([_row(match, redactor=memory.redactor) for match in answer.matches], told=told)
+        return Page([_row(match, redactor=memory.redactor) for match in answer.matches], status=status)
 
     def _say_empty(self, text: str) -> None:
         super()._say_empty(text)
@@ -98,7 +98,7 @@ class Search(ListPane):
 def _row(match: Match, redactor: Redactor) -> Row:
     memory = match.memory
     heading = f" / {match.chunk.heading}" if match.chunk.heading else ""
-    text = found_text(match, redactor).strip()
+    text = best_chunk_text(match, redactor).strip()
     detail = f"{display_title(memory, redactor)}{heading}\n\n{text}\n\n{score_of(match, redactor)}"
     return Row(
         (

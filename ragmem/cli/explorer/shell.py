@@ -1,15 +1,15 @@
-"""What the views of the explorer need of the application that shows them."""
+"""The interface of the explorer's application for its views."""
 
 from collections.abc import Iterable, Mapping
 
 from textual.app import App
 
-from ragmem.cli.explorer.reading import Reader
+from ragmem.cli.explorer.reader import Reader
 from ragmem.cli.explorer.table import Row
 
 
 class Shell(App[None]):
-    """An application with one memory, which `reader` asks; `known` are the values that filters complete."""
+    """An application with one memory, queried by `reader`; `known` are the values that filters complete."""
 
     reader: Reader
     stored: bool

@@ -1,17 +1,17 @@
-"""The sources: what is stored of each by tier, its files, and what of them was not kept."""
+"""The sources: their memories by tier, their files, and the files without a memory."""
 
 from typing import Any
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.explorer.filtering import FilterQuery
-from ragmem.cli.explorer.listing import ListPane, Page
-from ragmem.cli.explorer.table import Column, Row, short
+from ragmem.cli.explorer.filter_query import FilterQuery
+from ragmem.cli.explorer.list_pane import ListPane, Page
+from ragmem.cli.explorer.table import Column, Row, shorten_home
 from ragmem.domain.model import Tier
 from ragmem.services.seeding.source_files import files_of
-from ragmem.storage.memories.listing import Filter, cross_count
+from ragmem.storage.memories.memory_list import Filter, cross_count
 
 FILES = 200
-"""Files of a source that are named beside it."""
+"""Maximum number of files in the details of a source."""
 
 
 class Sources(ListPane):
@@ -31,7 +31,7 @@ class Sources(ListPane):
     EMPTY = "No source is configured. sources.toml names them: ragmem inspect config"
     NEEDS_MEMORIES = False
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
         """Return all sources."""
         catalog, specs = memory.catalog, memory.settings.sources
         stored: dict[str, dict[str, Any]] = {}
@@ -63,8 +63,8 @@ def _row(memory: Ragmem, name: str, stored: dict[str, Any], tiers: dict[str, int
         lines.append(f"nothing stored yet: ragmem seed --source {name}")
     if files.without:
         lines.append(f"{len(files.without):,} files gave no memory:")
-        lines += map(short, files.without[:FILES])
-    lines += ["", *map(short, files.paths[:FILES])]
+        lines += map(shorten_home, files.without[:FILES])
+    lines += ["", *map(shorten_home, files.paths[:FILES])]
     if len(files.paths) > FILES:
         lines.append(f"and {len(files.paths) - FILES:,} more")
     return Row(

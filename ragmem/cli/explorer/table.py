@@ -1,4 +1,4 @@
-"""A table of lines that fits its columns to the room it has and asks for more lines at its end."""
+"""A table that fits its columns to its width and loads more rows near its end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ from ragmem.charts.widths import truncate
 from ragmem.cli.common import printable
 
 AHEAD = 30
-"""Lines before the end from which the next page is asked for."""
+"""Rows before the end from which the next page is requested."""
 
 PADDING = 2
-"""Columns beside each cell."""
+"""Columns of padding of each cell."""
 
 
-def short(path: str) -> str:
-    """Return a path as people write it: their own folder is ~."""
+def shorten_home(path: str) -> str:
+    """Return a path with ~ for the home folder."""
     home = str(Path.home())
     return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; width 0 takes what is left. It is left out where the table is narrower than `least`."""
+    """A column; width 0 takes the remaining space. It is hidden in a table narrower than `least`."""
 
     name: str
     width: int = 0
@@ -39,9 +39,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line: its cells, what `c` copies, what Enter opens, the file that `e` opens, and what is told of it.
+    """A row: its cells, the `key` that c copies, the thing that Enter opens, the file that e opens, details.
 
-    `opens` is a sort of thing ("memory", "entity") and its id.
+    `opens` is a type ("memory", "entity", ...) and an id.
     """
 
     cells: tuple[str, ...]
@@ -53,7 +53,7 @@ class Row:
 
 
 class Table(DataTable[Text]):
-    """The table; its lines stand in `shown`."""
+    """The table; its rows are in `shown`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", "Open"),
@@ -70,41 +70,41 @@ class Table(DataTable[Text]):
         super().__init__(cursor_type="row", id=id)
         self.shown: list[Row] = []
         self._spec = tuple(columns)
-        self._laid = -1
+        self._laid_out_width = -1
 
     @property
     def current(self) -> Row | None:
-        """The line under the cursor."""
+        """The row under the cursor."""
         return self.shown[self.cursor_row] if 0 <= self.cursor_row < len(self.shown) else None
 
     def fill(self, rows: Sequence[Row]) -> None:
-        """Show these lines instead, the first under the cursor."""
+        """Show these rows instead, with the cursor on the first."""
         self.shown = list(rows)
-        self._lay(0)
+        self._lay_out(0)
 
     def more(self, rows: Sequence[Row]) -> None:
-        """Show these lines after the others."""
+        """Append rows."""
         self.shown += rows
         for row in rows:
             self._add(row)
 
     def on_resize(self, event: Resize) -> None:
         """Fit the columns to the new width."""
-        if event.size.width != self._laid:
-            self._lay(self.cursor_row)
+        if event.size.width != self._laid_out_width:
+            self._lay_out(self.cursor_row)
 
     def on_data_table_row_highlighted(self) -> None:
-        """Ask for more lines before the last is reached."""
+        """Request more rows before the last one is reached."""
         if self.cursor_row >= len(self.shown) - AHEAD:
             self.post_message(self.NearEnd())
 
-    def _lay(self, cursor: int) -> None:
+    def _lay_out(self, cursor: int) -> None:
         room = self.size.width
-        if not room:  # it is laid out for the first time when it is resized
+        if not room:  # the first resize lays it out
             return
-        self._laid = room
+        self._laid_out_width = room
         self.clear(columns=True)
-        self._widths = self._fitted(max(0, room - 2))
+        self._widths = self._fit_columns(max(0, room - 2))
         for number, width in self._widths:
             spec = self._spec[number]
             label = Text(spec.name, justify="right" if spec.right else "left")
@@ -114,8 +114,8 @@ class Table(DataTable[Text]):
         if cursor:
             self.move_cursor(row=cursor, animate=False)
 
-    def _fitted(self, room: int) -> list[tuple[int, int]]:
-        """Return (column, width) of those that are shown."""
+    def _fit_columns(self, room: int) -> list[tuple[int, int]]:
+        """Return (column, width) of the visible columns."""
         kept = [number for number, one in enumerate(self._spec) if room >= one.least]
         free = [number for number in kept if not self._spec[number].width]
         used = sum(self._spec[number].width for number in kept) + PADDING * len(kept)
@@ -123,7 +123,7 @@ class Table(DataTable[Text]):
         return [(number, self._spec[number].width or each) for number in kept]
 
     def _add(self, row: Row) -> None:
-        if self._laid < 0:
+        if self._laid_out_width < 0:
             return
         self.add_row(
             *(

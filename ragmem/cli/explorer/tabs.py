@@ -1,4 +1,4 @@
-"""What the screens of a memory and of an entity share: tabs, going on to what they name, and back."""
+"""The base of the screens of a memory and of an entity: a title, tabs, and navigation."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TabbedScreen(Screen[None]):
-    """A title and tabs, of which a subclass fills those of TABS; Escape goes back."""
+    """A title and tabs, which a subclass names in TABS and fills; Escape goes back."""
 
     TABS: ClassVar[tuple[str, ...]] = ()
 
@@ -40,23 +40,23 @@ class TabbedScreen(Screen[None]):
         raise NotImplementedError
 
     def own_key(self) -> str:
-        """Return what is copied where no line is under the cursor."""
+        """Return the key to copy if no row is under the cursor."""
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Lay the screen out."""
+        """Lay out the screen."""
         yield Plain("reading…", classes="title")
         with TabbedContent(initial=self._tab):
             yield from self.panes()
         yield Footer(compact=True)
 
     def tell(self, crumb: str, told: str) -> None:
-        """Say what this is, and by which way one came here."""
+        """Show the breadcrumbs and a line about the thing."""
         self.crumb = " ".join(crumb.split())
         self.query_one(".title", Plain).update(f"{self.app.way()}\n{told}")
 
     def count(self, name: str, number: int) -> None:
-        """Write beside a tab how much is in it."""
+        """Show the number of items in the title of a tab."""
         place = self.TABS.index(name) + 1
         self.query_one(TabbedContent).get_tab(name).label = f"{place} {name.capitalize()} {number:,}"
 
@@ -65,23 +65,23 @@ class TabbedScreen(Screen[None]):
         return self.query_one(f"#{name}", Table)
 
     def take_focus(self) -> None:
-        """Let the keys go to what the tab shows."""
+        """Focus the content of the tab."""
         pane = self.query_one(TabbedContent).active_pane
         if pane is not None:
             pane.query("Table, VerticalScroll").first().focus()
 
     @on(TabbedContent.TabActivated)
-    def _turned(self) -> None:
+    def _handle_tab_change(self) -> None:
         self.take_focus()
 
     @on(Table.RowSelected)
-    def _selected(self, event: Table.RowSelected) -> None:
+    def _handle_selection(self, event: Table.RowSelected) -> None:
         table = event.data_table
         if isinstance(table, Table) and table.current is not None:
             self.app.open_row(table.current)
 
     def action_leave(self) -> None:
-        """Go back to where one came from."""
+        """Go back to the previous screen."""
         self.app.pop_screen()
 
     def action_tab(self, number: int) -> None:
@@ -90,11 +90,11 @@ class TabbedScreen(Screen[None]):
             self.query_one(TabbedContent).active = self.TABS[number - 1]
 
     def action_turn(self, steps: int) -> None:
-        """Show the next tab, or the one before."""
+        """Show the next or the previous tab."""
         tabs = self.query_one(TabbedContent)
         tabs.active = self.TABS[(self.TABS.index(tabs.active) + steps) % len(self.TABS)]
 
     def action_copy(self) -> None:
-        """Copy the id of what is under the cursor, else of what this screen shows."""
+        """Copy the id of the row under the cursor, else of the thing on this screen."""
         row = self.focused.current if isinstance(self.focused, Table) else None
         self.app.copy(row.key if row is not None and row.key else self.own_key())

@@ -1,4 +1,4 @@
-"""The colours, dark and light: few, calm, and readable on their ground."""
+"""The dark and the light theme: few, calm, readable colours."""
 
 from textual.theme import Theme
 

@@ -1,17 +1,17 @@
-"""How far the sessions of assistants were read, and what was never read."""
+"""The progress of reading transcripts, and the transcripts that were never read."""
 
 from typing import Any
 
 from ragmem.api.memory import Ragmem
 from ragmem.cli.common import plural, size
-from ragmem.cli.explorer.filtering import FilterQuery
-from ragmem.cli.explorer.listing import ListPane, Page
-from ragmem.cli.explorer.table import Column, Row, short
+from ragmem.cli.explorer.filter_query import FilterQuery
+from ragmem.cli.explorer.list_pane import ListPane, Page
+from ragmem.cli.explorer.table import Column, Row, shorten_home
 from ragmem.services.reporting.transcript_list import transcript_states
 
 
 class Transcripts(ListPane):
-    """Transcripts that were read, the last one first, then those that never were."""
+    """Transcripts that were read, latest first, then those that were never read."""
 
     COLUMNS = (
         Column("last read", 16),
@@ -23,8 +23,8 @@ class Transcripts(ListPane):
     EMPTY = "No transcript of an assistant was found. sources.toml turns the source `transcripts` on."
     NEEDS_MEMORIES = False
 
-    def page(self, memory: Ragmem, asked: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
-        """Return all transcripts that are known."""
+    def page(self, memory: Ragmem, query: FilterQuery, after: Any) -> Page:  # noqa: ARG002 - of every list
+        """Return all known transcripts."""
         found = transcript_states(memory.catalog, memory.settings, home=memory.home)
         rows = [
             Row(
@@ -33,7 +33,7 @@ class Transcripts(ListPane):
                     one.assistant,
                     f"{one.exchanges:,}",
                     size(one.size),
-                    short(one.path),
+                    shorten_home(one.path),
                 ),
                 key=one.session,
                 path=one.path,
@@ -44,11 +44,11 @@ class Transcripts(ListPane):
         ]
         rows += [
             Row(
-                ("never", "", "", size(one.size), short(one.path)),
+                ("never", "", "", size(one.size), shorten_home(one.path)),
                 path=one.path,
                 detail=f"{one.path}\nnever read: ragmem seed --source transcripts",
             )
             for one in found.unread
         ]
         waits = plural(found.waiting, "exchange waits", "exchanges wait")
-        return Page(rows, told=f"{waits} for vectors" if found.waiting else "")
+        return Page(rows, status=f"{waits} for vectors" if found.waiting else "")

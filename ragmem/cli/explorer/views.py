@@ -7,38 +7,37 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view: its id, the key that shows it, and where its widget is, which is imported then."""
+    """A view: its id, which is also the module of its widget, and the key that shows it."""
 
     id: str
     key: str
-    module: str
 
     @property
     def label(self) -> str:
-        """How it stands in the list."""
+        """Its line in the list of views."""
         return f"{self.key or ' '} {self.id.capitalize()}"
 
     def widget(self) -> Any:
-        """Return its widget, made now."""
-        module = importlib.import_module(f"ragmem.cli.explorer.{self.module}")
+        """Return a new widget."""
+        module = importlib.import_module(f"ragmem.cli.explorer.{self.id}")
         return getattr(module, self.id.capitalize())(id=self.id)
 
 
 VIEWS = tuple(
-    View(name, key, module)
-    for name, key, module in (
-        ("overview", "1", "overview"),
-        ("sources", "2", "sources"),
-        ("memories", "3", "memories"),
-        ("search", "4", "search"),
-        ("entities", "5", "entities"),
-        ("connections", "6", "connections"),
-        ("lifecycle", "7", "lifecycle"),
-        ("queue", "8", "queue"),
-        ("injections", "9", "injections"),
-        ("records", "0", "records"),
-        ("transcripts", "", "transcripts"),
-        ("agents", "", "agents"),
-        ("log", "", "log"),
+    View(name, key)
+    for name, key in (
+        ("overview", "1"),
+        ("sources", "2"),
+        ("memories", "3"),
+        ("search", "4"),
+        ("entities", "5"),
+        ("connections", "6"),
+        ("lifecycle", "7"),
+        ("queue", "8"),
+        ("injections", "9"),
+        ("records", "0"),
+        ("transcripts", ""),
+        ("agents", ""),
+        ("log", ""),
     )
 )

@@ -1,4 +1,4 @@
-"""`ragmem inspect code`: what is in a project's code, from the whole down to one symbol."""
+"""`ragmem inspect code`: a project's code, from an overview down to one symbol."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from ragmem.cli.common import (
 )
 from ragmem.cli.inspect.impact import CodeProjectOption
 from ragmem.cli.options import JsonOption, LimitOption
-from ragmem.domain.code.qualified import inside
+from ragmem.domain.code.qualified_names import inside
 from ragmem.errors import EXIT_OK
 
 LINES = 60
@@ -94,7 +94,8 @@ def _say_folder(found: dict[str, Any], most: int) -> None:
 
 
 def _say_file(found: dict[str, Any], most: int) -> None:
-    say(f"{bold(found['path'])}  {dim(found['module'])}")
+    module = found["module"]
+    say(f"{bold(found['path'])}  {dim(module)}")
     if found["purpose"]:
         say(f"  {found['purpose']}")
     if found["problem"]:
@@ -105,7 +106,13 @@ def _say_file(found: dict[str, Any], most: int) -> None:
     table(
         ("line", "kind", "symbol", "references", "doc"),
         [
-            (one["line"], one["kind"], _inside(one, found), one["references"], _line(one["doc"]))
+            (
+                one["line"],
+                one["kind"],
+                inside(one["symbol"], found["module"]),
+                one["references"],
+                _line(one["doc"]),
+            )
             for one in found["symbols"][:most]
         ],
     )
@@ -114,10 +121,6 @@ def _say_file(found: dict[str, Any], most: int) -> None:
         say(f"\n{bold('referred to by')}")
         for path, count in list(found["referred_by"].items())[:most]:
             say(f"  {path}  {dim(plural(count, 'reference'))}")
-
-
-def _inside(one: dict[str, Any], found: dict[str, Any]) -> str:
-    return inside(one["symbol"], found["module"])
 
 
 def _say_symbol(found: dict[str, Any], most: int) -> None:

@@ -1,11 +1,22 @@
-"""`ragmem inspect connections` and `history`: what a memory is connected with, and what happened to it."""
+"""`ragmem inspect connections` and `history`: the connections and the history of a memory."""
 
 from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import bold, dim, moment, open_memory, plural, say, say_json, table, tell, tell_rest
-from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.common import (
+    bold,
+    dim,
+    moment,
+    open_memory,
+    plural,
+    say,
+    say_json,
+    select_projects,
+    table,
+    tell,
+    tell_rest,
+)
 from ragmem.cli.options import AllOption, JsonOption, LimitOption, MemoryArgument, ProjectOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
@@ -102,14 +113,14 @@ def history(
     as_json: JsonOption = False,
 ) -> int:
     """Show what happened to a memory, oldest first; also of an archived one."""
-    from ragmem.services.reporting.memory_history import happenings, known
+    from ragmem.services.reporting.memory_history import find_memory, list_events
 
     with open_memory() as memory:
         memory.require()
-        found = known(memory.catalog, identifier)
+        found = find_memory(memory.catalog, identifier)
         told = [
             {"at": moment(one.at), "what": one.what, "detail": memory.redactor.redact(one.detail)[0]}
-            for one in happenings(memory.catalog, found)
+            for one in list_events(memory.catalog, found)
         ]
     if as_json:
         say_json({"schema": 1, "id": found.short_id, "full_id": found.id, "history": told})

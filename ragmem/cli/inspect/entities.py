@@ -1,11 +1,11 @@
-"""`ragmem inspect entities`: the entities whose names begin with a text, most connected first."""
+"""`ragmem inspect entities`: entities by a prefix of their names, most connected first."""
 
 from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import open_memory, say_json, tell
-from ragmem.cli.inspect.lines import say_entities, select_projects
+from ragmem.cli.common import open_memory, say_json, select_projects, tell
+from ragmem.cli.inspect.lines import say_entities
 from ragmem.cli.options import AllOption, JsonOption, LimitOption, ProjectOption
 from ragmem.errors import EXIT_NO, EXIT_OK
 
@@ -14,14 +14,14 @@ DEFAULT_LIMIT = 20
 
 def entities(
     name: Annotated[
-        str, typer.Argument(metavar="[PREFIX]", help="Beginning of the names, in any case; without it, all.")
+        str, typer.Argument(metavar="[PREFIX]", help="Prefix of the names, in any case; without it, all.")
     ] = "",
     project: ProjectOption = None,
     every: AllOption = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """List entities by the beginning of their names, most connected first; `inspect entity` shows one.
+    """List entities by a prefix of their names, most connected first; `inspect entity` shows one.
 
     Exit code 1 if no name matches.
     """

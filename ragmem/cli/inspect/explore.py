@@ -1,4 +1,4 @@
-"""`ragmem inspect explore`: the memory as views that one walks through on a terminal."""
+"""`ragmem inspect explore`: explore the memory in the terminal."""
 
 import os
 import sys
@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import tell
-from ragmem.errors import BackendError, UsageError
+from ragmem.cli.common import open_memory, tell
+from ragmem.errors import EXIT_OK, BackendError, UsageError
 
 INSTALL = 'pip install "ragmem[explore]"'
 
 
 class ThemeName(StrEnum):
-    """The colours; auto asks the terminal's variable COLORFGBG, and is dark without it."""
+    """The colours; auto reads the terminal's variable COLORFGBG, and is dark without it."""
 
     AUTO = "auto"
     DARK = "dark"
@@ -42,14 +42,30 @@ def explore(
 
 
 def run_explorer(theme: ThemeName = ThemeName.AUTO) -> int:
-    """Run the explorer until it is left; return its exit code."""
-    from ragmem.cli.explorer.opening import run
+    """Run the explorer until it is left; an error that ends it is raised.
 
-    return run(theme.value)
+    A home without memories opens as well, and shows the next steps.
+    """
+    from ragmem.cli.explorer.app import Explorer
+    from ragmem.cli.explorer.reader import Reader
+
+    if not os.environ.get("NO_COLOR"):
+        os.environ.pop("NO_COLOR", None)  # an empty value means nothing, but Textual heeds it
+    # Most terminals do not tell their background.
+    is_light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in {"7", "15"}
+    with open_memory() as memory:
+        if memory.is_stored():
+            memory.prepare()
+        with Reader(memory) as reader:
+            app = Explorer(reader, light=theme == "light" or (theme == "auto" and is_light))
+            app.run()
+            if app.trouble is not None:
+                raise app.trouble
+    return EXIT_OK
 
 
 def can_explore() -> bool:
-    """Tell whether a person sits here with Textual installed; tell one without how to get it."""
+    """Tell whether there is a terminal and Textual; print a hint if only Textual is missing."""
     if not _on_terminal() or os.environ.get("CI"):
         return False
     if _has_textual():
@@ -59,7 +75,7 @@ def can_explore() -> bool:
 
 
 def _on_terminal() -> bool:
-    # Textual draws on standard error; one that was closed is None.
+    # Textual draws on standard error; a closed stream is None.
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return all(stream and stream.isatty() for stream in streams) and os.environ.get("TERM", "dumb") != "dumb"
 

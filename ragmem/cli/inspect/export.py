@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import open_memory, plural, say, say_json, tell
-from ragmem.cli.inspect.lines import say_entities, select_projects
+from ragmem.cli.common import open_memory, plural, say, say_json, select_projects, tell
+from ragmem.cli.inspect.lines import say_entities
 from ragmem.cli.options import AllOption, JsonOption, LimitOption, ProjectOption
 from ragmem.errors import EXIT_OK, UsageError
 

@@ -1,23 +1,34 @@
-"""`ragmem inspect entity`, `path`, `communities` and `timeline`: what the knowledge graph tells."""
+"""`ragmem inspect entity`, `path`, `communities` and `timeline`: views of the knowledge graph."""
 
 import textwrap
 from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import bold, dim, open_memory, plural, printable, say, say_json, table, tell, tell_rest
+from ragmem.cli.common import (
+    bold,
+    dim,
+    open_memory,
+    plural,
+    printable,
+    say,
+    say_json,
+    select_projects,
+    table,
+    tell,
+    tell_rest,
+)
 from ragmem.cli.inspect.lines import (
     evidence_cells,
     first_description,
     relation_label,
     say_evidence,
-    select_projects,
 )
 from ragmem.cli.options import AllOption, FromOption, JsonOption, LimitOption, ProjectOption
 from ragmem.errors import EXIT_NO, EXIT_OK
 
 MEMBERS = 10
-"""Names of a community's entities below it."""
+"""Names of entities that are shown of a community."""
 
 WIDTH = 110
 """Characters of a line of names."""
@@ -96,10 +107,10 @@ def path(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Show how two entities are connected: the most telling ways, each step with what says it.
+    """Show how two entities are connected: the most specific paths, each step with its evidence.
 
-    A way over what everything is connected with loses against one over few and rare things. Exit code 1 where
-    there is none.
+    A path over an entity that is connected with everything loses against one over rare entities. Exit code 1
+    if there is none.
     """
     from ragmem.services.graph.shapes import path_shape
 
@@ -227,7 +238,7 @@ def timeline(
 
 
 def _fill_line(names: str) -> str:
-    """Return names in lines, none of them broken at a hyphen, which may be part of it."""
+    """Return names in lines that are not broken at hyphens, which may be part of a name."""
     return textwrap.fill(
         printable(names),
         WIDTH,

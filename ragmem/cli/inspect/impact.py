@@ -1,11 +1,11 @@
-"""`ragmem inspect impact`: what a change of a symbol or file reaches, and what is remembered of it."""
+"""`ragmem inspect impact`: the code that a change of a symbol or file affects, and memories about it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.cli.common import bold, dim, open_memory, plural, say, say_json, tell, write_picture
+from ragmem.cli.common import bold, check_target, dim, open_memory, plural, say, say_json, tell, write_picture
 from ragmem.cli.options import ForceOption, JsonOption, LimitOption, SvgOption
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_OK, UsageError
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from ragmem.services.code.impact import Impact
 
 SYMBOLS, TESTS, MEMORIES = 40, 10, 10
-"""Lines of each list that people see without --limit."""
+"""Lines of each list without --limit."""
 
 FIELDS = 500
-"""Of each list that --json has without --limit."""
+"""Entries of each list in --json without --limit."""
 
 SymbolArgument = Annotated[
     str,
@@ -43,10 +43,7 @@ def impact(
     """Show what calls, imports or inherits a symbol or file, with its tests and memories."""
     if sum((as_json, mermaid, svg is not None)) > 1:
         raise UsageError("--json, --svg and --mermaid exclude each other", hint="give one of them")
-    if svg is not None and str(svg) != "-":
-        from ragmem.services.processes.atomic_write import place_for
-
-        place_for(svg, force=force)
+    check_target(svg, force=force)
     with open_memory() as memory:
         found = memory.code.impact(
             symbol, project=project, depth=depth, memories=limit or (FIELDS if as_json else MEMORIES)

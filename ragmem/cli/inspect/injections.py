@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 20
 DEFAULT_WHOLE = 5
-"""Injections of one memory, which are shown at length."""
+"""Default limit for the injections of one memory, which are shown at length."""
 
 WIDTH = 12
 TERMS = ("relevance", "cosine", "coverage", "lexical", "semantic", "graph", "recency", "score")
@@ -96,7 +96,7 @@ def _title(item: "ListedInjection") -> str:
 
 
 def _say_whole(item: "ListedInjection") -> None:
-    """Tell of one injection: to whom, why, and how it was chosen."""
+    """Print one injection: its session, its reason, and its score."""
     one, detail = item.injection, item.injection.detail
     into = f"session {one.session}" + (f", agent {one.agent}" if one.agent else "")
     lines = [

@@ -9,9 +9,9 @@ from ragmem.cli.common import (
     moment,
     open_memory,
     printable,
+    run_default_command,
     say,
     say_json,
-    show_unless_named,
     size,
     table,
 )
@@ -74,7 +74,7 @@ def inspect(context: typer.Context, as_json: JsonOption = False) -> int:
     """
     if context.invoked_subcommand is None and not as_json and can_explore():
         return run_explorer()
-    return show_unless_named(context, stats, group="inspect", as_json=as_json)
+    return run_default_command(context, stats, group="inspect", as_json=as_json)
 
 
 @app.command()
@@ -126,17 +126,17 @@ def memory(
     from ragmem.services.code.shapes import links_shape
     from ragmem.services.lifecycle.feedback import life_shape
     from ragmem.services.retrieval.shapes import ageing_shape, memory_shape
-    from ragmem.services.retrieval.superseding import (
-        former_shapes,
-        standing,
+    from ragmem.services.retrieval.supersessions import (
+        previous_version_line,
+        previous_version_shapes,
+        superseded_line,
         superseded_shape,
-        told_former,
-        told_superseded,
+        supersession_state,
     )
 
     with open_memory() as opened:
         found = opened.memory(identifier)
-        superseded, replaced = standing(opened.catalog, found)
+        superseded, replaced = supersession_state(opened.catalog, found)
         life = life_shape(opened.lifecycle.status(found.id))
         chunks = opened.catalog.memories.chunks(found)
         code_links = links_shape(code_of(opened.catalog, found))
@@ -148,7 +148,7 @@ def memory(
         ],
         "code": code_links,
         "superseded_by": superseded_shape(superseded, redactor=opened.redactor),
-        "replaced": former_shapes(replaced, redactor=opened.redactor),
+        "replaced": previous_version_shapes(replaced, redactor=opened.redactor),
         "life": life,
         "ageing": ageing,
     }
@@ -161,11 +161,11 @@ def memory(
         shown = ", ".join(value) if isinstance(value, list) else value
         say(f"{bold(name.ljust(12))} {shown!s}")
     if superseded:
-        say(f"{bold('state now'.ljust(12))} {told_superseded(superseded)}")
+        say(f"{bold('state now'.ljust(12))} {superseded_line(superseded)}")
         because = opened.redactor.redact(superseded.reason)[0]
         say(f"{bold('because'.ljust(12))} {because}")
     for former in replaced:
-        told = printable(told_former(former, opened.redactor))
+        told = printable(previous_version_line(former, opened.redactor))
         say(f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {told}")
     say(f"{bold('chunks'.ljust(12))} {len(chunks)}")
     say_code(code_links)

@@ -8,8 +8,8 @@ from ragmem.cli.common import bold, plural, say
 WIDTH = 12
 
 
-def say_life(life: Mapping[str, Any]) -> None:
-    """Show a memory's type, where it is in its life, and the rule by which it stands there."""
+def describe_life(life: Mapping[str, Any]) -> str:
+    """Return a memory's type, its lifecycle state, and what speaks for keeping it."""
     parts = [
         life["type"],
         "pinned" if life["pinned"] else life["life"],
@@ -24,12 +24,17 @@ def say_life(life: Mapping[str, Any]) -> None:
         parts.append(f"feedback {life['feedback']:+d}")
     if life["superseded_by"]:
         parts.append(f"superseded by {life['superseded_by'][:WIDTH]}")
-    say(f"{bold('life'.ljust(WIDTH))} {', '.join(parts)}")
+    return ", ".join(parts)
+
+
+def say_life(life: Mapping[str, Any]) -> None:
+    """Show the life of a memory, and the rule that decides about it."""
+    say(f"{bold('life'.ljust(WIDTH))} {describe_life(life)}")
     say(f"{bold('rule'.ljust(WIDTH))} {life['action']}, {life['rule']}: {life['reason']}")
 
 
 def say_ageing(ageing: Mapping[str, float]) -> None:
-    """Show what age makes of a memory's score: the terms of `query --explain`, with the half-life."""
+    """Show the effect of age on a memory's score: the terms of `query --explain`, with the half-life."""
     say(
         f"{bold('ageing'.ljust(WIDTH))} age_days={ageing['age_days']:g}"
         f"  half_life_days={ageing['half_life_days']:g}  recency={ageing['recency']:g}"

@@ -1,10 +1,18 @@
-"""`ragmem inspect lifecycle`: how the memories live, as charts, tables, JSON, or a picture."""
+"""`ragmem inspect lifecycle`: the lifecycle of memories as charts, tables, JSON, or a picture."""
 
 import shutil
 from typing import TYPE_CHECKING
 
-from ragmem.cli.common import bold, open_memory, say, say_json, table, write_picture
-from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.common import (
+    bold,
+    check_target,
+    open_memory,
+    say,
+    say_json,
+    select_projects,
+    table,
+    write_picture,
+)
 from ragmem.cli.inspect.plots import say_plots
 from ragmem.cli.options import AllOption, ForceOption, JsonOption, LimitOption, ProjectOption, SvgOption
 from ragmem.errors import EXIT_OK, UsageError
@@ -17,7 +25,7 @@ LINES = 10
 """Lines of each list without --limit."""
 
 TITLE = 44
-"""Letters of a memory's title in a table."""
+"""Characters of a memory's title in a table."""
 
 
 def lifecycle(
@@ -31,10 +39,7 @@ def lifecycle(
     """Show the states and connections of memories, what was archived and why, and what is next."""
     if as_json and svg is not None:
         raise UsageError("--json and --svg exclude each other", hint="give one of them")
-    if svg is not None and str(svg) != "-":
-        from ragmem.services.processes.atomic_write import place_for
-
-        place_for(svg, force=force)
+    check_target(svg, force=force)
     with open_memory() as memory:
         projects = select_projects(memory, project, every=every)
         report = memory.reports.lifecycle(projects, limit=limit or LINES)
@@ -45,9 +50,9 @@ def lifecycle(
 
         say_json({"schema": 1, **lifecycle_shape(report)})
         return EXIT_OK
-    from ragmem.services.reporting.lifecycle_picture import sheet, where_of
+    from ragmem.services.reporting.lifecycle_picture import format_projects, sheet
 
-    charts = sheet(report, where_of(names))
+    charts = sheet(report, format_projects(names))
     if svg is not None:
         from ragmem.charts.svg import sheet_svg
 

@@ -1,31 +1,19 @@
-"""How the views of `ragmem inspect` choose projects, and how they write parts of the graph."""
+"""Functions that the views of `ragmem inspect` share: write parts of the graph."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragmem.cli.common import table
-from ragmem.errors import UsageError
-
-if TYPE_CHECKING:
-    from ragmem.api.memory import Ragmem
 
 SAID = 110
 """Characters of a sentence in a table."""
 
 _MARKER = re.compile(r"^(?:(?:[-*+>]|#{1,6}|\d{1,3}[.)]) )+")
-"""What a list item or heading begins with."""
-
-
-def select_projects(memory: "Ragmem", names: list[str] | None, *, every: bool) -> tuple[str, ...] | None:
-    """Return the projects that are asked, as `query` does: those named, all, or this one and the user's."""
-    if every and names:
-        raise UsageError("--all and --project exclude each other", hint="give one of them")
-    memory.require()
-    return memory.projects.resolve(names) if names else None if every else memory.projects.default()
+"""The marker of a list item or heading."""
 
 
 def say_evidence(told: list[dict[str, Any]], titles: dict[str, str] | None = None) -> None:
-    """Write what memories say, a line each; with `titles` of the projects also whose they are."""
+    """Write the sentences of memories, one a line; with `titles` also the names of their projects."""
     table(
         ("date", "memory", *(["project"] if titles is not None else []), "said"),
         [
@@ -42,22 +30,22 @@ def say_evidence(told: list[dict[str, Any]], titles: dict[str, str] | None = Non
 
 
 def evidence_cells(told: dict[str, Any] | None) -> tuple[str, str, str]:
-    """Return the date, the id and the sentence of a memory; where there is none, nothing of each."""
+    """Return the date, the id and the sentence of a memory; empty texts if there is none."""
     return (told["event_time"][:10], told["id"], shorten_sentence(told["text"])) if told else ("", "", "")
 
 
 def relation_label(keywords: str) -> str:
-    """Return how two entities relate, as a list for people."""
+    """Return the keywords of a relation as a list for people."""
     return ", ".join(part.strip() for part in keywords.split(",") if part.strip())
 
 
 def first_description(one: dict[str, Any]) -> str:
-    """Return the first of the descriptions of an entity or relation."""
+    """Return the first description of an entity or relation."""
     return shorten_sentence(one["descriptions"][0]) if one["descriptions"] else ""
 
 
 def shorten_sentence(text: str) -> str:
-    """Return a sentence in one line, cut, without the mark of a list or heading before it."""
+    """Return a sentence as one line of limited length, without the marker of a list or heading."""
     line = _MARKER.sub("", " ".join(text.split()))
     return line if len(line) <= SAID else line[: SAID - 1] + "…"
 

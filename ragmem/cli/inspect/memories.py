@@ -1,14 +1,23 @@
-"""`ragmem inspect memories`: list memories by what they are, latest first."""
+"""`ragmem inspect memories`: list memories by their properties, latest first."""
 
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from ragmem.cli.common import one_line, open_memory, printable, say_json, table, tell, tell_rest
-from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.common import (
+    one_line,
+    open_memory,
+    printable,
+    say_json,
+    select_projects,
+    table,
+    tell,
+    tell_rest,
+)
 from ragmem.cli.options import (
     AllOption,
+    CategoryOption,
     JsonOption,
     LimitOption,
     ProjectOption,
@@ -16,7 +25,7 @@ from ragmem.cli.options import (
     TagOption,
     UntilOption,
 )
-from ragmem.domain.model import Category, Kind, State, Tier
+from ragmem.domain.model import Kind, State, Tier
 from ragmem.errors import EXIT_NO, EXIT_OK
 
 DEFAULT_LIMIT = 20
@@ -26,7 +35,7 @@ TITLE = 70
 
 
 class OrderName(StrEnum):
-    """What comes first."""
+    """The order of the list."""
 
     NEWEST = "newest"
     OLDEST = "oldest"
@@ -47,9 +56,7 @@ def memories(
         list[State] | None, typer.Option("--state", help="Only in this state; repeatable.")
     ] = None,
     tier: Annotated[list[Tier] | None, typer.Option("--tier", help="Only of this tier; repeatable.")] = None,
-    category: Annotated[
-        list[Category] | None, typer.Option("--category", help="Only knowledge of this category; repeatable.")
-    ] = None,
+    category: CategoryOption = None,
     tag: TagOption = None,
     since: SinceOption = "",
     until: UntilOption = "",
@@ -59,15 +66,15 @@ def memories(
     limit: LimitOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """List memories by what they are, latest first; `query` finds them by what they say.
+    """List memories by their properties, latest first; `query` finds them by their content.
 
     Exit code 1 if none matches.
     """
     from ragmem.api.memory import now
-    from ragmem.services.ingestion.scope import known_sources
+    from ragmem.services.ingestion.scope import require_sources
     from ragmem.services.processes.dates import parse_moment
     from ragmem.services.retrieval.shapes import memory_shape
-    from ragmem.storage.memories.listing import Filter, count_memories, list_page
+    from ragmem.storage.memories.memory_list import Filter, count_memories, list_page
 
     moment = now()
     with open_memory() as memory:
@@ -78,7 +85,7 @@ def memories(
             categories=tuple(category or ()),
             tiers=tuple(tier or ()),
             states=tuple(state or ()),
-            sources=known_sources(memory.catalog, memory.settings, source or ()),
+            sources=require_sources(memory.catalog, memory.settings, source or ()),
             tags=tuple(tag or ()),
             since=parse_moment(since, now=moment) if since else None,
             until=parse_moment(until, now=moment) if until else None,
@@ -99,9 +106,7 @@ def memories(
         )
         return EXIT_OK if found else EXIT_NO
     if not found:
-        tell(
-            "no memory like that" + ("" if projects is None else " in this project and yours: --all asks all")
-        )
+        tell("no memory matches" + ("" if projects is None else " in this project and yours: --all asks all"))
         return EXIT_NO
     table(
         ("id", "date", "kind", "tier", "state", "source", "project", "title"),

@@ -1,4 +1,4 @@
-"""`ragmem inspect merges`: which names share a node, why, and how to take that back."""
+"""`ragmem inspect merges`: show and undo merges of names into one entity."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import bold, open_memory, say, say_json, styled, tell
-from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.common import bold, open_memory, say, say_json, select_projects, style, tell
 from ragmem.cli.options import AllOption, JsonOption, ProjectOption
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -21,16 +20,16 @@ if TYPE_CHECKING:
     from ragmem.services.reporting.latency import Latency
 
 EARLIEST = 12
-"""The first year of which plots can be made: they reach back ten years."""
+"""The first year for which plots can be made: they reach back ten years."""
 
 QUESTIONS = 100
-"""Questions by which the latency is measured."""
+"""Number of questions that measure the latency."""
 
 _COLOURS = {"plain": 36, "fresh": 34, "firm": 32, "lasting": 35, "fading": 33, "gone": 2}
 
 
 class PlotName(StrEnum):
-    """The plots; a test holds them equal to those of `services.reporting.table`."""
+    """The plots; a test holds them equal to those of `services.reporting.plots`."""
 
     DECAY = "decay"
     AGES = "ages"
@@ -99,7 +98,7 @@ def plots(
 
 
 def reference_moment(at: str) -> "datetime":
-    """Return the moment in UTC that ages are counted from; raises UsageError for what is none."""
+    """Return the moment in UTC from which ages count; raises UsageError for an invalid one."""
     from datetime import UTC
 
     from ragmem.api.memory import now
@@ -114,13 +113,13 @@ def reference_moment(at: str) -> "datetime":
 
 
 def measure_latency(memory: "Ragmem", projects: "Sequence[str] | None") -> "Latency":
-    """Return how long questions take here, and say beforehand that it takes a while."""
+    """Measure how long questions take, and print a notice before."""
     tell(f"asking {QUESTIONS} questions")
     return memory.reports.latency(projects=projects, questions=QUESTIONS)
 
 
 def say_plots(plots: "Iterable[Plot]") -> None:
-    """Write plots one below the other, a blank line between two."""
+    """Write plots with a blank line between them."""
     from ragmem.charts.terminal import lines, signs_for
 
     width = shutil.get_terminal_size().columns
@@ -135,4 +134,4 @@ def say_plots(plots: "Iterable[Plot]") -> None:
 
 
 def _paint(text: str, tone: "Tone") -> str:
-    return styled(text, str(_COLOURS[tone]))
+    return style(text, str(_COLOURS[tone]))

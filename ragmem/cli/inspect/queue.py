@@ -1,4 +1,4 @@
-"""`ragmem inspect queue`: what waits to be taken in, and what nobody could read."""
+"""`ragmem inspect queue`: the texts and events that wait, and the files that were set aside."""
 
 from ragmem.cli.common import bold, moment, open_memory, plural, say, say_json, table, tell, tell_rest
 from ragmem.cli.options import JsonOption, LimitOption
@@ -16,10 +16,10 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
     with open_memory() as memory:
         found = read(memory.catalog, memory.settings, named=most)
     waiting, aside = found.oldest[:most], found.aside[:most]
-    # Something may have been taken in while it was counted.
+    # Some may have been stored while they were counted.
     unnamed = max(0, found.texts + found.events - len(waiting))
     if as_json:
-        shape = queue_shape(found)  # of all, for the oldest may be an event, and texts stand first
+        shape = queue_shape(found)  # of all, because the oldest may be an event, and texts come first
         shown = {"waiting": shape["waiting"][:most], "aside": shape["aside"][:most]}
         say_json({"schema": 1, **shape, **shown, "left_out": unnamed + len(found.aside) - len(aside)})
         return EXIT_OK
@@ -34,7 +34,7 @@ def queue(limit: LimitOption = None, as_json: JsonOption = False) -> int:
         say()
         table(
             ("since", "what", "it says"),
-            [(moment(one.since) if one.since else "", one.what, one.told[:90]) for one in waiting],
+            [(moment(one.since) if one.since else "", one.what, one.text[:90]) for one in waiting],
         )
     tell_rest(unnamed, "waiting thing")
     for one in aside:

@@ -1,21 +1,22 @@
 """`ragmem inspect records`: show the typed records, newest first."""
 
-from typing import Annotated
-
-import typer
-
 from ragmem.cli.common import moment, open_memory, say_json, table
-from ragmem.cli.options import AllOption, JsonOption, LimitOption, ProjectOption, SinceOption, SpecOption
-from ragmem.domain.records.record_types import RecordType
+from ragmem.cli.options import (
+    AllOption,
+    JsonOption,
+    LimitOption,
+    ProjectOption,
+    SinceOption,
+    SpecOption,
+    TypeOption,
+)
 from ragmem.errors import EXIT_OK, UsageError
 
 DEFAULT_LIMIT = 20
 
 
 def records(
-    type_: Annotated[
-        list[RecordType] | None, typer.Option("--type", help="Only records of this type; repeatable.")
-    ] = None,
+    type_: TypeOption = None,
     project: ProjectOption = None,
     spec: SpecOption = "",
     since: SinceOption = "",

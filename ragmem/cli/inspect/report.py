@@ -1,4 +1,4 @@
-"""`ragmem inspect report`: what a memory looks like, as one HTML file to send, as pictures, or as text."""
+"""`ragmem inspect report`: a report of the memory as one HTML file, as pictures, or as text."""
 
 import shutil
 from pathlib import Path
@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragmem.cli.common import bold, open_memory, printable, say, say_json, size, tell, write_picture
-from ragmem.cli.inspect.lines import select_projects
+from ragmem.cli.common import (
+    bold,
+    check_target,
+    open_memory,
+    printable,
+    say,
+    say_json,
+    select_projects,
+    size,
+    tell,
+    write_picture,
+)
 from ragmem.cli.inspect.plots import (
     AtOption,
     LatencyOption,
@@ -76,17 +86,16 @@ def report(
 
 
 def _check_places(html: Path | None, svg: Path | None, *, force: bool) -> None:
-    """Refuse before anything is counted what could not be written afterwards."""
+    """Raise UsageError before the report is made if its files could not be written."""
     from ragmem.services.processes.atomic_write import place_for
 
-    if html is not None and str(html) != "-":
-        place_for(html, force=force)
+    check_target(html, force=force)
     if svg is None:
         return
-    from ragmem.services.reporting.table import PLOTS
+    from ragmem.services.reporting.plots import PLOTS
 
     if svg.exists() and not svg.is_dir():
-        raise UsageError(f'"{svg}" is no folder', hint="give the name of a folder")
+        raise UsageError(f'"{svg}" is not a folder', hint="give the name of a folder")
     if not svg.exists() and not svg.absolute().parent.is_dir():
         raise UsageError(f'there is no folder "{svg.parent}"', hint="make it, or give another path")
     if svg.is_dir():

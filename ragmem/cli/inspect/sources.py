@@ -1,4 +1,4 @@
-"""`ragmem inspect sources`: what is configured, what of it is stored, and what its files gave."""
+"""`ragmem inspect sources`: the configured sources, their memories, and the outcome of their files."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ragmem.errors import EXIT_OK
 def sources(as_json: JsonOption = False, sources_file: SourcesFileOption = None) -> int:
     """Show the configured sources with their globs, and what of them is stored."""
     from ragmem.services.seeding.source_files import files_of
-    from ragmem.storage.memories.listing import Filter, cross_count
+    from ragmem.storage.memories.memory_list import Filter, cross_count
 
     with open_memory(sources_file=sources_file) as memory:
         catalog, specs = memory.catalog, memory.settings.sources

@@ -1,4 +1,4 @@
-"""`ragmem inspect transcripts`: how far the sessions of assistants were read, and what waits."""
+"""`ragmem inspect transcripts`: the progress of reading transcripts, and what waits for vectors."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""What `ragmem inspect usage` shows: requests to providers, what they cost, and what the caps leave."""
+"""The output of `ragmem inspect usage`: requests to providers, their costs, and today's caps."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ragmem.api.memory import now
 from ragmem.cli.common import bold, open_memory, say, say_json, table, tell
 from ragmem.errors import EXIT_OK, StorageError, StoreBusyError
-from ragmem.services.models.usage import Limit, amount, day_of, format_sums
+from ragmem.services.models.usage import Limit, day_of, format_amount, format_sums
 from ragmem.services.processes.dates import parse_moment
 from ragmem.storage.activity.usage import Sums, Use
 
@@ -20,7 +20,7 @@ PARTS: dict[By, Callable[[Use], tuple[str, ...]]] = {
     "model": lambda use: (use.backend, use.model),
     "purpose": lambda use: (use.purpose,),
 }
-"""What a row stands for."""
+"""The key of a row."""
 
 HEADERS: dict[By, tuple[str, ...]] = {"day": ("day",), "model": ("backend", "model"), "purpose": ("purpose",)}
 
@@ -36,7 +36,7 @@ def show_usage(*, by: By, since: str, limit: int | None, as_json: bool) -> int:
         try:
             unreadable = ledger.absorb().unreadable
         except (StoreBusyError, StorageError) as error:
-            # The figures are right nevertheless: lines that wait are counted where they lie.
+            # The figures are right nevertheless: `rows` also counts the lines that could not be stored.
             tell(f"note: {error}; what was counted goes into the memory later")
         counted = ledger.rows(since=first)
         today, limits = ledger.today(), ledger.limits()
@@ -73,7 +73,7 @@ def show_usage(*, by: By, since: str, limit: int | None, as_json: bool) -> int:
 
 
 def _rows(counted: dict[Use, Sums], by: By) -> list[tuple[tuple[str, ...], Sums]]:
-    """Return (what it is about, sums): days latest first, all else the dearest first."""
+    """Return (key, sums): days latest first, everything else most expensive first."""
     part = PARTS[by]
     merged: dict[tuple[str, ...], Sums] = {}
     for use, sums in counted.items():
@@ -104,6 +104,6 @@ def _say_today(today: Sums, limits: tuple[Limit, ...], *, blank: bool) -> None:
     if not limits:
         say(f"{bold('today')}  {format_sums(today)}; no cap is set, see [spend] in config.toml")
     for limit in limits:
-        used, left = amount(limit, limit.used), amount(limit, limit.left)
-        rest = "reached: background work waits for tomorrow" if limit.reached else f"{left} left"
+        used, left = format_amount(limit, limit.used), format_amount(limit, limit.left)
+        rest = "reached: background work waits for tomorrow" if limit.is_reached else f"{left} left"
         say(f"{bold('today')}  {used} of {limit.cap:,g} ({limit.key}), {rest}")

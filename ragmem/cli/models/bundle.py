@@ -25,7 +25,7 @@ Examples:
 Exit codes:
   0  written, or sound
   2  usage, or the file exists
-  3  a wheel cannot be had, or the bundle is not what was written
+  3  a wheel is not available, or the bundle is not what was written
   4  pip is missing
 """
 
@@ -67,7 +67,7 @@ def bundle(
 ) -> int:
     """Pack wheels, models and configuration for a machine without a network."""
     from ragmem.services.models.bundle import build, plan
-    from ragmem.services.models.bundle_archive import by_part, is_compressed
+    from ragmem.services.models.bundle_archive import is_compressed, sizes_by_part
     from ragmem.services.models.bundle_wheels import WheelTarget
     from ragmem.services.processes.atomic_write import place_for
 
@@ -104,7 +104,7 @@ def bundle(
     if wanted is not None and not quiet:
         tell(f"collecting wheels; ragmem's own: {decided.wheels_from}")
     made = build(decided, file, force=force)
-    parts = _parts(by_part((part.name, part.bytes) for part in made.manifest.files))
+    parts = _parts(sizes_by_part((part.name, part.bytes) for part in made.manifest.files))
     if as_json:
         said = {"file": str(made.path), "bytes": made.bytes, "sha256": made.sha256, "notes": decided.notes}
         say_json({"schema": 1, "dry_run": False, **said, **_shape(made.manifest), "parts": parts})
@@ -126,10 +126,10 @@ def _check_network(wanted: "WheelTarget") -> None:
 
 
 def _verify(file: Path, *, as_json: bool) -> int:
-    from ragmem.services.models.bundle_archive import by_part, verify
+    from ragmem.services.models.bundle_archive import sizes_by_part, verify
 
     manifest = verify(file)
-    parts = _parts(by_part((part.name, part.bytes) for part in manifest.files))
+    parts = _parts(sizes_by_part((part.name, part.bytes) for part in manifest.files))
     if as_json:
         say_json({"schema": 1, "sound": True, "file": str(file), **_shape(manifest), "parts": parts})
     else:

@@ -12,7 +12,7 @@ from ragmem.errors import EXIT_OK
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.config import Settings
+    from ragmem.config.settings import Settings
     from ragmem.services.models.reembed import ModelChangeStatus
 
 EPILOG = """\b
@@ -42,13 +42,13 @@ app = command_group(
 @app.command("list")
 def list_models(as_json: JsonOption = False) -> int:
     """Show the models on this machine, the configured ones, and how far a change is."""
-    from ragmem.services.models.found import find_models
+    from ragmem.services.models.local_models import find_local_models
 
     with open_memory(quiet=as_json) as memory:
         settings = memory.settings
         here = [
             _bundled_model(),
-            *map(asdict, find_models(settings.places.data, os.environ, home=memory.home)),
+            *map(asdict, find_local_models(settings.places.data, os.environ, home=memory.home)),
         ]
         standing = _model_state(memory)
         rest = _rest(memory, standing)
@@ -105,7 +105,7 @@ def _model_state(memory: "Ragmem") -> "ModelChangeStatus | None":
 
 
 def _configuration_tables(settings: "Settings", model: dict[str, Any]) -> str:
-    """Return the tables of the configuration that name a model of this machine."""
+    """Return the uses for which a model of this machine is configured."""
     bundled = model["place"] == "bundled"
     names = {model["name"], str(model["folder"])}
     embedder, language_model = settings.models, settings.language_model
@@ -121,7 +121,7 @@ def _configuration_tables(settings: "Settings", model: dict[str, Any]) -> str:
 
 
 def _rest(memory: "Ragmem", standing: "ModelChangeStatus | None") -> str:
-    """Return the command that goes on with a change that nobody is at."""
+    """Return the command that continues an interrupted change of the model, "" if there is none."""
     if standing is None or not standing.changing or standing.running:
         return ""
     return "ragmem models resume" if memory.store.two_models else "ragmem seed --rebuild"

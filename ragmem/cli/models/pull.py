@@ -1,4 +1,4 @@
-"""`ragmem models pull` and `remove`: fetch a model from a hub, or take it away again."""
+"""`ragmem models pull` and `remove`: fetch a model from a hub, or remove it."""
 
 import os
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,7 +7,7 @@ import typer
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.cli.common import Bar, open_memory, plural, require_consent, say, say_json, size, tell
-from ragmem.cli.models.choosing import check_address
+from ragmem.cli.models.choice import check_address
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption, YesOption
 from ragmem.errors import EXIT_OK, UsageError
 
@@ -23,8 +23,8 @@ Examples:
 \b
 Exit codes:
   0    fetched, or there already
-  2    no such model, none of a form that is safe to read, or no room for it
-  3    the hub cannot be reached or does not give it; what was fetched stays
+  2    no such model, no files in a safe format, or no room for it
+  3    the hub cannot be reached or refuses; what was fetched stays
   5    another process is fetching it
   130  interrupted; the same command goes on
 """
@@ -55,8 +55,8 @@ def pull(
 ) -> int:
     """Fetch a model from a hub into ragmem's own folder, whole or not at all.
 
-    Nothing is ever fetched but by this command. Files that run code when they are read (pickles) are left
-    out, checksums are compared, and what was interrupted goes on where it was.
+    Only this command ever fetches anything. Files that run code when they are read (pickles) are left out,
+    checksums are compared, and an interrupted download continues where it stopped.
     """
     from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub
     from ragmem.services.models.pull import apply, endpoint_of, key_of, plan
@@ -68,15 +68,15 @@ def pull(
         fetching = plan(memory.settings.places.data, opened, model, revision=revision)
         if not as_json and not quiet:
             _tell_plan(fetching, endpoint)
-        if not dry_run and not fetching.there:
+        if not dry_run and not fetching.is_complete:
             with Bar(quiet=quiet or as_json) as bar:
                 apply(opened, fetching, now=now(), progress=bar)
     if as_json:
         say_json(_document(fetching, endpoint, dry_run=dry_run))
-    elif fetching.there:
+    elif fetching.is_complete:
         say(f"{model} is there already: {fetching.folder}")
     elif dry_run:
-        say(f"would fetch {size(fetching.left)} into {fetching.folder}")
+        say(f"would fetch {size(fetching.missing_bytes)} into {fetching.folder}")
     else:
         say(f"{model} is there: {fetching.folder}")
         if not quiet:
@@ -94,9 +94,9 @@ def _tell_plan(fetching: "PullPlan", endpoint: str) -> None:
 
 
 def _tell_next(fetching: "PullPlan") -> None:
-    from ragmem.services.models.found import find_model_in
+    from ragmem.services.models.local_models import examine_folder
 
-    found = find_model_in(fetching.folder, fetching.model.name)
+    found = examine_folder(fetching.model.name, "cache", fetching.folder)
     if found is not None and found.problem:
         tell(f"warning: it cannot be used as it is: {found.problem}")
     option = " --language" if found is not None and found.use == "language model" else ""
@@ -113,9 +113,9 @@ def _document(fetching: "PullPlan", endpoint: str, *, dry_run: bool) -> dict[str
         "licence": model.licence,
         "from": endpoint,
         "folder": str(fetching.folder),
-        "there": fetching.there,
+        "there": fetching.is_complete,
         "bytes": model.bytes,
-        "left": fetching.left,
+        "left": fetching.missing_bytes,
         "files": [{"path": file.path, "bytes": file.bytes} for file in model.files],
     }
 
@@ -128,14 +128,14 @@ def remove(
 ) -> int:
     """Remove a model that `ragmem models pull` fetched; one that is in use stays."""
     from ragmem.config.hub import folder_of
-    from ragmem.services.models.pull import bytes_of, check_name, removable, remove
+    from ragmem.services.models.pull import check_name, folder_bytes, removable_folders, remove
 
     with open_memory(quiet=as_json) as memory:
         check_name(model)
         data = memory.settings.places.data
-        folders = removable(data, model)
+        folders = removable_folders(data, model)
         _refuse_model_in_use(memory, model)
-        count = sum(map(bytes_of, folders))
+        count = sum(map(folder_bytes, folders))
         if not dry_run:
             if not yes:
                 require_consent(

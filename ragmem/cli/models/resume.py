@@ -1,4 +1,4 @@
-"""`ragmem models resume`: make the vectors of the configured model, or go on with it."""
+"""`ragmem models resume`: make the vectors of the configured model, or continue making them."""
 
 import os
 import sys
@@ -32,10 +32,10 @@ Exit codes:
 """
 
 NICENESS = 10
-"""Of the process in the background, in the system's own measure."""
+"""Niceness of the background process."""
 
 LINE_EVERY_S = 10.0
-"""In a log; a bar on a terminal moves all the time."""
+"""Seconds between two lines of a log."""
 
 
 def resume(
@@ -45,10 +45,10 @@ def resume(
 ) -> int:
     """Continue making the vectors of the configured model.
 
-    Does nothing where they are complete. May be interrupted at any time, and run again.
+    Does nothing if they are complete. May be interrupted at any time, and run again.
     """
     if background:
-        # Whoever works at this machine comes first.
+        # The person's own work comes first.
         os.nice(NICENESS)
     with open_memory(quiet=quiet or as_json) as memory:
         done = reembed(memory, quiet=quiet or as_json, background=background)
@@ -63,14 +63,14 @@ def resume(
 
 
 def reembed(memory: Ragmem, *, quiet: bool, background: bool = False) -> "ReembedReport":
-    """Make the vectors that the configured model lacks, and show how far it is."""
+    """Make the missing vectors of the configured model, and show the progress."""
     with ExitStack() as stack:
         progress: Progress = Lines() if background else stack.enter_context(Bar(quiet=quiet))
         return memory.vectors.reembed(progress=progress)
 
 
 def say_made(document: dict[str, Any]) -> None:
-    """Write what was made; `document` is a Reembedded as JSON, with `vectors` that says how it ended."""
+    """Write how many vectors were made; `document` is a ReembedReport as JSON, with its end in `vectors`."""
     made, model = document["made"], document["model"]
     if document["vectors"] == "stopped":
         say(f"{plural(made, 'vector')} made, then: {document['note']}")
@@ -82,20 +82,20 @@ def say_made(document: dict[str, Any]) -> None:
 
 
 class Lines:
-    """Progress for a log: a line now and then, with the time."""
+    """Progress for a log: a line with the time every LINE_EVERY_S seconds."""
 
     def __init__(self) -> None:
         self._total = self._done = 0
         self._told = 0.0
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
-        """Start a stretch of `total` steps."""
+        """Start a phase of `total` steps."""
         del unit
         self._total, self._done, self._told = total, 0, time.monotonic()
         self._tell(f"{label}: {total:,} to go")
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
-        """Tell that steps are done, if the last line is old enough."""
+        """Count finished steps, and print a line if the last one is old enough."""
         del told
         self._done += steps
         if time.monotonic() - self._told > LINE_EVERY_S:

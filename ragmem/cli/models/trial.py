@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragmem.backends.composed import ComposedModels
+from ragmem.backends.composed_models import ComposedModels
 from ragmem.cli.common import open_memory, say, say_json, table, tell
-from ragmem.cli.models.choosing import LanguageOption, choice_of
+from ragmem.cli.models.choice import LanguageOption, choice_of, require_language_model
 from ragmem.cli.options import JsonOption, QuietOption
 from ragmem.errors import RagmemError
 
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
-    from ragmem.config import Settings
+    from ragmem.config.settings import Settings
     from ragmem.services.models.trial import Trial
 
 EPILOG = """\b
@@ -40,8 +40,8 @@ def try_models(
 ) -> int:
     """Try models: how fast they answer, and whether their answers make sense.
 
-    An embedder is timed, and has to find twelve notes by questions in other words. A language model has to
-    answer, and to give JSON of a certain form. A provider is asked some ten times, which the ledger counts as
+    An embedder is timed, and must find twelve notes by questions in other words. A language model must
+    answer, and return JSON of a certain form. A provider gets about ten requests, which the ledger counts as
     trials.
     """
     from ragmem.services.models.trial import exit_code
@@ -72,7 +72,7 @@ def try_models(
 
 
 def _embedders(memory: "Ragmem") -> "list[Settings]":
-    """Return the settings of the configured embedder, and of the one that answers for it meanwhile."""
+    """Return the settings of the configured embedder, and of the one that made the active vectors."""
     from ragmem.services.models.active_models import settings_of
 
     found = [memory.settings]
@@ -85,7 +85,7 @@ def _embedders(memory: "Ragmem") -> "list[Settings]":
 
 
 def try_embedder(memory: "Ragmem", settings: "Settings") -> "Trial":
-    """Return how the embedder of these settings does; one that does not answer is a trial as well."""
+    """Try the embedder of these settings; one that does not answer gives a trial as well."""
     from ragmem.services.models import trial as models_trial
     from ragmem.services.models import use
 
@@ -96,14 +96,13 @@ def try_embedder(memory: "Ragmem", settings: "Settings") -> "Trial":
         return models_trial.try_embedder(settings.models.backend, opened.embedder)
     except RagmemError as error:
         name = use.model_label(settings.models)
-        return models_trial.silent("embedder", settings.models.backend, name, error)
+        return models_trial.unanswered_trial("embedder", settings.models.backend, name, error)
     finally:
         opened.close()
 
 
 def try_language_model(memory: "Ragmem", settings: "Settings") -> "Trial":
-    """Return how the language model of these settings does; one that does not answer is a trial as well."""
-    from ragmem.errors import BackendError
+    """Try the language model of these settings; one that does not answer gives a trial as well."""
     from ragmem.services.models import trial as models_trial
     from ragmem.services.models import use
 
@@ -111,14 +110,10 @@ def try_language_model(memory: "Ragmem", settings: "Settings") -> "Trial":
     meter = models_trial.TrialMeter(memory.ledger)
     opened = ComposedModels(settings.models, chosen, meter=meter, redactor=memory.redactor)
     try:
-        model = opened.language_model
-        if model is None:
-            raise BackendError(
-                f'the backend "{chosen.backend}" has no language model', hint="name one: BACKEND:MODEL"
-            )
+        model = require_language_model(opened, chosen.backend)
         return models_trial.try_language_model(chosen.backend, model, meter)
     except RagmemError as error:
-        return models_trial.silent("language model", chosen.backend, use.model_label(chosen), error)
+        return models_trial.unanswered_trial("language model", chosen.backend, use.model_label(chosen), error)
     finally:
         opened.close()
 

@@ -1,4 +1,4 @@
-"""`ragmem models use`: choose a model, and have its vectors made."""
+"""`ragmem models use`: choose a model, and make its vectors."""
 
 import os
 from dataclasses import asdict
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragmem.api.memory import Ragmem
-from ragmem.backends.composed import ComposedModels
+from ragmem.backends.composed_models import ComposedModels
 from ragmem.cli.common import open_memory, plural, say, say_json, tell
-from ragmem.cli.models.choosing import LanguageOption, choice_of
+from ragmem.cli.models.choice import LanguageOption, choice_of, require_language_model
 from ragmem.cli.models.resume import reembed, say_made
 from ragmem.cli.options import DryRunOption, JsonOption, QuietOption
 from ragmem.errors import EXIT_BACKEND, EXIT_OK, BackendError, UsageError
@@ -37,7 +37,7 @@ Exit codes:
 """
 
 PATIENCE_S = 20.0
-"""For a process that makes vectors of another model to end."""
+"""Seconds for a process that makes vectors of another model to end."""
 
 
 def use(
@@ -65,8 +65,8 @@ def use(
 ) -> int:
     """Choose a model: try it, write config.toml, and make its vectors in the background.
 
-    Questions are answered with the former model's vectors until all of the new one's are there, then with
-    those, from one moment to the next. In config.toml every other line stays as it is.
+    Questions are answered with the vectors of the former model until all of the new ones are there. In
+    config.toml every other line stays as it is.
     """
     if wait and language:
         raise UsageError("--wait is for embedding models", hint="a language model makes no vectors")
@@ -81,7 +81,7 @@ def use(
         made = _make_vectors(wait=wait, quiet=quiet or as_json)
         if not as_json:
             _say_vectors(made, quiet=quiet)
-        # The model stays as it was named; `made` knows it by the name that its vectors have.
+        # `made` has the model id of the vectors; the document keeps the name that was given.
         document |= made | {"model": document["model"]}
     if as_json:
         say_json(document)
@@ -89,22 +89,22 @@ def use(
 
 
 def _settle(memory: Ragmem, choice: "Choice", *, test: bool, dry_run: bool) -> dict[str, Any]:
-    """Try the choice and write it down; return what is said of that."""
-    from ragmem.config import writing
-    from ragmem.config.loading import CONFIG_FILE
-    from ragmem.services.models.hardware import advice, models_of, this_machine
+    """Try the model and write config.toml; return the document to print."""
+    from ragmem.config import toml_edit
+    from ragmem.config.loader import CONFIG_FILE
+    from ragmem.services.models.hardware import configured_models, detect_machine, hardware_problems
 
-    change = writing.plan(memory.settings.places.config / CONFIG_FILE, {choice.table: choice.values})
+    change = toml_edit.plan(memory.settings.places.config / CONFIG_FILE, {choice.table: choice.values})
     if test:
         _probe(memory, choice)
     if not dry_run:
         if choice.table == "models" and memory.catalog.exists():
             memory.require()
-            # What opens the model of the vectors is written down before nothing names it any more.
+            # Store how to open the model of the vectors while the configuration still names it.
             memory.models.remember()
-        writing.write(change)
-    machine = this_machine()
-    large = models_of(choice.settings, os.environ, home=memory.home)
+        toml_edit.write(change)
+    machine = detect_machine()
+    large = configured_models(choice.settings, os.environ, home=memory.home)
     return {
         "schema": 1,
         "dry_run": dry_run,
@@ -113,13 +113,16 @@ def _settle(memory: Ragmem, choice: "Choice", *, test: bool, dry_run: bool) -> d
         "file": str(change.path),
         "diff": change.diff(),
         "warnings": [
-            line for table, found in large if table == choice.table for line in advice(table, found, machine)
+            line
+            for table, found in large
+            if table == choice.table
+            for line in hardware_problems(table, found, machine)
         ],
     }
 
 
 def _probe(memory: Ragmem, choice: "Choice") -> None:
-    """Ask the model for something; raises BackendError where it does not answer, or not with a vector."""
+    """Send the model a request; raises BackendError if it does not answer properly."""
     from ragmem.services.models.trial import TrialMeter, probe
 
     chosen = choice.settings
@@ -131,12 +134,7 @@ def _probe(memory: Ragmem, choice: "Choice") -> None:
             if problem := probe(opened.embedder):
                 raise BackendError(f"{choice.name}: {problem}", hint="choose another model")
         elif chosen.language_model.backend:
-            model = opened.language_model
-            if model is None:
-                raise BackendError(
-                    f'the backend "{chosen.language_model.backend}" has no such language model',
-                    hint=f"name one: {chosen.language_model.backend}:MODEL",
-                )
+            model = require_language_model(opened, chosen.language_model.backend)
             model.complete("Answer with one word: are you there?", max_tokens=8)
     finally:
         opened.close()
@@ -154,7 +152,7 @@ def _say_choice(document: dict[str, Any], *, quiet: bool) -> None:
 
 
 def _make_vectors(*, wait: bool, quiet: bool) -> dict[str, Any]:
-    """See to the vectors of the model that is configured now; return what becomes of them."""
+    """Make the vectors of the configured model, or start that in the background; return the state."""
     from ragmem.services.models import background
     from ragmem.services.models.reembed import reembedding_pid
     from ragmem.storage.activity.model_record import NEXT
@@ -169,7 +167,7 @@ def _make_vectors(*, wait: bool, quiet: bool) -> dict[str, Any]:
         if reembedding_pid(home):
             if standing.changing and coming is not None and coming.model == standing.wanted:
                 return {"vectors": "background", "total": standing.total, "done": standing.done}
-            # It makes another model's, or has not got so far as to say whose.
+            # It makes those of another model, or has not recorded yet whose.
             background.stop(home, patience=PATIENCE_S)
             standing = memory.vectors.status()
         if not standing.active:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ragmem.domain.classification.filler import Voice, classify_voice
 from ragmem.domain.classification.protection import protection_reasons
 from ragmem.domain.classification.substance import evidence_types, worth_of
-from ragmem.domain.injection.framing import escape_tags
+from ragmem.domain.injection.memory_frame import escape_tags
 from ragmem.domain.model import Memory
 from ragmem.domain.model.lifecycle import EntryType, entry_type
 from ragmem.domain.secrets.redaction import Redactor

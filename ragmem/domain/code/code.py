@@ -1,10 +1,11 @@
 """Code as a graph: files, the symbols that they define, and how these refer to each other.
 
 - symbol: a module, class, interface, function, method or constant that a file defines.
-- qualified: a symbol's name within its repository, `package.module.Class.method`; unique per project but for
-  definitions that a file repeats.
-- facts: what the linking of a file's references needs of it; JSON, made by whoever parsed it.
-- edge: one symbol refers to another, which may lie outside of the repository.
+- qualified: a symbol's name within its repository, `package.module.Class.method`; unique per project except
+for
+  repeated definitions in a file.
+- facts: the data of a file from which its references are linked; JSON from its parser.
+- edge: a reference of one symbol to another, which may be outside of the repository.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from typing import Any
 
 
 class SymbolKind(StrEnum):
-    """What a symbol is."""
+    """The kind of a symbol."""
 
     MODULE = "module"
     CLASS = "class"
@@ -25,7 +26,7 @@ class SymbolKind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """How one symbol refers to another."""
+    """The kind of a reference between symbols."""
 
     CALLS = "calls"
     IMPORTS = "imports"
@@ -66,8 +67,8 @@ class ParsedFile:
 class Edge:
     """A reference from the symbol `source` to `target` on a line of the source's file.
 
-    Both are qualified names. `internal` tells whether the repository defines the target. If not, the target
-    is its public name, such as `os.path.join`.
+    Both are qualified names. `internal`: the repository defines the target. Otherwise the target is a public
+    name, such as `os.path.join`.
     """
 
     path: str

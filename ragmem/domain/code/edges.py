@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile
-from ragmem.domain.code.qualified import SEPARATOR
+from ragmem.domain.code.qualified_names import SEPARATOR
 
 MAX_NAME = 500
 """Longest qualified name in characters; longer names are generated code."""
@@ -35,7 +35,7 @@ def edges_by_file(
         if max(len(source), len(edge.target)) > MAX_NAME:
             continue
         if source != edge.source or internal != edge.internal:
-            edge = replace(edge, source=source, internal=internal)  # noqa: PLW2901 - the same edge, set right
+            edge = replace(edge, source=source, internal=internal)  # noqa: PLW2901 - the same edge, corrected
         kept = found[edge.path]
         kept[edge] = None
         if internal and edge.kind in _COVERS and tests[source] and not tests[edge.target]:

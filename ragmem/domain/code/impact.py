@@ -1,10 +1,9 @@
 """Find everything that depends on some symbols, directly or through others.
 
-The score of a dependent is the sum over its paths to a target of 2^-(length - 1), 1 at most: a direct
-reference gives 1, each of two ways round over one other symbol 0.5. Several references of one symbol to
-another are one step. Where symbols refer to each other in a circle, a path leads on within the circle only to
-what is nearer to a target: so no path turns round, and all are summed in one pass over the symbols and their
-references. Where nothing goes in a circle, these are all the paths that there are.
+The score of a dependent is the sum over its paths to a target of 2^-(length - 1), at most 1: a direct
+reference gives 1, each path through one other symbol 0.5. Several references of one symbol to another are one
+step. Within a cycle a path may only go to symbols nearer to a target, so that all paths are summed in one
+pass over the symbols and their references. Without cycles these are all paths.
 """
 
 from collections import defaultdict
@@ -13,13 +12,13 @@ from dataclasses import dataclass
 
 from ragmem.domain.code.code import Edge
 
-Refers = Mapping[str, Mapping[str, list[Edge]]]
-"""Source -> what it refers to -> how."""
+References = Mapping[str, Mapping[str, list[Edge]]]
+"""Source -> target -> the references."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """A symbol that a change affects: its least distance to a target, its score (0..1] and its next steps.
+    """A symbol that a change affects: its minimum distance to a target, its score (0..1] and its next steps.
 
     `references` lead to symbols that are one step nearer to a target, in the order of the lines.
     """
@@ -33,11 +32,11 @@ class Dependent:
 def dependents(edges: Iterable[Edge], targets: Collection[str]) -> list[Dependent]:
     """Return the dependents of the targets, without the targets: nearest first, then by score and name.
 
-    Edges that lead elsewhere have no effect. The time is linear in the number of edges.
+    Other edges have no effect. The time is linear in the number of edges.
     """
-    refers = _refers(edges, targets)
-    depths = _depths(refers, targets)
-    scores = _scores(refers, depths)
+    references_of = _references(edges, targets)
+    depths = _depths(references_of, targets)
+    scores = _scores(references_of, depths)
     found = [
         Dependent(
             source,
@@ -47,7 +46,7 @@ def dependents(edges: Iterable[Edge], targets: Collection[str]) -> list[Dependen
                 sorted(
                     (
                         edge
-                        for to, how in refers[source].items()
+                        for to, how in references_of[source].items()
                         if depths.get(to) == depth - 1
                         for edge in how
                     ),
@@ -61,62 +60,64 @@ def dependents(edges: Iterable[Edge], targets: Collection[str]) -> list[Dependen
     return sorted(found, key=lambda one: (one.depth, -one.score, one.qualified))
 
 
-def _refers(edges: Iterable[Edge], targets: Collection[str]) -> Refers:
-    refers: dict[str, dict[str, list[Edge]]] = defaultdict(dict)
+def _references(edges: Iterable[Edge], targets: Collection[str]) -> References:
+    references_of: dict[str, dict[str, list[Edge]]] = defaultdict(dict)
     for edge in edges:
         if edge.source not in targets and edge.source != edge.target:
-            refers[edge.source].setdefault(edge.target, []).append(edge)
-    return refers
+            references_of[edge.source].setdefault(edge.target, []).append(edge)
+    return references_of
 
 
-def _depths(refers: Refers, targets: Collection[str]) -> dict[str, int]:
+def _depths(references_of: References, targets: Collection[str]) -> dict[str, int]:
     """Return the distance of every symbol that leads to a target; a target has 0."""
     referring: dict[str, list[str]] = defaultdict(list)
-    for source, reached in refers.items():
+    for source, reached in references_of.items():
         for target in reached:
             referring[target].append(source)
     depths = dict.fromkeys(targets, 0)
     level = list(depths)
     while level:
-        coming = []
+        next_level = []
         for target in level:
             for source in referring[target]:
                 if source not in depths:
                     depths[source] = depths[target] + 1
-                    coming.append(source)
-        level = coming
+                    next_level.append(source)
+        level = next_level
     return depths
 
 
-def _scores(refers: Refers, depths: Mapping[str, int]) -> dict[str, float]:
+def _scores(references_of: References, depths: Mapping[str, int]) -> dict[str, float]:
     scores: dict[str, float] = {}
-    for circle in _circles(refers, depths):
-        within = set(circle)
-        # The scores outside of the circle are known; those within are computed from near to far.
-        for source in sorted(circle, key=depths.__getitem__):
+    for cycle in _cycles(references_of, depths):
+        within = set(cycle)
+        # The scores outside of the cycle are known; those within are computed from near to far.
+        for source in sorted(cycle, key=depths.__getitem__):
             scores[source] = sum(
                 1.0 if depths[to] == 0 else scores[to] / 2
-                for to in refers[source]
+                for to in references_of[source]
                 if to in depths and (to not in within or depths[to] < depths[source])
             )
     return scores
 
 
-def _circles(refers: Refers, depths: Mapping[str, int]) -> Iterator[Sequence[str]]:
+def _cycles(references_of: References, depths: Mapping[str, int]) -> Iterator[Sequence[str]]:
     """Yield the strongly connected components, each after the components that it refers to (Kosaraju)."""
     forth = {
-        source: [to for to in refers[source] if depths.get(to)] for source, depth in depths.items() if depth
+        source: [to for to in references_of[source] if depths.get(to)]
+        for source, depth in depths.items()
+        if depth
     }
     back: dict[str, list[str]] = {source: [] for source in forth}
     for source, reached in forth.items():
         for to in reached:
             back[to].append(source)
-    left: list[str] = []
+    order: list[str] = []
     seen: set[str] = set()
     for source in back:
-        left += _postorder(back, source, seen)
+        order += _postorder(back, source, seen)
     seen = set()
-    for source in reversed(left):
+    for source in reversed(order):
         if source not in seen:
             yield _postorder(forth, source, seen)
 
@@ -126,16 +127,16 @@ def _postorder(graph: Mapping[str, Sequence[str]], start: str, seen: set[str]) -
     if start in seen:
         return []
     seen.add(start)
-    left: list[str] = []
+    order: list[str] = []
     # Iterative, because a chain of calls may be longer than Python's recursion limit.
     trail = [(start, iter(graph[start]))]
     while trail:
         source, waiting = trail[-1]
         to = next((one for one in waiting if one not in seen), None)
         if to is None:
-            left.append(source)
+            order.append(source)
             trail.pop()
         else:
             seen.add(to)
             trail.append((to, iter(graph[to])))
-    return left
+    return order

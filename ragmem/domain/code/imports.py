@@ -1,6 +1,7 @@
 """Resolve imports to a file or namespace of the repository, or to an external name."""
 
 import posixpath
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from ragmem.domain.code.code import ParsedFile
 from ragmem.domain.code.scopes import Names, Resolution
 
 Resolve = Callable[[ParsedFile, str, str], Resolution | None]
-"""Resolver: (file, module as written, enclosing inline module) -> resolution; None if it is no code."""
+"""Resolver: (file, module as written, enclosing inline module) -> resolution; None if it is not code."""
 
 _JAVASCRIPT_ENDINGS = (".d.ts", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _ASSETS = (".css", ".scss", ".sass", ".less", ".json", ".svg", ".png", ".jpg", ".html", ".md", ".vue", ".txt")
@@ -145,8 +146,7 @@ def packages(_files: Sequence[ParsedFile], names: Names) -> Resolve:
     """Resolve the packages and namespaces of Java and C#, and their static members."""
 
     def resolve(_file: ParsedFile, module: str, _within: str) -> Resolution | None:
-        known = module in names.namespaces or names.is_class(module)
-        return Resolution(module, internal=known)
+        return Resolution(module, internal=module in names.namespaces or names.is_class(module))
 
     return resolve
 
@@ -160,7 +160,7 @@ def rust(files: Sequence[ParsedFile], names: Names) -> Resolve:
     }
     modules = {file.module for file in files}
 
-    def known(name: str) -> bool:
+    def is_known(name: str) -> bool:
         return name in modules or name in names.namespaces or name in names.kinds
 
     def resolve(file: ParsedFile, module: str, within: str) -> Resolution | None:
@@ -180,19 +180,15 @@ def rust(files: Sequence[ParsedFile], names: Names) -> Resolve:
             tried = ["::".join([at, *rest]), "::".join([here, *rest])]
         else:
             tried = ["::".join([inside, *parts]), "::".join([crates.get(parts[0], ""), *parts[1:]])]
-        found = next((one for one in tried if known(one)), None)
+        found = next((one for one in tried if is_known(one)), None)
         if found:
             return Resolution(found)
-        if parts[0] in {"crate", "self", "super"}:
-            return _through_exports(names, tried[0])
-        return Resolution(module, internal=False)
+        if parts[0] not in {"crate", "self", "super"}:
+            return Resolution(module, internal=False)
+        owner, _, last = tried[0].rpartition("::")
+        return names.member(owner, last) if owner else None
 
     return resolve
-
-
-def _through_exports(names: Names, name: str) -> Resolution | None:
-    owner, _, last = name.rpartition("::")
-    return names.member(owner, last) if owner else None
 
 
 def ruby(files: Sequence[ParsedFile], _names: Names) -> Resolve:
@@ -221,9 +217,8 @@ def c(files: Sequence[ParsedFile], names: Names) -> Resolve:
     paths = {file.path for file in files}
     tails: dict[str, list[str]] = {}
     for path in sorted(paths):
-        parts = path.split("/")
-        for at in range(len(parts)):
-            tails.setdefault("/".join(parts[at:]), []).append(path)
+        for at in (0, *(found.end() for found in re.finditer("/", path))):
+            tails.setdefault(path[at:], []).append(path)
 
     def resolve(file: ParsedFile, module: str, _within: str) -> Resolution | None:
         if module.startswith("::"):

@@ -12,17 +12,17 @@ from functools import lru_cache
 from ragmem.domain.text.known_names import KNOWN_NAMES
 
 MAX_LINE = 10_000
-"""Characters of a line; a longer one is data."""
+"""Maximum characters of a line; a longer one is data."""
 
 SHORTEST = 2
 """Shortest name in letters that can be a mention; `x` and `i` are too short."""
 
-# Possessive, because a part of a name is no name. `plan(s)` is a plural; a test follows `test_a.py::`.
+# Possessive, because a part of a name is not a name. `plan(s)` is a plural; a test follows `test_a.py::`.
 _NAME = re.compile(
     r"(?:(?<![\w$.:#/\\@-])|(?<=\w::))"
     r"(?P<name>[^\W\d][\w$]*+(?:(?:\.|::|\#|->)[^\W\d][\w$]*+)*+)(?P<call>\((?!s\)))?+(?![/\\])"
 )
-# A file has an extension; before it may stand a folder, but not the scheme of an address.
+# A file has an extension; a folder may precede it, but not the scheme of an address.
 _PATH = re.compile(
     r"(?<![\w.~/\\@+-])(?P<path>(?:~[/\\]|[A-Za-z]:[/\\]|[/\\])?(?:[\w.@+-]++[/\\])*"
     r"[\w@+-][\w.@+-]*\.[A-Za-z][\w+]{0,7})(?![\w/\\]|\.\w)"
@@ -57,11 +57,11 @@ class Mention:
 def mentions(text: str) -> Iterator[Mention]:
     """Yield the mentions in a text, line by line."""
     for number, line in enumerate(text.split("\n"), start=1):
-        yield from in_line(line, number)
+        yield from line_mentions(line, number)
 
 
 def candidate_lines(text: str, name: str) -> set[int]:
-    """Return the lines, from 1, that may mention a name: a superset of what `in_line` finds.
+    """Return the lines, from 1, that may mention a name: a superset of those of `line_mentions`.
 
     This is much faster than reading a text in which few lines have the name.
     """
@@ -81,7 +81,7 @@ def _is_letter(before: str, behind: str) -> bool:
     return before.isalnum() or before == "_" or behind.isalnum() or behind == "_"
 
 
-def in_line(line: str, number: int) -> Iterator[Mention]:
+def line_mentions(line: str, number: int) -> Iterator[Mention]:
     """Yield the mentions in a line; one that may be a path or a dotted name is yielded as both."""
     if len(line) > MAX_LINE:
         return
@@ -109,7 +109,7 @@ def in_line(line: str, number: int) -> Iterator[Mention]:
 def is_distinctive(name: str) -> bool:
     """Tell whether the form of a name shows that it is code: `parse_config`, `parseConfig`, `HTTPServer`.
 
-    `GitHub` has the form too, and is a word.
+    Known names such as `GitHub` have this form, but are words.
     """
     if name.lower() in KNOWN_NAMES:
         return False

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragmem.domain.code.mentions import Mention, is_distinctive
-from ragmem.domain.code.qualified import ends_with
+from ragmem.domain.code.qualified_names import ends_with
 
 _ITSELF = ("self.", "this.", "cls.")
 SURE_PARTS = 3
@@ -19,7 +19,7 @@ SURE_FOLDERS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSymbol:
+class ProjectSymbol:
     """A symbol that a project defines."""
 
     qualified: str
@@ -37,7 +37,7 @@ class Names:
     written.
     """
 
-    symbols: Mapping[str, Sequence[KnownSymbol]]
+    symbols: Mapping[str, Sequence[ProjectSymbol]]
     files: Mapping[str, Sequence[str]]
     former: Mapping[str, str] = field(default_factory=dict)
     roots: Sequence[str] = ()
@@ -54,14 +54,14 @@ class MentionTargets:
 def resolve_mentions(mentions: Iterable[Mention], names: Names, *, own: bool) -> MentionTargets:
     """Resolve the mentions in one text.
 
-    `own`: the text belongs to the project. One that belongs to the user may speak of another project, so
-    only what hardly another has counts: a path with two folders or under a root, a name that is not a word.
-    A name that several symbols have means the one in a file which the same text names nearby, itself or by
-    another symbol; else none. So it is with a method that only a word in backticks names.
+    `own`: the text belongs to the project. A text of the user may be about another project, so only
+    distinctive mentions count: a path with two folders or under a root, a name that is not a word. If several
+    symbols have a name, it means the one whose file is mentioned nearby, directly or by another symbol; else
+    none. The same applies to a method in backticks whose name is a word.
     """
     files: dict[str, dict[int, None]] = defaultdict(dict)
     symbols: dict[str, dict[int, None]] = defaultdict(dict)
-    open_ones: list[tuple[int, list[KnownSymbol]]] = []
+    ambiguous: list[tuple[int, list[ProjectSymbol]]] = []
     near: dict[str, set[int]] = defaultdict(set)
     for mention in mentions:
         if mention.is_path:
@@ -77,8 +77,8 @@ def resolve_mentions(mentions: Iterable[Mention], names: Names, *, own: bool) ->
             for one in candidates:
                 near[one.path].add(mention.line)
         else:
-            open_ones.append((mention.line, candidates))
-    for line, candidates in open_ones:
+            ambiguous.append((mention.line, candidates))
+    for line, candidates in ambiguous:
         here = {one.qualified: one for one in candidates if _is_near(line, near.get(one.path, ()))}
         if len(here) == 1:
             _add(next(iter(here.values())), line, files, symbols)
@@ -93,26 +93,26 @@ def _is_near(line: int, lines: Iterable[int]) -> bool:
 
 
 def _add(
-    known: KnownSymbol, line: int, files: dict[str, dict[int, None]], symbols: dict[str, dict[int, None]]
+    known: ProjectSymbol, line: int, files: dict[str, dict[int, None]], symbols: dict[str, dict[int, None]]
 ) -> None:
     symbols[known.qualified][line] = None
     if known.is_module:
         files[known.path][line] = None
 
 
-def needs_context(mention: Mention, candidates: Sequence[KnownSymbol]) -> bool:
+def needs_context(mention: Mention, candidates: Sequence[ProjectSymbol]) -> bool:
     """Tell whether nearby lines must disambiguate the mention."""
     several = len({one.qualified for one in candidates}) > 1
     return several or (mention.is_word and any(one.is_method for one in candidates))
 
 
-def candidates_of(mention: Mention, names: Names, *, own: bool) -> list[KnownSymbol]:
+def candidates_of(mention: Mention, names: Names, *, own: bool) -> list[ProjectSymbol]:
     """Return the symbols that a name may refer to; symbols of tests only if there are no others."""
     found = _candidates(mention.text, names, own=own)
     return [one for one in found if not (mention.is_word and one.is_test)]
 
 
-def _candidates(name: str, names: Names, *, own: bool) -> list[KnownSymbol]:
+def _candidates(name: str, names: Names, *, own: bool) -> list[ProjectSymbol]:
     for itself in _ITSELF:
         name = name.removeprefix(itself)
     parts = name.split(".")
@@ -129,7 +129,7 @@ def _candidates(name: str, names: Names, *, own: bool) -> list[KnownSymbol]:
     return _without_tests(one for one in known if not one.is_module) if own else []
 
 
-def _without_tests(known: Iterable[KnownSymbol]) -> list[KnownSymbol]:
+def _without_tests(known: Iterable[ProjectSymbol]) -> list[ProjectSymbol]:
     """Return the symbols outside of tests, else all; modules only if there is nothing else."""
     found = list(known)
     found = [one for one in found if not one.is_test] or found

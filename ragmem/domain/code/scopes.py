@@ -54,8 +54,8 @@ class FileNames:
 class Names:
     """The names of all files of one family of languages; the first definition of a name wins."""
 
-    def __init__(self, files: Sequence[ParsedFile], habits: LanguageRules) -> None:
-        self.habits = habits
+    def __init__(self, files: Sequence[ParsedFile], rules: LanguageRules) -> None:
+        self.rules = rules
         self.kinds: dict[str, SymbolKind] = {}
         self.path_of: dict[str, str] = {}
         self.module_of: dict[str, str] = {}
@@ -88,7 +88,7 @@ class Names:
                     known.append(symbol.qualified)
         for owner, name, qualified in file.facts.get("members", ()):
             # A constructor has the name of its class and resolves to the class.
-            is_made = owner.rpartition(self.habits.separator)[2] == name
+            is_made = owner.rpartition(self.rules.separator)[2] == name
             if not (is_made and self.kinds.get(qualified) is SymbolKind.METHOD):
                 self.members.setdefault(owner, {}).setdefault(name, qualified)
             self.owner_of.setdefault(qualified, owner)
@@ -105,7 +105,7 @@ class Names:
             if owner not in self.kinds or self.kinds[owner] is SymbolKind.MODULE:
                 while owner and owner not in found:
                     found.add(owner)
-                    owner = owner.rpartition(self.habits.separator)[0]  # noqa: PLW2901 - the one around it
+                    owner = owner.rpartition(self.rules.separator)[0]  # noqa: PLW2901 - the one around it
         return frozenset(found)
 
     def is_class(self, name: str) -> bool:
@@ -114,7 +114,7 @@ class Names:
 
     def join(self, owner: str, name: str) -> str:
         """Join a namespace and a name."""
-        return f"{owner}{self.habits.separator}{name}" if owner else name
+        return f"{owner}{self.rules.separator}{name}" if owner else name
 
     def scopes(self, path: str, symbol: str) -> Iterator[str]:
         """Yield the scopes around a symbol: its own, then the file's, then the namespaces."""
@@ -123,12 +123,12 @@ class Names:
             yield at
             at = self.owner_of[at]
         yield from dict.fromkeys((at, self.module_of[path], self.files[path].namespace))
-        if self.habits.nested:
+        if self.rules.nested:
             for namespace in (at, *self.files[path].own):
                 around = namespace
                 while around:
                     yield around
-                    around = around.rpartition(self.habits.separator)[0]
+                    around = around.rpartition(self.rules.separator)[0]
             yield ""
 
     def lookup(self, path: str, symbol: str, name: str) -> Resolution | None:
@@ -136,19 +136,19 @@ class Names:
         names = self.files[path]
         for scope in self.scopes(path, symbol):
             if self.is_class(scope):
-                member = self.member(scope, name) if self.habits.implicit_self else None
+                member = self.member(scope, name) if self.rules.implicit_self else None
                 if member:
                     return member
             elif found := self.members.get(scope, {}).get(name):
                 return Resolution(found)
-            elif self.habits.nested and scope and (inner := self.join(scope, name)) in self.namespaces:
+            elif self.rules.nested and scope and (inner := self.join(scope, name)) in self.namespaces:
                 return Resolution(inner)
         if name in names.local:
             return self.resolve_import(names.local[name])
         for place in names.everything:
             if found_there := self.member(place, name):
                 return found_there
-        return Resolution(name) if self.habits.absolute and name in self.namespaces else None
+        return Resolution(name) if self.rules.absolute and name in self.namespaces else None
 
     def resolve_import(self, taken: ImportedName, *, steps: int = _MOST_STEPS) -> Resolution | None:
         """Resolve a name that a file imports from a module."""
@@ -157,7 +157,7 @@ class Names:
         if not taken.module.internal:
             if taken.member == "default":
                 return taken.module
-            return Resolution(f"{taken.module.name}{self.habits.separator}{taken.member}", internal=False)
+            return Resolution(f"{taken.module.name}{self.rules.separator}{taken.member}", internal=False)
         if steps <= 0:
             return None
         found = self.member(taken.module.name, taken.member, steps=steps - 1)
@@ -196,7 +196,7 @@ class Names:
             found = (
                 self.member(found.name, name)
                 if found.internal
-                else Resolution(f"{found.name}{self.habits.separator}{name}", internal=False)
+                else Resolution(f"{found.name}{self.rules.separator}{name}", internal=False)
             )
         return found
 
@@ -267,7 +267,7 @@ class Names:
         """Return the class that owns members defined elsewhere; "" if there is none."""
         if self.is_class(owner):
             return owner
-        around, _, bare = owner.rpartition(self.habits.separator)
+        around, _, bare = owner.rpartition(self.rules.separator)
         found = self.lookup(path, around if around in self.kinds else self.module_of[path], bare)
         return found.name if found and found.internal and self.is_class(found.name) else ""
 

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 ACRONYM = "acronym"
 ALIAS = "alias"
-ASKED = "asked"
-"""The rule of a user's own statement, which also chooses the name: `long`."""
+USER_CHOICE = "asked"
+"""The rule of a user's statement, which also makes `long` the shown name."""
 
 MAX_STATEMENTS = 20
-"""Maximum number of alias statements of one text; a glossary has its own chunks."""
+"""Maximum alias statements of one text; a glossary is split into chunks."""
 
 _WORD = r"[A-Za-z][\w.+#-]{0,30}"
 _NAME = rf"({_WORD}(?:[ ]{_WORD}){{0,5}})[`*_\"]*"
 _CAPITALISED = r"[A-Z0-9][\w.+#-]{1,30}"
 _PARENTHESIS = re.compile(rf"{_NAME}[ ]\([`*_\"]*({_WORD}(?:[ ][\w.+#-]{{1,30}}){{0,6}})[`*_\"]*\)")
-_SAYING = r"[`*\"]*,?[ ]\(?(?:also[ ](?:known|called)(?:[ ]as)?|a\.k\.a\.|aka|AKA)[ ][`*\"]*"
+_ALSO_KNOWN_AS = r"[`*\"]*,?[ ]\(?(?:also[ ](?:known|called)(?:[ ]as)?|a\.k\.a\.|aka|AKA)[ ][`*\"]*"
 _KNOWN_AS = re.compile(
-    rf"{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}{_SAYING}{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}"
+    rf"{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}{_ALSO_KNOWN_AS}{_CAPITALISED}(?:[ ]{_CAPITALISED}){{0,3}}"
 )
-_SAYS = re.compile(_SAYING)
+_AKA = re.compile(_ALSO_KNOWN_AS)
 _SMALL = frozenset("a an and at by for from in of on or the to with via".split())
 _ACRONYM = re.compile(r"[A-Za-z]*[A-Z][A-Za-z]*[A-Z0-9][A-Za-z0-9]*$|[A-Za-z]\d{1,2}[A-Za-z]$")
 _PLURAL = re.compile(r"([A-Z0-9]{2,})s$")
@@ -62,13 +62,13 @@ def _parentheses(text: str) -> Iterator[Alias]:
 
 def _named_aliases(text: str) -> Iterator[Alias]:
     for match in _KNOWN_AS.finditer(text):
-        one, other = (part.strip('`*"').rstrip(".") for part in _SAYS.split(match[0], maxsplit=1))
+        one, other = (part.strip('`*"').rstrip(".") for part in _AKA.split(match[0], maxsplit=1))
         if one.casefold() != other.casefold():
             yield Alias(other, one, ALIAS)
 
 
 def _acronym(word: str) -> str:
-    """Return an acronym in the singular, "" if it is none."""
+    """Return an acronym in the singular, "" for any other word."""
     plural = _PLURAL.match(word)
     bare = plural[1] if plural else word
     return bare if _ACRONYM.match(bare) and len(bare) <= 8 else ""

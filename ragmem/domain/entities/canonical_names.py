@@ -1,19 +1,19 @@
-"""Choose the node of each name in some joined classes: its own, its head's, or that of an alias."""
+"""Choose the node of each name: its own, that of its head, or that of an alias."""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ragmem.domain.entities.aliases import ACRONYM, ALIAS, ASKED
+from ragmem.domain.entities.aliases import ACRONYM, ALIAS, USER_CHOICE
 from ragmem.domain.entities.resolution import CODE, Name, compatible, heads, rule_of
 
-STATEMENTS = frozenset((ACRONYM, ALIAS, ASKED))
+STATEMENTS = frozenset((ACRONYM, ALIAS, USER_CHOICE))
 """Rules by which a text or a user states that two names are one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogName:
-    """A name of the catalog; `apart` are rules that must not join it, `order` is its number."""
+    """A name of the catalog; the rules in `apart` must not join it; `order` is its number."""
 
     name: str
     types: frozenset[str]
@@ -41,8 +41,8 @@ class Node:
     rule: str
 
 
-def work_out(
-    known: Sequence[CatalogName], stated: Sequence[AliasForm], mentions: Callable[[int], int]
+def choose_nodes(
+    known: Sequence[CatalogName], statements: Sequence[AliasForm], mentions: Callable[[int], int]
 ) -> dict[str, Node]:
     """Return the node of each name, given all names of these forms and all alias statements about them.
 
@@ -63,8 +63,8 @@ def work_out(
             group for group in gathered.values() if any(name.family not in {CODE, "file"} for name in group)
         ]
     apart = {head_of[one.name] for one in known if not STATEMENTS.isdisjoint(one.apart)}
-    joined, rule_for = _statement_groups(groups, head_of, apart, stated)
-    asked = _preferred_heads(groups, head_of, stated)
+    joined, rule_for = _statement_groups(groups, head_of, apart, statements)
+    preferred = _preferred_heads(groups, head_of, statements)
     orders = {one.name: one.order for one in known}
     canonical_of = {one.name: one.canonical for one in known}
     node_of = {}
@@ -72,7 +72,7 @@ def work_out(
         if compatible(together):
             members = sorted({head_of[name.name] for name in together}, key=lambda name: orders[name])
             node_of[head] = next(
-                (member for member in members if member in asked),
+                (member for member in members if member in preferred),
                 _preferred_name(members, canonical_of, orders, mentions),
             )
     nodes = {}
@@ -92,16 +92,16 @@ def _statement_groups(
     groups: Mapping[str, Sequence[Sequence[Name]]],
     head_of: Mapping[str, str],
     apart: AbstractSet[str],
-    stated: Sequence[AliasForm],
+    statements: Sequence[AliasForm],
 ) -> tuple[dict[str, list[Name]], dict[str, str]]:
     """Return head -> all names that alias statements join with it, and head -> the rule of the statement."""
     longs: dict[str, set[str]] = {}
-    for one in stated:
+    for one in statements:
         if one.rule == ACRONYM:
             longs.setdefault(one.short, set()).add(one.long)
     joined: dict[str, list[Name]] = {}
     rules: dict[str, str] = {}
-    for one in stated:
+    for one in statements:
         short, long = groups.get(one.short, ()), groups.get(one.long, ())
         if len(longs.get(one.short, ())) > 1 or len(short) != 1 or len(long) != 1:
             continue
@@ -116,14 +116,16 @@ def _statement_groups(
 
 
 def _preferred_heads(
-    groups: Mapping[str, Sequence[Sequence[Name]]], head_of: Mapping[str, str], stated: Sequence[AliasForm]
+    groups: Mapping[str, Sequence[Sequence[Name]]],
+    head_of: Mapping[str, str],
+    statements: Sequence[AliasForm],
 ) -> set[str]:
     """Return the heads that alias statements prefer, except those that are replaced themselves."""
-    wanted = [one for one in stated if one.rule == ASKED]
-    left = {one.short for one in wanted}
+    choices = [one for one in statements if one.rule == USER_CHOICE]
+    left = {one.short for one in choices}
     return {
         head_of[name.name]
-        for one in wanted
+        for one in choices
         if one.long not in left
         for group in groups.get(one.long, ())
         for name in group

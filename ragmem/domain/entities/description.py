@@ -1,4 +1,4 @@
-"""Describe an entity that many texts name by a few of their sentences, the newest and most specific."""
+"""Describe an entity by a few sentences of its texts, the newest and most specific."""
 
 import re
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ MAX_CHARS = 1200
 """Maximum sentences and characters of a description; its newest sentence is never cut."""
 
 NEWEST = 3
-"""Sentences that are kept because they are new; others must name more than those that they replace."""
+"""Newest sentences, which are always kept; the others are chosen by their number of names."""
 
-LOOKED_AT = 40
-"""The newest sentences compete for these places, because a batch of memories may arrive at once."""
+MAX_CANDIDATES = 40
+"""Maximum newest sentences that are considered, because many memories may arrive at once."""
 
 ALIKE = 0.75
 """Share of common words from which the newer of two sentences makes the older one redundant."""
@@ -24,10 +24,10 @@ _NAME = re.compile(r"`[^`]+`|\b\w*[a-z0-9][A-Z]\w*|\b\w+(?:[_/.:-]+\w+)+|(?<=[\w
 def summary(sentences: Iterable[str]) -> list[str]:
     """Return the sentences that describe an entity best, oldest first; the input is oldest first, too.
 
-    No two of them are nearly the same. The function is idempotent, so that a description can be stored and
+    No two of them are nearly the same. The function is idempotent, so that a stored description can be
     extended.
     """
-    newest_first = list(dict.fromkeys(reversed([one for one in sentences if one])))[:LOOKED_AT]
+    newest_first = list(dict.fromkeys(reversed([one for one in sentences if one])))[:MAX_CANDIDATES]
     if len(newest_first) < 2:
         return newest_first
     distinct: list[str] = []
@@ -35,10 +35,10 @@ def summary(sentences: Iterable[str]) -> list[str]:
         if not any(_are_alike(_words(sentence), _words(other)) for other in distinct):
             distinct.append(sentence)
     age = {sentence: at for at, sentence in enumerate(distinct)}
-    telling = sorted(distinct[NEWEST:], key=lambda one: (-_names(one), age[one]))
+    specific = sorted(distinct[NEWEST:], key=lambda one: (-_names(one), age[one]))
     kept: list[str] = []
     room = MAX_CHARS
-    for sentence in (*distinct[:NEWEST], *telling):
+    for sentence in (*distinct[:NEWEST], *specific):
         if len(kept) < MAX_SENTENCES and (len(sentence) <= room or not kept):
             kept.append(sentence)
             room -= len(sentence)

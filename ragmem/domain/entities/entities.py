@@ -1,16 +1,22 @@
 """Find the entities in a statement: by code, by words with the form of a name, and by proper names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ragmem.domain.entities.arrow_chains import steps
-from ragmem.domain.entities.proper_names import Word, is_inside, names_of
+from ragmem.domain.entities.proper_names import Named, Word, is_inside, names_of
 from ragmem.domain.entities.type_cues import type_of
 from ragmem.domain.text.blocks import BlockType
 from ragmem.domain.text.code_spans import classify_code
-from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, KNOWN_NAMES
-from ragmem.domain.text.token_types import IDENTIFIER_WEIGHT, KNOWN_WEIGHT, classify_token
+from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES, NAME_STARTERS
+from ragmem.domain.text.token_types import (
+    IDENTIFIER_WEIGHT,
+    KNOWN_WEIGHT,
+    MAX_NAME_CHARS,
+    MIN_NAME_CHARS,
+    WEAK_WEIGHT,
+    classify_token,
+)
 from ragmem.domain.text.word_shapes import POSSESSIVE, Shape, shape_of
 
 FENCE_FACTOR = 0.7
@@ -44,6 +50,13 @@ _LANGUAGE_GO = re.compile(
     r"|struct|interface|function|CLI|routine|API|implementation)|[,)]|\s+and\s+[A-Z]|\s*$|/)"
 )
 
+MIN_ARROWS = 2
+MAX_STEP_WORDS = 3
+_ARROW = re.compile(r"\s(?:\u2192|->|=>|-->|\u21d2)\s")
+_STEP = re.compile(r"[*_`\"'(]*([A-Za-z][\w.-]*(?: [A-Za-z][\w.-]*)*)[*_`\"')]*[.,;]?$")
+_BEFORE = re.compile(r".*[:(|\u2014]\s*", re.DOTALL)
+_AFTER = re.compile(r"\s*[(|.;,)].*", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -64,7 +77,7 @@ def canonical_key(name: str) -> str:
 def find_mentions(text: str, form: BlockType) -> list[Mention]:
     """Return the mentions of a statement in order, without overlap; each name has 2 to 80 characters."""
     mentions = _MentionScanner(text, form).read()
-    if found := list(steps(text, [(one.start, one.end) for one in mentions])):
+    if found := list(_arrow_steps(text, [(one.start, one.end) for one in mentions])):
         mentions = sorted([*mentions, *(Mention(*step) for step in found)], key=lambda one: one.start)
     if form is BlockType.FENCE:
         return [replace(one, weight=one.weight * FENCE_FACTOR) for one in mentions]
@@ -224,3 +237,45 @@ def _link_target(label: str, target: str) -> tuple[str, str, float] | None:
         if found is not None and found[1] == "file":
             return found
     return named
+
+
+def _arrow_steps(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[Named]:
+    """Yield the steps of a chain of two or more arrows outside of these spans.
+
+    A step is one to three capitalized words, or one lower-case word. If fewer than half of the steps are
+    known names, the chain describes a process and has none.
+    """
+    arrows = [found.span() for found in _ARROW.finditer(text)]
+    if len(arrows) < MIN_ARROWS:
+        return
+    starts = [0, *(end for _, end in arrows)]
+    ends = [*(start for start, _ in arrows), len(text)]
+    found = []
+    named = 0
+    for start, end in zip(starts, ends, strict=True):
+        if any(start <= at < end for at, _ in spans):
+            named += 1
+        elif (step := _step(text, start, end)) is not None:
+            found.append(step)
+    if 2 * named >= len(starts):
+        for start, end in found:
+            yield start, end, text[start:end], "concept" if " " in text[start:end] else "tool", WEAK_WEIGHT
+
+
+def _step(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the span of the name in a step, or None."""
+    if start == 0 and (before := _BEFORE.match(text, start, end)) is not None:
+        start = before.end()
+    if end == len(text) and (after := _AFTER.search(text, start, end)) is not None:
+        end = after.start()
+    found = _STEP.match(text, start, end) if end - start <= MAX_NAME_CHARS else None
+    if found is None:
+        return None
+    words = found.group(1).split()
+    lowered = {word.lower() for word in words}
+    capital = all(word[0].isupper() for word in words)
+    if len(words) > MAX_STEP_WORDS or not (capital or len(words) == 1) or lowered <= COMMON_WORDS:
+        return None
+    if len(found.group(1)) <= MIN_NAME_CHARS or not lowered.isdisjoint(NAME_STARTERS):
+        return None
+    return found.span(1)

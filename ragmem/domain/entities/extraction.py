@@ -22,7 +22,7 @@ __all__ = ["ENTITY_TYPES", "extract", "keywords"]
 MIN_ENTITIES = 5
 CHARS_PER_ENTITY = 30
 MAX_ENTITIES = 40
-"""Limit of entities in a chunk: five, plus one for each 30 characters; annotators find one in 60."""
+"""Maximum entities in a chunk: five, plus one for each 30 characters; annotators find one in 60."""
 
 RELATIONS_PER_ENTITY = 2
 
@@ -58,13 +58,12 @@ class _Candidate:
 def extract(chunk: Chunk, *, max_entities: int | None = None, max_relations: int | None = None) -> Extraction:
     """Return the most salient entities of a chunk and the relations between them, most salient first.
 
-    Entities are what the text names: code, paths, hosts, versions, variables, flags, errors and proper names,
-    each under one canonical name of 2 to 80 characters with the sentence that names it first as description.
-    Relations come from verbs, definitions, brackets, tables, arrows, and from what stands above: a heading, a
-    parent item, the line that leads to a list; with a lower weight from nearness in one sentence. Both ends
-    are among the entities, and no entity relates to itself. Without limits as many are kept as a text of
-    this length may well name. A text that names nothing gives an empty extraction; the same chunk gives the
-    same extraction, in the same order.
+    Entities are code, paths, hosts, versions, variables, flags, errors and proper names, each under one
+    canonical name of 2 to 80 characters; its first sentence is the description. Relations come from verbs,
+    definitions, brackets, tables, arrows, and the heading, parent item or introduction above; with a lower
+    weight from proximity in one sentence. Both ends are among the entities, and no entity relates to itself.
+    The default limits depend on the length of the text. The result is deterministic, and empty for a text
+    without names.
     """
     statements = list(read_statements(chunk.text))
     above = chunk.heading.rsplit(" > ", 1)[-1]
@@ -99,11 +98,8 @@ def _mentions(statement: Statement) -> list[Mention]:
         return command_mentions(statement.text)
     if not statement.data:
         return find_mentions(statement.text, statement.form)
-    return (
-        []
-        if statement.form is BlockType.HEADING
-        else find_mentions(without_keys(statement.text), statement.form)
-    )
+    is_heading = statement.form is BlockType.HEADING
+    return [] if is_heading else find_mentions(without_keys(statement.text), statement.form)
 
 
 def _gather(found: Sequence[tuple[Statement, list[Mention]]]) -> dict[str, _Candidate]:
@@ -143,8 +139,8 @@ def _relations(
         scope.enter(statement, known)
         if statement.form is BlockType.HEADING:
             above = None
-        led = leader(statement, known) is not None
-        for link in relate(statement, known, above=above, led=led):
+        has_subject = leader(statement, known) is not None
+        for link in relate(statement, known, above=above, has_subject=has_subject):
             source, target = canonical_key(link.source.name), canonical_key(link.target.name)
             if source == target:
                 continue

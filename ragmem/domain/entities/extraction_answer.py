@@ -11,7 +11,7 @@ from ragmem.domain.entities.extraction import MAX_DESCRIPTION_CHARS
 from ragmem.domain.entities.extraction_prompt import MAX_KEYWORDS_CHARS, MOST
 from ragmem.domain.model import Entity, Relation
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
-from ragmem.domain.text.loose_json import LooseJson, read_loosely
+from ragmem.domain.text.loose_json import LooseJson, parse_loose_json
 from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAME_CHARS
 
 FALLBACK_TYPE = "concept"
@@ -37,7 +37,7 @@ _OTHER_TYPES = {
     }.items()
     for name in names.split(",")
 }
-"""Types that models return although the prompt does not list them."""
+"""Types of models that the prompt does not list, and the listed types."""
 
 _AROUND = re.compile(
     r"^(?:[\s\"'`,;\u201c\u201d\u2018\u2019]|\*\*)+|(?:[\s\"'`,;:.\u201c\u201d\u2018\u2019]|\*\*)+$"
@@ -49,8 +49,8 @@ _AROUND = re.compile(
 class Answer:
     """The result of a language model for one text.
 
-    `problem` says in a few words why the answer is unusable, and `excerpt` is its beginning; both are empty
-    for a valid answer, which may name nothing. `invented` counts entities that the text does not contain.
+    `problem` is the reason why the answer is unusable, and `excerpt` is its beginning; both are empty for a
+    valid answer, which may have no entities. `invented` counts entities that the text does not contain.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -60,7 +60,7 @@ class Answer:
     excerpt: str = ""
 
     @property
-    def valid(self) -> bool:
+    def is_valid(self) -> bool:
         """Tell whether the answer is usable."""
         return not self.problem
 
@@ -72,7 +72,7 @@ def read_answer(answer: str, text: str) -> Answer:
     the text contains its name, in any case and with any blanks between its words; it gets the spelling of the
     text. A relation is kept if both ends are, one for each pair.
     """
-    found = read_loosely(answer)
+    found = parse_loose_json(answer)
     rows = list(islice(_rows(found), MAX_ROWS))
     named = [row for row in rows if "source" not in row and "target" not in row]
     entities, invented = _entities(named, text)
@@ -122,7 +122,7 @@ def _entities(rows: Sequence[dict[str, object]], text: str) -> tuple[dict[str, E
         name, kind = _bare(row.get("name")), _type(row.get("type"))
         if not _nameable(name, kind):
             continue
-        spelt = _spelling_in(text, name)
+        spelt = _find_spelling(text, name)
         if not spelt:
             invented += 1
             continue
@@ -174,7 +174,7 @@ def _nameable(name: str, kind: str) -> bool:
     )
 
 
-def _spelling_in(text: str, name: str) -> str:
+def _find_spelling(text: str, name: str) -> str:
     """Return the name in the spelling of the text; "" if it is missing or only a part of other words."""
     words = r"\s+".join(re.escape(word) for word in name.split())
     before = r"(?<![A-Za-z0-9_])" if name[0].isascii() and name[0].isalnum() else ""
@@ -212,7 +212,7 @@ def _plain(value: object) -> str:
 
 
 def _bare(value: object) -> str:
-    # Cut first: a longer value is no name, and stripping a long run of quotes would take too long.
+    # Cut first: a longer value is not a name, and stripping a long run of quotes would take too long.
     return _AROUND.sub("", _plain(value)[: 2 * MAX_NAME_CHARS])
 
 

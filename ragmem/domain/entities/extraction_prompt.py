@@ -78,9 +78,9 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["entities", "relationships"],
     "additionalProperties": False,
 }
-"""The form of an answer. Where lengths are enforced, a weak model cannot go on inside of a string until
-max_tokens; providers whose strict mode knows no lengths get the form without them. Lists have none: Gemini
-refuses forms that have too many states by it, and of a list that is cut the beginning counts."""
+"""The JSON schema of an answer. If lengths are enforced, a weak model cannot continue a string until
+max_tokens; providers whose strict mode supports no lengths get the schema without them. Lists have no maximum
+length: Gemini refuses schemas with too many states, and the items of a truncated list are used."""
 
 # Our frame and the role marks of chat templates, which a local tokenizer would interpret.
 _MARKS = re.compile(
@@ -97,7 +97,7 @@ def prompt(chunk: Chunk) -> str:
 
 
 def prompt_again(chunk: Chunk, problem: str) -> str:
-    """Return the prompt that repeats a request after an unusable answer, with the reason."""
+    """Return the prompt of a retry after an unusable answer, with the reason."""
     return f"{prompt(chunk)}\n\nThe last answer was of no use: {problem}. Answer with the JSON alone."
 
 

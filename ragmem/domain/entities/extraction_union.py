@@ -1,5 +1,7 @@
 """Merge the extraction by rule with that of a language model for the same chunk."""
 
+from dataclasses import replace
+
 from ragmem.domain.entities.entities import canonical_key
 from ragmem.domain.entities.extraction_answer import FALLBACK_TYPE
 from ragmem.domain.model import Entity, Extraction, Relation
@@ -28,15 +30,7 @@ def unite(ruled: Extraction, found: Extraction) -> Extraction:
         pair = frozenset((source, target))
         before_it = relations.get(pair)
         if before_it is None:
-            relations[pair] = Relation(
-                spelt[source], spelt[target], relation.keywords, relation.description, relation.weight
-            )
+            relations[pair] = replace(relation, source=spelt[source], target=spelt[target])
         elif relation.weight > before_it.weight:
-            relations[pair] = Relation(
-                before_it.source,
-                before_it.target,
-                before_it.keywords,
-                before_it.description,
-                relation.weight,
-            )
+            relations[pair] = replace(before_it, weight=relation.weight)
     return Extraction(ruled.chunk_id, tuple(entities.values()), tuple(relations.values()))

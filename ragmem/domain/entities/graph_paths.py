@@ -12,7 +12,7 @@ LEAST_STEP, MOST_STEP = 0.5, 2.0
 """Cost of a step: 1 for one statement, 2 for a co-mention, down to 0.5 with much evidence."""
 
 TRIES = 12
-"""Number of searches without a new path after which the search ends; each doubles the cost of used nodes."""
+"""Maximum searches without a new path; each doubles the cost of used nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class _Surcharge:
     nodes: dict[int, float]
     steps: dict[tuple[int, int], float]
 
-    def use(self, network: Network, way: GraphPath) -> None:
+    def use(self, network: Network, path: GraphPath) -> None:
         """Double the surcharge of a path, so that another one becomes cheaper."""
-        for node in way.nodes[1:-1]:
+        for node in path.nodes[1:-1]:
             self.nodes[node] = 2 * self.nodes.get(node, 0.0) + network.node_cost(node)
-        for one, other in pairwise(way.nodes):
+        for one, other in pairwise(path.nodes):
             step = _ends(one, other)
             self.steps[step] = 2 * self.steps.get(step, 0.0) + 1.0
 
@@ -49,16 +49,16 @@ def shortest_paths(network: Network, start: int, goal: int, *, count: int) -> li
         return []
     surcharge = _Surcharge({}, {})
     found: dict[tuple[int, ...], GraphPath] = {}
-    in_vain = 0
-    while len(found) < count and in_vain < TRIES:
+    failed = 0
+    while len(found) < count and failed < TRIES:
         nodes = _cheapest(network, start, goal, surcharge)
         if not nodes:
             break
-        way = GraphPath(nodes, _cost(network, nodes))
-        in_vain = in_vain + 1 if nodes in found else 0
-        found.setdefault(nodes, way)
-        surcharge.use(network, way)
-    return sorted(found.values(), key=lambda way: (way.cost, way.nodes))
+        path = GraphPath(nodes, _cost(network, nodes))
+        failed = failed + 1 if nodes in found else 0
+        found.setdefault(nodes, path)
+        surcharge.use(network, path)
+    return sorted(found.values(), key=lambda path: (path.cost, path.nodes))
 
 
 def _ends(one: int, other: int) -> tuple[int, int]:

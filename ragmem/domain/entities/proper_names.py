@@ -16,7 +16,7 @@ from ragmem.domain.text.token_types import (
 )
 
 MAX_NAME_WORDS = 4
-"""A longer run of capitalized words is a title, not a name."""
+"""Maximum words of a name; a longer run of capitalized words is a title."""
 
 _SINGLE_CAPITALS = 5
 """A longer word in capitals is emphasis; shorter ones are acronyms."""
@@ -103,8 +103,8 @@ def _known_phrase(words: Sequence[Word]) -> tuple[str, str] | None:
 def _trim(run: Sequence[Word]) -> Sequence[Word]:
     """Return a run without the words around a name that only describe it.
 
-    In front that is one whose capital may come from the beginning of the sentence, behind a generic noun that
-    follows what is a name on its own.
+    In front, these are words whose capital may come from the beginning of the sentence; at the end, generic
+    nouns after a word that is a name alone.
     """
     words = list(run)
     while len(words) > 1 and words[0].alone is None and (words[0].opens or _describes(words[0], words[1])):
@@ -122,7 +122,7 @@ def _describes(word: Word, following: Word) -> bool:
 
 
 def _is_generic(noun: str, before: Sequence[Word]) -> bool:
-    """Tell whether a noun does not belong to the name before it; a product has an SDK, a language has not."""
+    """Tell whether a noun is not part of the name before it; a product may have an SDK, a language not."""
     known = [word.alone[1] for word in before if word.alone is not None]
     return bool(known) and (noun in GENERIC_NOUNS or (noun in MADE_IN and known == ["language"]))
 
@@ -130,15 +130,14 @@ def _is_generic(noun: str, before: Sequence[Word]) -> bool:
 def _is_name(text: str, words: Sequence[Word], form: BlockType) -> bool:
     """Tell whether a run of capitalised words is surely a name.
 
-    One word is when it stands inside a sentence, or is an acronym that goes on in small letters, and is
-    neither common nor shouted. Several are when they stand inside a sentence or begin one as what it says
-    something of, end in what such things are called (Server, Protocol), or one of them is a name or an
-    acronym on its own, and they are not too many. In headings and titles every word has a capital, so that
-    only what is a name on its own makes a name.
+    A single word is a name if it is inside a sentence, or is an acronym before lower-case words, and is
+    neither common nor emphasized. Several words are if they are inside a sentence, are the subject of one,
+    end in a kind (Server, Protocol), or contain a name or an acronym. In headings and titles every word has a
+    capital, so that only known names count.
     """
     name = " ".join(word.text for word in words)
-    shouted = len(name) > _SINGLE_CAPITALS and all(word.text.isupper() for word in words)
-    if shouted or len(words) > MAX_NAME_WORDS or not (MIN_NAME_CHARS < len(name) <= MAX_NAME_CHARS):
+    emphasized = len(name) > _SINGLE_CAPITALS and all(word.text.isupper() for word in words)
+    if emphasized or len(words) > MAX_NAME_WORDS or not (MIN_NAME_CHARS < len(name) <= MAX_NAME_CHARS):
         return False
     kind = KIND_NOUNS.get(words[-1].text.lower())
     if any(word.alone is not None for word in words):
@@ -151,10 +150,12 @@ def _is_name(text: str, words: Sequence[Word], form: BlockType) -> bool:
     if all(common) or form is BlockType.HEADING or (_is_title(text) and not listed):
         return False
     if len(words) == 1:
-        acts = name.isupper() and bool(_GOES_ON.match(text, words[0].end))
-        return (words[0].inside or acts) and kind is None and not _HYPHENATED.search(name)
-    acts = form is BlockType.PARAGRAPH and _ACTS.match(text, words[-1].end) is not None and not any(common)
-    return words[0].inside or acts or any(word.text.isupper() for word in words)
+        is_subject = name.isupper() and bool(_GOES_ON.match(text, words[0].end))
+        return (words[0].inside or is_subject) and kind is None and not _HYPHENATED.search(name)
+    is_subject = (
+        form is BlockType.PARAGRAPH and _ACTS.match(text, words[-1].end) is not None and not any(common)
+    )
+    return words[0].inside or is_subject or any(word.text.isupper() for word in words)
 
 
 @lru_cache(maxsize=64)

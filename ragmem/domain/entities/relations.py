@@ -16,12 +16,12 @@ PREPOSITION_WEIGHT = 0.75
 BRACKET_WEIGHT = 0.7
 TOPIC_WEIGHT = 0.5
 CO_MENTION_WEIGHT = 0.25
-"""Weight of one statement by its kind; a co-mention counts less than anything explicit."""
+"""Weight of a relation by its evidence; a co-mention counts least."""
 
 CO_MENTIONED = "co-mentioned"
 
 MAX_GAP_CHARS = 90
-"""Maximum words between subject and object of a verb; further apart it belongs to others."""
+"""Maximum characters between subject and object of a verb."""
 
 MAX_LISTED = 8
 """Maximum members of one list to which a verb applies."""
@@ -56,12 +56,16 @@ class Link:
 
 
 def relate(
-    statement: Statement, mentions: Sequence[Mention], *, above: Mention | None = None, led: bool = False
+    statement: Statement,
+    mentions: Sequence[Mention],
+    *,
+    above: Mention | None = None,
+    has_subject: bool = False,
 ) -> Iterator[Link]:
     """Yield the relations between the mentions of one statement, in order; a pair may repeat.
 
-    `above` is the mention that the statement belongs to, and `led` tells that its first mention is its
-    subject. A single mention relates only to `above`.
+    `above` is the mention that the statement belongs to; `has_subject`: the first mention is the subject. A
+    single mention relates only to `above`.
     """
     text = statement.text
     if statement.form is BlockType.TABLE:
@@ -73,11 +77,11 @@ def relate(
     yield from links
     if above is None or not mentions:
         return
-    said = {(link.target.start) for link in links if link.weight > CO_MENTION_WEIGHT}
-    if led or statement.form is BlockType.FENCE:
+    explicit = {link.target.start for link in links if link.weight > CO_MENTION_WEIGHT}
+    if has_subject or statement.form is BlockType.FENCE:
         members = _first_list(text, mentions)
     else:
-        members = [one for one in mentions if one.start not in said]
+        members = [one for one in mentions if one.start not in explicit]
     for one in members[:MAX_LISTED]:
         yield Link(above, one, "about", TOPIC_WEIGHT, text)
 
@@ -131,8 +135,8 @@ def _verb_links(text: str, mentions: Sequence[Mention]) -> Iterator[Link]:
     outer, inner = _split_brackets(text, mentions)
     for owner, members in inner:
         for one in members:
-            said = verb_in(text[owner.end : one.start])[0]
-            yield Link(owner, one, said or "includes", BRACKET_WEIGHT, text)
+            verb = verb_in(text[owner.end : one.start])[0]
+            yield Link(owner, one, verb or "includes", BRACKET_WEIGHT, text)
         yield from _chain(text, _lists(text, members))
     groups = _lists(text, outer)
     first = mentions[0]

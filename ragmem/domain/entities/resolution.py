@@ -1,20 +1,19 @@
 """Resolve the names of one thing: spellings of a name, and a path and its suffixes.
 
-- form: the key that the spellings of one name share; "" for a name with only one, such as a version.
-
+- form: the common key of the spellings of a name; "" for a name with one spelling only, such as a version.
 - class: the names of one project with the same form. head: the name that represents its class.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragmem.domain.model import Entity, Extraction, Relation
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES
 
 MAX_PATHS = 100
-"""Maximum paths with the same last part whose suffixes are resolved; more of them prove nothing."""
+"""Maximum paths with the same last part that are resolved; more of them are ambiguous."""
 
 WEAK = "concept"
 """The fallback type of the rules; it is compatible with every other."""
@@ -137,7 +136,7 @@ def _between_digits(found: re.Match[str]) -> bool:
 
 
 def _singular(name: str) -> str:
-    """Return a name in the singular, if its last word is surely a plural."""
+    """Return a name in the singular if its last word is certainly a plural."""
     if acronyms := _ACRONYMS.search(name):
         return name[: acronyms.start()] + acronyms[1]
     before, separator, last = _last_word(name)
@@ -185,25 +184,25 @@ def heads(names: Sequence[Name]) -> dict[str, str]:
     """Return name -> head of all names of one class; a name that joins no other is its own head.
 
     The result does not depend on the order of the names. The head is the well-known spelling, else the first;
-    of paths the longest. If a class has two type families, names of neither stay alone.
+    for paths the longest. If a class has two type families, names without a family join neither.
     """
     found = {name.name: name.name for name in names}
     free = sorted((name for name in names if not name.apart), key=lambda name: name.order)
     paths = [name for name in free if name.family == "file"]
     if paths:
         found |= _heads_of_paths(paths)
-    spelt = [name for name in free if name.family not in {"file", CODE}]
+    plain_names = [name for name in free if name.family not in {"file", CODE}]
     families: dict[str, list[Name]] = {}
-    for name in spelt:
+    for name in plain_names:
         families.setdefault(name.family, []).append(name)
     strong = [family for family in families if family != WEAK]
     if len(strong) == 1 and WEAK in families:
-        families = {strong[0]: spelt}
+        families = {strong[0]: plain_names}
     elif not strong and WEAK in families and any(map(_is_distinctive, families[WEAK])):
         # A package is written as an identifier; a single capitalized word may be anything.
         families[WEAK] = [name for name in free if name.family in {WEAK, CODE}]
         if sum(name.family == CODE for name in families[WEAK]) > 1:
-            families[WEAK] = spelt
+            families[WEAK] = plain_names
     for group in families.values():
         head = next((name for name in group if _is_known(name.name)), group[0])
         for name in group:
@@ -226,10 +225,10 @@ def _heads_of_paths(paths: Sequence[Name]) -> dict[str, str]:
     # Of two equal ones, the relative path.
     ranked = sorted((name.name for name in paths), key=lambda name: name.startswith("."))
     plain = {name: f"/{plain_path(name)}" for name in ranked}
-    may_go_on = {path for name, path in plain.items() if not _is_absolute(name)}
+    extensible = {path for name, path in plain.items() if not _is_absolute(name)}
     longest: dict[str, str] = {}
     for name, path in plain.items():
-        if path not in may_go_on or not any(
+        if path not in extensible or not any(
             other != path and other.endswith(path) for other in plain.values()
         ):
             longest.setdefault(path, name)
@@ -271,7 +270,7 @@ def resolve_names(extraction: Extraction, canonical: Mapping[str, str]) -> Extra
         name = canonical.get(entity.name, entity.name)
         before = entities.get(name)
         if before is None:
-            entities[name] = Entity(name, entity.type, entity.description)
+            entities[name] = replace(entity, name=name)
         elif before.type == WEAK != entity.type:
             entities[name] = Entity(name, entity.type, before.description)
     relations: dict[frozenset[str], Relation] = {}
@@ -281,7 +280,5 @@ def resolve_names(extraction: Extraction, canonical: Mapping[str, str]) -> Extra
         pair = frozenset((source, target))
         known = relations.get(pair)
         if source != target and (known is None or relation.weight > known.weight):
-            relations[pair] = Relation(
-                source, target, relation.keywords, relation.description, relation.weight
-            )
+            relations[pair] = replace(relation, source=source, target=target)
     return Extraction(extraction.chunk_id, tuple(entities.values()), tuple(relations.values()))

@@ -1,4 +1,4 @@
-"""Track what stands above a statement: its heading, its parent item, the line before its list."""
+"""Track the context above a statement: its heading, its parent item, the line before its list."""
 
 import re
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ archived like others, and whenever the graph is rebuilt it contributes exactly w
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragmem.domain.entities.aliases import ASKED, Alias
+from ragmem.domain.entities.aliases import USER_CHOICE, Alias
 from ragmem.domain.entities.resolution import WEAK
 from ragmem.domain.model import Chunk, Draft, Entity, Extraction, Memory, Relation, Scope, memory_id
 
@@ -48,53 +48,59 @@ class UserRelation:
 
 @dataclass(frozen=True, slots=True)
 class UserMerge:
-    """A merge of `name` into `into`, which is the name to show; both get the type of the first."""
+    """A merge of `name` into `into`, which is the shown name; both have the type `type`."""
 
     name: str
     into: str
     type: str
 
 
-Stated = UserEntity | UserRelation | UserMerge
+UserStatement = UserEntity | UserRelation | UserMerge
 
 
-def draft_of(stated: Stated, project: str) -> Draft:
+def draft_of(statement: UserStatement, project: str) -> Draft:
     """Return the draft of a statement; it replaces an earlier one about the same thing."""
-    match stated:
+    match statement:
         case UserEntity():
-            text = f"{stated.name} ({stated.type or stated.known_type}): {stated.description}"
-            facts = {"name": stated.name, "type": stated.type, "known_type": stated.known_type}
-        case UserRelation():
-            text = f"{stated.source} - {stated.target} ({stated.keywords}): {stated.description}"
+            text = f"{statement.name} ({statement.type or statement.known_type}): {statement.description}"
             facts = {
-                "from": stated.source,
-                "to": stated.target,
-                "keywords": stated.keywords,
-                "weight": repr(stated.weight),
+                KIND: "entity",
+                "name": statement.name,
+                "type": statement.type,
+                "known_type": statement.known_type,
+            }
+        case UserRelation():
+            text = f"{statement.source} - {statement.target} ({statement.keywords}): {statement.description}"
+            facts = {
+                KIND: "relation",
+                "from": statement.source,
+                "to": statement.target,
+                "keywords": statement.keywords,
+                "weight": repr(statement.weight),
             }
         case UserMerge():
-            text = f"{stated.name} is {stated.into}."
-            facts = {"name": stated.name, "into": stated.into, "type": stated.type}
+            text = f"{statement.name} is {statement.into}."
+            facts = {KIND: "same", "name": statement.name, "into": statement.into, "type": statement.type}
     return Draft(
         source=SOURCE,
-        uri=uri_of(stated),
+        uri=uri_of(statement),
         text=text,
         title=text[:80],
         scope=Scope(project),
         # It defines the graph and never expires.
-        metadata={KIND: _kind(stated), "protected": "true", **facts},
+        metadata={"protected": "true", **facts},
     )
 
 
-def uri_of(stated: Stated) -> str:
-    """Return the identity of a statement; of one thing the latest statement holds."""
-    match stated:
+def uri_of(statement: UserStatement) -> str:
+    """Return the URI of a statement; a later statement with the same URI replaces it."""
+    match statement:
         case UserEntity():
-            return entity_uri(stated.name)
+            return entity_uri(statement.name)
         case UserRelation():
-            return relation_uri(stated.source, stated.target)
+            return relation_uri(statement.source, statement.target)
         case UserMerge():
-            return f"graph:same/{stated.name}"
+            return f"graph:same/{statement.name}"
 
 
 def entity_uri(name: str) -> str:
@@ -112,7 +118,7 @@ def id_of(uri: str, project: str) -> str:
     return memory_id(SOURCE, Scope(project), uri)
 
 
-def user_statements_of(memory: Memory) -> Stated | None:
+def user_statements_of(memory: Memory) -> UserStatement | None:
     """Return the statement in a memory; None for every other memory."""
     facts = memory.metadata
     if memory.source != SOURCE or KIND not in facts:
@@ -136,37 +142,33 @@ def user_statements_of(memory: Memory) -> Stated | None:
         return None
 
 
-def extractions_of(stated: Stated, chunks: Sequence[Chunk]) -> tuple[Extraction, ...]:
+def extractions_of(statement: UserStatement, chunks: Sequence[Chunk]) -> tuple[Extraction, ...]:
     """Return the extraction of each chunk; the first one has the whole statement."""
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
-    match stated:
+    match statement:
         case UserEntity():
-            said = stated.description or f"{stated.name} is of the type {stated.type}."
-            entities = (Entity(stated.name, stated.known_type, said),)
+            said = statement.description or f"{statement.name} is of the type {statement.type}."
+            entities = (Entity(statement.name, statement.known_type, said),)
         case UserRelation():
             relations = (
-                Relation(stated.source, stated.target, stated.keywords, stated.description, stated.weight),
+                Relation(
+                    statement.source,
+                    statement.target,
+                    statement.keywords,
+                    statement.description,
+                    statement.weight,
+                ),
             )
         case UserMerge():
-            said = f"{stated.name} is {stated.into}."
-            entities = tuple(Entity(name, stated.type, said) for name in (stated.name, stated.into))
+            said = f"{statement.name} is {statement.into}."
+            entities = tuple(Entity(name, statement.type, said) for name in (statement.name, statement.into))
     return tuple(
         Extraction(chunk.id, entities, relations) if order == 0 else Extraction(chunk.id)
         for order, chunk in enumerate(chunks)
     )
 
 
-def alias_of(stated: Stated) -> Alias | None:
-    """Return the alias of a stated merge; None for other statements."""
-    return Alias(stated.name, stated.into, ASKED) if isinstance(stated, UserMerge) else None
-
-
-def _kind(stated: Stated) -> str:
-    match stated:
-        case UserEntity():
-            return "entity"
-        case UserRelation():
-            return "relation"
-        case UserMerge():
-            return "same"
+def alias_of(statement: UserStatement) -> Alias | None:
+    """Return the alias of a statement merge; None for other statements."""
+    return Alias(statement.name, statement.into, USER_CHOICE) if isinstance(statement, UserMerge) else None

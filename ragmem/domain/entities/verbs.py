@@ -79,9 +79,9 @@ _NEGATION = re.compile(
 
 
 def verb_in(gap: str) -> tuple[str, bool, bool]:
-    """Return the first verb between two mentions, whether it is passive, and whether it is no preposition.
+    """Return the first verb between two mentions, whether it is passive, and whether it is a real verb.
 
-    The verb is "" if there is none.
+    A preposition counts as a weak verb; the verb is "" if there is neither.
     """
     found = _VERB.search(gap)
     sure = found is not None

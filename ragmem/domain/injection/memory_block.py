@@ -12,7 +12,7 @@ _BEGIN = re.compile(r"[ \t]*<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*")
 _END = re.compile(r"[ \t]*<!--[ \t]*END[ \t]+ragmem\b[^\n]*-->[ \t]*")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _AS_SHOWN = r"^[ \t>|\d:\u2192-]{0,16}"
-"""The prefix of lines in a file that is quoted or shown with line numbers."""
+"""The prefix of lines that are quoted or shown with line numbers."""
 _SHOWN = re.compile(
     rf"{_AS_SHOWN}<!--[ \t]*BEGIN[ \t]+ragmem\b[^\n]*-->[ \t]*\r?\n"
     rf"(?:(?!{_AS_SHOWN}<!--[ \t]*(?:BEGIN|END)[ \t]+ragmem\b)[^\n]*\n)*?"
@@ -40,7 +40,7 @@ class BlockSpan:
 def find_block(text: str) -> BlockSpan | None:
     """Return the span of the block; None if there is none. Marks within closed code fences are ignored.
 
-    Raises BrokenMarksError for a mark without its other, and for a second block.
+    Raises InvalidMarksError for an unpaired mark and for a second block.
     """
     if _MARK not in text:
         return None
@@ -63,7 +63,7 @@ def find_block(text: str) -> BlockSpan | None:
 def with_block(text: str, lines: Sequence[str]) -> str:
     """Return the text with these lines between the marks: in the existing block, else at the end.
 
-    What is outside the marks stays as it is, and so do the line ends of the text. Raises BrokenMarksError.
+    The text outside the marks and the type of line ends are unchanged. Raises InvalidMarksError.
     """
     place = find_block(text)
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -81,7 +81,7 @@ def with_block(text: str, lines: Sequence[str]) -> str:
 
 
 def outside(text: str) -> str:
-    """Return the text without its block. Raises BrokenMarksError."""
+    """Return the text without its block. Raises InvalidMarksError."""
     place = find_block(text)
     return text if place is None else f"{text[: place.start]}{text[place.end :]}"
 
@@ -104,7 +104,7 @@ def _lines_outside_fences(text: str) -> Iterator[tuple[int, int, str, int]]:
     while index < len(rows):
         opened = _FENCE.match(rows[index][2])
         if opened and opened[1] not in never_closed:
-            closed = _closing(rows, index, opened[1])
+            closed = _fence_close(rows, index, opened[1])
             if closed is not None:
                 index = closed + 1
                 continue
@@ -113,8 +113,8 @@ def _lines_outside_fences(text: str) -> Iterator[tuple[int, int, str, int]]:
         index += 1
 
 
-def _closing(rows: Sequence[tuple[int, int, str, int]], opened: int, fence: str) -> int | None:
-    """Return the row that closes a fence; None if it is never closed and therefore no fence."""
+def _fence_close(rows: Sequence[tuple[int, int, str, int]], opened: int, fence: str) -> int | None:
+    """Return the row that closes a fence; None if it is never closed and therefore not a fence."""
     for index in range(opened + 1, len(rows)):
         line = rows[index][2].strip()
         if line.startswith(fence) and not line.strip(fence[0]):

@@ -91,7 +91,7 @@ def protection_of(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
             "document",
             "a part of a document: it stays as long as the others do",
         ),
-        (entry.protected, "protected", f"protected: a {entry.type} never expires by itself"),
+        (entry.is_protected, "protected", f"protected: a {entry.type} never expires by itself"),
         (
             recalled and entry.feedback >= 0,
             "recalled",

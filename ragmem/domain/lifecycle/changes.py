@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 
 from ragmem.domain.lifecycle.claims import Claim, claims
-from ragmem.domain.lifecycle.replacing import Rarity, find_contradiction
+from ragmem.domain.lifecycle.replacement import Rarity, find_contradiction
 from ragmem.domain.model.lifecycle import Connection, Entry
 from ragmem.domain.model.supersession import DECLARED, direct_successors
 from ragmem.domain.secrets.redaction import Redactor
@@ -50,7 +50,7 @@ class _EntryClaims:
     def __init__(self, entry: Entry, main: list[Claim], telling: list[Claim]) -> None:
         self.telling = telling
         self.key, self.moment = entry.id, entry.memory.event_time
-        self.by_people = entry.curated or entry.protected
+        self.by_people = entry.curated or entry.is_protected
         """Whether a user curates or protects it; automatic memories cannot replace it."""
         self._text = entry.text
         self._small = entry.text.count(" ") < MAX_WORDS

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragmem.domain.injection.framing import wrap_in_tags
+from ragmem.domain.injection.memory_frame import wrap_in_tags
 from ragmem.domain.text.identifiers import identifiers
-from ragmem.domain.text.loose_json import read_loosely
+from ragmem.domain.text.loose_json import parse_loose_json
 
 MIN_CHARS = 50
 """A shorter text for three memories or more is a comment, not a merge."""
@@ -57,7 +57,7 @@ def read_draft(answer: str, merged: str, originals: Sequence[str]) -> tuple[str,
     They must be there, say more than a remark and not much more than was given, refuse nothing, and have
     every name, number and path of the originals.
     """
-    found = [value for value in read_loosely(answer).values if isinstance(value, dict)]
+    found = [value for value in parse_loose_json(answer).values if isinstance(value, dict)]
     title, text = (str(found[0].get(key, "")).strip() if found else "" for key in ("title", "text"))
     return title[:MAX_TITLE_CHARS], text, _fault(text, merged, originals)
 

@@ -9,7 +9,7 @@ from ragmem.domain.model.lifecycle import Entry
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.blocks import BlockType, blocks, units
 from ragmem.domain.text.exchanges import clip
-from ragmem.domain.text.keywords import keywords, means_nothing
+from ragmem.domain.text.keywords import is_stop_word, keywords
 from ragmem.domain.text.words import words_of
 
 MAX_CHARS = 80
@@ -63,7 +63,7 @@ def _shared_stems(entries: Sequence[Entry]) -> dict[str, int]:
 
 
 def _is_distinctive(word: str) -> bool:
-    return bool(_NAME.search(word)) and not means_nothing(word) and word not in _VALUES
+    return bool(_NAME.search(word)) and not is_stop_word(word) and word not in _VALUES
 
 
 def _opening(entry: Entry) -> str:

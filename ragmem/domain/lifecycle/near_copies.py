@@ -25,7 +25,7 @@ def near_copies(entries: Iterable[Entry], *, minimum: int) -> list[tuple[Entry, 
     """
     sessions: dict[tuple[Scope, str, str], list[Entry]] = defaultdict(list)
     for entry in entries:
-        if entry.mergeable:
+        if entry.is_mergeable:
             sessions[entry.scope, entry.memory.source, entry.session].append(entry)
     found = [group for members in sessions.values() for group in _groups(members) if len(group) >= minimum]
     return sorted(found, key=lambda group: group[0].id)

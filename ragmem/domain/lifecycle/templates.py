@@ -140,7 +140,7 @@ def template_families(entries: Iterable[Entry]) -> list[Family]:
     for entry in entries:
         if (
             entry.life is not LifecycleState.BUFFER
-            or entry.protected
+            or entry.is_protected
             or entry.curated
             or len(entry.text) > MOST_CHARS
         ):

@@ -1,17 +1,17 @@
-"""The values everything else speaks of; this docstring is the glossary.
+"""The values of the domain; this docstring is the glossary.
 
 - source: a named set of files on disk (`memory`, `prds`, ...) with a glob, a reader, a kind and a scope.
-- draft: one piece of text as a reader found it, not yet judged or stored.
+- draft: one piece of text from a reader, not yet classified or stored.
 - memory: a draft that was accepted; its text is kept verbatim.
-- chunk: a part of a memory that fits the embedder's window; what is searched.
-- entity, relation: what the text speaks of, and how those things relate.
+- chunk: a part of a memory that fits the embedder's window; the unit of search.
+- entity, relation: a thing that the text names, and a link between two of them.
 - connection: a link between two memories.
 - hit: a chunk that a store found, with its rank and score. match: a memory after ranking.
-- kind: what the text is about; it decides the half-life. category: what sort of knowledge it is.
-- tier: what the signal is worth (ingest, summarize, discard). state: where a memory is in its life.
-- scope: to whom a memory belongs: a project (and perhaps a spec in it), or the user.
+- kind: the subject of the text; it decides the half-life. category: the type of knowledge.
+- tier: the value of the signal (ingest, summarize, discard). state: the progress of indexing.
+- scope: the owner of a memory: a project (and perhaps a spec in it), or the user.
 - typed record: a memory of one of the types in record_types.py, whose fields are kept as data.
-- plan: what an operation would do, item by item, before it does it.
+- plan: the changes that an operation would make, item by item.
 """
 
 import base64
@@ -24,14 +24,14 @@ from enum import StrEnum
 from ragmem.domain.secrets.marks import without_marks
 
 USER = "user"
-"""The scope of what belongs to the person and to no single project."""
+"""The scope of memories that belong to the user, not to a project."""
 
 UNASSIGNED = "unassigned"
-"""The scope of work whose project is unknown: found by questions over all projects, but never injected,
+"""The scope of work whose project is unknown: questions over all projects find it, but it is never injected,
 connected or merged."""
 
 NO_PROJECTS = frozenset({USER, UNASSIGNED})
-"""Scopes that are no projects."""
+"""Scopes that are not projects."""
 
 EPISODES = frozenset({"sessions", "transcripts", "conversations", "reflections"})
 """Sources that record events, session by session."""
@@ -72,14 +72,14 @@ class Category(StrEnum):
 
 
 class State(StrEnum):
-    """Where a memory is in its life."""
+    """The progress of a memory's indexing."""
 
     PENDING = "pending"
     """Accepted and durable, and in the full text; vectors and graph follow."""
     INDEXED = "indexed"
     """Chunks, vectors and graph are in the store."""
     BUFFERED = "buffered"
-    """Low signal: stored verbatim and found by full text only."""
+    """Low signal: stored verbatim, found only by full text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One piece of text as a reader found it.
+    """One piece of text from a reader.
 
     `uri` is stable for the same place on disk (an absolute path, or path#locator for a part of a file);
-    `event_time` is when the thing happened, as far as the source tells, and is timezone-aware. `id` is that
-    of the memory of this place where it does not follow from the place, because its project has changed.
+    `event_time`, if the source has one, is timezone-aware. `id` is set only if it does not follow from the
+    place, because the project of the memory has changed.
     """
 
     source: str
@@ -151,7 +151,7 @@ class Memory:
 class Chunk:
     """A part of a memory: `text` is `indexed_text[start:end]`; `heading` is the path of headings above it.
 
-    That is headings, what an answer was asked for, or the names that a definition lies within.
+    The path consists of headings, the question above an answer, or the names around a definition.
     """
 
     id: str
@@ -218,7 +218,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """A newer memory has superseded an older one: the rule, and when each of them happened."""
+    """A newer memory supersedes an older one: the rule, and the event times of both."""
 
     older: str
     newer: str
@@ -231,7 +231,7 @@ class Supersession:
 
 @dataclass(frozen=True, slots=True)
 class PreviousVersion:
-    """A memory that another one replaced, and its summary in a line; "" if it no longer exists."""
+    """A replaced memory, and its summary in a line; "" if it no longer exists."""
 
     supersession: Supersession
     text: str = ""
@@ -241,9 +241,9 @@ class PreviousVersion:
 class Match:
     """A memory after ranking: its best chunk, the terms of its score, and the ids of its duplicates.
 
-    `also` are further chunks of it that were found, best first, `elsewhere` those memories behind it that
-    have its text in other projects. `replaced` is what it has made untrue, `superseded` tells that it was
-    made untrue itself, which only a question for what was before finds.
+    `also` are its other matching chunks, best first; `elsewhere` are memories of other projects with the same
+    text. `replaced` are the memories that it supersedes; `superseded` is set if it is superseded itself,
+    which only a question about the past finds.
     """
 
     memory: Memory

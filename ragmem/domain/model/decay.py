@@ -1,4 +1,4 @@
-"""The decay formula: how age lowers the score of a memory. Whatever ages in ragmem asks this module."""
+"""The decay formula: how age lowers the score of a memory. All ageing in ragmem uses this module."""
 
 import math
 from collections.abc import Mapping
@@ -26,15 +26,14 @@ DEFAULT_HALF_LIVES: Mapping[Kind, float] = MappingProxyType(
 class Decay:
     """The decay formula with the numbers of decay.json; weights, half-lives and floor are the published ones.
 
-    `bound` is the most of its score that an old match loses to a new one at the shipped weights; others shift
-    it as `score` tells. Of the recency, `fresh_share`
-    halves every `fresh_days`, the rest by the kind's half-life: what was done yesterday is asked for far more
-    often than what was done last week, and both more than last year's. docs/benchmarks.md ("decay") shows
-    what the three gain and cost.
+    `bound` is the maximum share of its score that an old match loses at the default weights; see `score` for
+    others. Of the recency, `fresh_share` halves every `fresh_days`, the rest by the kind's half-life:
+    yesterday's work is asked for far more often than last week's, and both more than last year's.
+    docs/benchmarks.md ("decay") shows the gains and costs of the three.
 
     Raises ValueError, naming the key, for a weight that is negative or not finite, weights that sum to zero,
-    a half-life that is not positive, a kind without half-life, a floor or share outside [0, 1], or weights
-    and a bound by which nothing counts.
+    a half-life that is not positive, a kind without half-life, a floor or share outside [0, 1], or a
+    zero bound with a zero semantic weight.
     """
 
     semantic_weight: float = 0.7
@@ -80,8 +79,8 @@ class Decay:
     def exponents(self) -> tuple[float, float]:
         """The exponents of relevance and of age in the score; with the shipped weights both are 1.
 
-        They are to each other as the weights are, with the shipped ones as equals, and the larger one is 1.
-        So a score stays on its scale: without a weight for recency it is the relevance.
+        Their ratio is that of the weights relative to the shipped ones, and the larger one is 1. So a score
+        stays on its scale: without a weight for recency it is the relevance.
         """
         semantic = self.semantic_weight / SHIPPED_WEIGHTS[0]
         recent = self.recency_weight / SHIPPED_WEIGHTS[1]
@@ -89,8 +88,8 @@ class Decay:
         return semantic / largest, recent / largest
 
     @property
-    def most_lost(self) -> float:
-        """The share of its score that a match loses to age at most."""
+    def max_loss(self) -> float:
+        """The maximum share of its score that a match loses to age."""
         return 1 - self.age_factor(0.0)
 
     def recency(self, age_days: float, half_life_days: float) -> float:
@@ -111,9 +110,9 @@ class Decay:
     def score(self, relevance: float, recency: float) -> float:
         """Return relevance ** s * (1 - bound * (1 - recency)) ** r, s and r being the exponents.
 
-        This is a geometric mean by the weights. With the shipped weights both exponents are 1: a match of any
-        age keeps 1 - bound of its relevance. So an old match that is better by more than this stays ahead of
-        a new one, and a match gains nothing from being new alone (docs/adr/002-decay.md).
+        This is a weighted geometric mean. With the shipped weights both exponents are 1: a match of any age
+        keeps 1 - bound of its relevance. So an old match that is better by more than this stays ahead of a
+        new one, and age alone never raises a score (docs/adr/002-decay.md).
         """
         return math.pow(max(0.0, relevance), self.exponents[0]) * self.age_factor(recency)
 
@@ -122,25 +121,25 @@ class Decay:
         return math.pow(1 - self.bound * (1 - recency), self.exponents[1])
 
     def relevance_floor(self, best: float) -> float:
-        """Return the relevance below which a match does not answer, however new; `best` is the highest one.
+        """Return the minimum relevance of an answer, however new; `best` is the highest relevance.
 
-        It is 0 with the shipped weights and with less for recency. It grows to half of the best relevance
-        where nothing but recency counts.
+        It is 0 with the shipped weights and with less weight for recency. It grows to half of the best
+        relevance if only recency counts.
         """
-        return (1 - self.exponents[0]) * RELEVANT_ENOUGH * best
+        return (1 - self.exponents[0]) * MIN_RELEVANCE_SHARE * best
 
 
 SHIPPED_WEIGHTS = (0.7, 0.3)
 """Semantic and recency as published. `bound` was measured with them (docs/benchmarks.md, "decay")."""
 
-RELEVANT_ENOUGH = 0.5
-"""Share of the best relevance below which nothing answers where relevance weighs nothing."""
+MIN_RELEVANCE_SHARE = 0.5
+"""Minimum share of the best relevance if relevance has no weight."""
 
 DEFAULT = Decay()
 
 
 def age_days(event_time: datetime, now: datetime) -> float:
-    """Return the days between an event and now; an event in the future is as far away as one in the past.
+    """Return the absolute days between an event and now.
 
     So events long after the moment of an `as of` question do not answer it. Both times need a time zone.
     """

@@ -11,8 +11,8 @@ LABEL = "document_label"
 
 def place_metadata(path: str, locator: str, label: str) -> dict[str, str]:
     """Return the metadata of a place; a document without parts has no locator and no label."""
-    told = {FILE: PurePath(path).name, LOCATOR: locator, LABEL: label}
-    return {name: value for name, value in told.items() if value}
+    values = {FILE: PurePath(path).name, LOCATOR: locator, LABEL: label}
+    return {name: value for name, value in values.items() if value}
 
 
 def is_of_document(metadata: Mapping[str, str]) -> bool:
@@ -22,12 +22,10 @@ def is_of_document(metadata: Mapping[str, str]) -> bool:
 
 def document_place(metadata: Mapping[str, str]) -> str:
     """Return "report.pdf, page 3", or "report.docx" for one without pages; "" for any other memory."""
-    return (
-        ", ".join(filter(None, (metadata.get(FILE, ""), metadata.get(LABEL, "")))) if FILE in metadata else ""
-    )
+    return ", ".join(filter(None, (metadata[FILE], metadata.get(LABEL)))) if FILE in metadata else ""
 
 
-def in_place(told: str, metadata: Mapping[str, str]) -> str:
+def describe_place(path: str, metadata: Mapping[str, str]) -> str:
     """Return a path with its locator in words: "~/report.pdf, page 3" for "~/report.pdf#page=3"."""
     locator, label = metadata.get(LOCATOR, ""), metadata.get(LABEL, "")
-    return f"{told.removesuffix(f'#{locator}')}, {label}" if locator and label else told
+    return f"{path.removesuffix(f'#{locator}')}, {label}" if locator and label else path

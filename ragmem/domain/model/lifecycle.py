@@ -1,9 +1,8 @@
 """The values of the lifecycle: the states of a memory, the input of the rules, and their decisions.
 
-A memory enters in the buffer. What is recalled in several sessions is proven; a proven or permanent memory
-does not age. What a person keeps (a curated source) is proven from the start: the file is the truth, and
-nothing is merged or archived behind its back. Isolation, not age, ends a life, and what has ended lies in the
-archive, whence it can be restored.
+A memory starts in the buffer. A memory that several sessions recall is proven; proven and permanent memories
+do not age. Memories of a curated source are proven from the start: the file is authoritative, so they are
+never merged or archived. Isolation, not age, ends a life; archived memories can be restored.
 """
 
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ class LifecycleState(StrEnum):
     PROVEN = "proven"
     """Recalled in several sessions, restored by hand, or curated: it does not age."""
     PERMANENT = "permanent"
-    """Isolated, but substantial after every reprieve, or pinned: it does not age and is never merged."""
+    """Isolated but substantial after every reprieve, or pinned: it does not age and is never merged."""
 
 
 class EntryType(StrEnum):
@@ -31,7 +30,7 @@ class EntryType(StrEnum):
 
     DECISION = "decision"
     THOUGHT = "thought"
-    """A user's own wish, idea or standing instruction."""
+    """A user's own wish, idea or permanent instruction."""
     INSIGHT = "insight"
     ERROR = "error"
     SESSION = "session"
@@ -69,14 +68,14 @@ _BY_NAME: Mapping[str, EntryType] = {
 def explicit_type(memory: Memory) -> EntryType | None:
     """Return the type in a memory's metadata; None if it has no known type."""
     # Called several times for each memory, and most have no type.
-    told = memory.metadata.get("type")
-    return _BY_NAME.get(told.strip().lower().replace("-", "_")) if told else None
+    name = memory.metadata.get("type")
+    return _BY_NAME.get(name.strip().lower().replace("-", "_")) if name else None
 
 
 def entry_type(memory: Memory) -> EntryType:
     """Return a memory's type: by its metadata, else by its protection, kind and source."""
-    if said := explicit_type(memory):
-        return said
+    if explicit := explicit_type(memory):
+        return explicit
     if memory.protected:
         return EntryType.THOUGHT if memory.kind is Kind.PREFERENCE else EntryType.DECISION
     if memory.category in {Category.ERROR_SOLUTION, Category.GOTCHA} or memory.kind is Kind.ERROR:
@@ -126,7 +125,7 @@ class Entry:
         return entry_type(self.memory)
 
     @property
-    def protected(self) -> bool:
+    def is_protected(self) -> bool:
         """Tell whether it never expires by itself: decisions, a user's thoughts, and pinned memories."""
         return self.pinned or self.memory.protected or self.type in PROTECTED_TYPES
 
@@ -136,7 +135,7 @@ class Entry:
         return self.memory.metadata.get("session", "") if self.memory.source in EPISODES else ""
 
     @property
-    def mergeable(self) -> bool:
+    def is_mergeable(self) -> bool:
         """Tell whether it may become a part of a merged memory.
 
         Only automatic memories of a session may: no page of a document, nothing protected or curated, and
@@ -144,7 +143,7 @@ class Entry:
         """
         memory = self.memory
         whole = "merged_from" not in memory.metadata and not is_of_document(memory.metadata)
-        free = not (self.protected or self.curated or self.superseded_by)
+        free = not (self.is_protected or self.curated or self.superseded_by)
         return self.life is LifecycleState.BUFFER and whole and free and bool(self.session)
 
 
@@ -186,14 +185,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class LifecyclePolicy:
-    """The parameters of the lifecycle; the defaults are those of the published lifecycle.
+    """The parameters of the lifecycle, with the defaults of claude-memory-lifecycle.
 
-    They come from claude-memory-lifecycle, where they are AGE_THRESHOLD, MAX_REPRIEVES, RECALL_PROMOTE and
-    min cluster.
+    There they are AGE_THRESHOLD, MAX_REPRIEVES, RECALL_PROMOTE and min cluster.
     """
 
     age_after: int = 20
-    """A memory is checked each time that its project has gained this many newer ones."""
+    """A memory is checked after each this many newer memories of its project."""
     reprieves: int = 3
     promote_sessions: int = 3
     min_cluster: int = 3

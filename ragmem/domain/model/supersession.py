@@ -24,7 +24,7 @@ MIN_NAME = 3
 """Minimum characters of a file name; a shorter one ("a.md" without its ending) is ambiguous."""
 
 
-def declared_references(metadata: Mapping[str, str], keys: Sequence[str] = REPLACES) -> tuple[str, ...]:
+def declared_references(metadata: Mapping[str, str], keys: Sequence[str]) -> tuple[str, ...]:
     """Return the ids, URIs and file names under any of the keys, each once."""
     return tuple(dict.fromkeys(name for key in keys for name in _NAME.findall(metadata.get(key, ""))))
 
@@ -41,8 +41,8 @@ def names(reference: str, memory: Memory) -> bool:
     path = _file_of(memory)
     stem = path.rpartition("/")[2].rpartition(".")[0] if path == memory.uri else ""
     return any(
-        len(wanted) >= MIN_NAME and (path.endswith(f"/{wanted}") or wanted == stem)
-        for wanted in _files(reference.removeprefix("./"))
+        len(file) >= MIN_NAME and (path.endswith(f"/{file}") or file == stem)
+        for file in _files(reference.removeprefix("./"))
     )
 
 
@@ -61,7 +61,7 @@ def _file_of(memory: Memory) -> str:
 def _file(place: str) -> str:
     """Return a URI without the locator of a part of a file.
 
-    A path may hold a "#" of its own, the name of a part never does, nor does it end as a file's name.
+    A path may contain a "#"; a locator contains none and has no file extension.
     """
     path, _, part = place.rpartition("#")
     return path if path and not _ENDING.search(part) else place
@@ -73,24 +73,24 @@ def direct_successors(memories: Sequence[Memory]) -> dict[str, str]:
     Only memories of one project replace each other. Of several successors the latest by event time counts.
     Memories that replace each other in a circle are all returned.
     """
-    telling = [
-        (memory, said, replaced)
+    declared = [
+        (memory, replaces, replaced_by)
         for memory in memories
         if memory.metadata
         and any(
             (
-                said := declared_references(memory.metadata),
-                replaced := declared_references(memory.metadata, REPLACED_BY),
+                replaces := declared_references(memory.metadata, REPLACES),
+                replaced_by := declared_references(memory.metadata, REPLACED_BY),
             )
         )
     ]
-    if not telling:
+    if not declared:
         return {}
     find = _ReferenceIndex(memories)
     direct: dict[str, Memory] = {}
-    for memory, said, replaced in telling:
-        pairs = [(older, memory) for reference in said for older in find(reference)]
-        pairs += [(memory, newer) for reference in replaced for newer in find(reference)]
+    for memory, replaces, replaced_by in declared:
+        pairs = [(older, memory) for reference in replaces for older in find(reference)]
+        pairs += [(memory, newer) for reference in replaced_by for newer in find(reference)]
         for older, newer in pairs:
             before = direct.get(older.id)
             if (
@@ -103,7 +103,7 @@ def direct_successors(memories: Sequence[Memory]) -> dict[str, str]:
 
 
 class _ReferenceIndex:
-    """An index that finds the memories of a reference without a look at each of them."""
+    """An index of memories by reference."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
         self._sorted = sorted(memories, key=lambda memory: memory.id)
@@ -115,7 +115,7 @@ class _ReferenceIndex:
                 self._files[name].append(memory)
 
     def __call__(self, reference: str) -> list[Memory]:
-        """Return the memories in no order, each once."""
+        """Return the memories that a reference names, in any order, each once."""
         wanted = reference.lower()
         start = bisect_left(self._ids, wanted)
         near = self._sorted[start : bisect_left(self._ids, wanted + "\x7f")] if len(wanted) >= MIN_ID else []
@@ -147,10 +147,10 @@ def replace_superseded(
 ) -> list[Match]:
     """Return the matches without those that another of them replaces, which takes their better score.
 
-    `known` is what is superseded by which of them, beside what they declare of each other. `superseded` among
-    the terms of a score tells whence it is, `replaced` what the match stands for. With `history` all of them
-    stay, and the older ones tell by what they are `superseded`. One whose successor is not there stays, and
-    tells so as well.
+    `known` are supersessions by the older id, in addition to those that the memories declare. The term
+    `superseded` is the score that a match takes over, and `replaced` lists the matches that it replaces. With
+    `history` all matches stay, and the older ones have `superseded` set. So does a match whose successor is
+    not among the matches.
     """
     links = {**_declared_supersessions([match.memory for match in matches]), **known}
     if history:

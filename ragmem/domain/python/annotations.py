@@ -2,9 +2,8 @@
 
 import ast
 from collections.abc import Sequence
-from typing import Protocol
 
-from ragmem.domain.python.facts import Facts
+from ragmem.domain.python.targets import Targets
 from ragmem.domain.text.python_syntax import expression_tree
 
 _CONTAINERS = frozenset(
@@ -29,26 +28,8 @@ def last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-class Reader(Protocol):
-    """Reads the expressions within an annotation."""
-
-    facts: Facts
-
-    def value(self, node: ast.expr) -> int:
-        """Return the node of an expression's value."""
-        ...
-
-    def box(self, kind: str, elements: Sequence[int]) -> int:
-        """Return the node of a new container."""
-        ...
-
-
-class Annotations:
+class Annotations(Targets):
     """Adds the values of annotations to nodes."""
-
-    def __init__(self, reader: Reader) -> None:
-        self.reader = reader
-        self.facts = reader.facts
 
     def hint(self, annotation: ast.expr | None, target: int) -> None:
         """Add the values of an annotation to a node."""
@@ -62,7 +43,7 @@ class Annotations:
             self.hint(annotation.right, target)
         elif isinstance(annotation, ast.Name | ast.Attribute):
             if not (isinstance(annotation, ast.Name) and annotation.id in _PLAIN):
-                self.facts.add("hints", self.reader.value(annotation), target)
+                self.facts.add("hints", self.value(annotation), target)
         elif isinstance(annotation, ast.Subscript):
             self._generic(annotation, target)
 
@@ -77,13 +58,13 @@ class Annotations:
             of = parts[-1] if name in _MAPPINGS else parts[0] if parts else None
             element = self.facts.node()
             self.hint(of, element)
-            box = self.reader.box("dict" if name in _MAPPINGS else "list", [])
+            box = self.box("dict" if name in _MAPPINGS else "list", [])
             self.facts.add("puts", box, None, element)
             self.facts.copy(box, target)
         elif name in {"tuple", "Tuple"}:
             self._tuple_hint(parts, target)
         elif name in {"type", "Type"} and isinstance(inner, ast.Name | ast.Attribute):
-            self.facts.copy(self.reader.value(inner), target)
+            self.facts.copy(self.value(inner), target)
         elif name not in {"Literal", "Callable", "TypeGuard", "TypeIs"}:
             self.hint(annotation.value, target)
 
@@ -92,7 +73,7 @@ class Annotations:
         elements = [self.facts.node() for _ in (parts[:1] if same else parts)]
         for one, node in zip(parts, elements, strict=False):
             self.hint(one, node)
-        box = self.reader.box("tuple", [] if same else elements)
+        box = self.box("tuple", [] if same else elements)
         if same:
             self.facts.add("puts", box, None, elements[0])
         self.facts.copy(box, target)

@@ -1,4 +1,4 @@
-"""Model the built-in functions, and a few of the standard library."""
+"""Model the built-in functions, and a few functions of the standard library."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -13,10 +13,10 @@ __all__ = ["link_python", "parse_python"]
 
 
 def parse_python(path: str, text: str) -> ParsedFile:
-    """Return the definitions of a Python file and the facts that link it; nothing is executed or imported.
+    """Return the definitions of a Python file and its facts for linking; nothing is executed or imported.
 
-    `path` is relative to the repository. Raises SyntaxError where the text is no Python that this interpreter
-    reads, ValueError where it cannot be encoded or is nested too deeply.
+    `path` is relative to the repository. Raises SyntaxError for a text that this interpreter cannot parse,
+    ValueError for one that cannot be encoded or is nested too deeply.
     """
     try:
         with warnings.catch_warnings():

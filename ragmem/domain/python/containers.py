@@ -1,4 +1,4 @@
-"""What the methods of lists, dicts and other containers do with what they are given."""
+"""Model the methods of lists, dicts and other containers."""
 
 from ragmem.domain.python.calls import Call, Calls
 from ragmem.domain.python.flow import Kind
@@ -11,11 +11,11 @@ _TAKING = frozenset(["popleft", "popitem", "send", "__next__", "__anext__"])
 _SAME = frozenset(["copy", "keys", "__iter__", "__enter__"])
 
 MOST_PAIRS = 4
-"""Of more pairs that make a dict, keys and values are not told apart."""
+"""Maximum pairs of a dict whose values are kept apart by key."""
 
 
 class Containers(Calls):
-    """Methods of containers, and containers made of others."""
+    """Models the methods of containers, and containers made from others."""
 
     def __init__(self, modules: Modules) -> None:
         super().__init__(modules)
@@ -84,7 +84,7 @@ class Containers(Calls):
         self.put(target, made)
 
     def update(self, value: int, box: int) -> None:
-        """Let the elements of a value become those of a dict too."""
+        """Flow the elements of a value to a dict."""
         if self.kinds[value] is not Kind.BOX:
             return
         if self.container_of(value).kind == "dict":

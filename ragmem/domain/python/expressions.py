@@ -5,27 +5,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ragmem.domain.python.annotations import Annotations
-from ragmem.domain.python.entries import Entries
 from ragmem.domain.python.facts import FUNCTION, LAMBDA, NOTHING, Facts, Scope, is_key
-from ragmem.domain.python.targets import Targets
+from ragmem.domain.python.overwritten_entries import EntryTracker
 from ragmem.domain.text.python_syntax import expression_tree
 
-MANY = 32
-"""A larger display is a table, whose elements share one node."""
+MAX_DISTINCT = 32
+"""A larger display is a table; its elements share one node."""
 
 
-class Expressions(Targets):
+class Expressions(Annotations):
     """Reads the expressions of the current scope."""
 
     def __init__(self, facts: Facts, scope: Scope) -> None:
         self.facts = facts
         self.scope = scope
-        self.annotations = Annotations(self)
-        self.entries = Entries(facts)
-
-    def hint(self, annotation: ast.expr | None, target: int) -> None:
-        """Add the values of an annotation to a node."""
-        self.annotations.hint(annotation, target)
+        self.entries = EntryTracker(facts)
 
     def value(self, node: ast.expr) -> int:
         """Return the node of an expression's value; NOTHING if no relevant value flows."""
@@ -162,7 +156,7 @@ class Expressions(Targets):
 
     def _display(self, node: ast.List | ast.Tuple | ast.Set) -> int:
         kind = type(node).__name__.lower()
-        if len(node.elts) > MANY or any(isinstance(one, ast.Starred) for one in node.elts):
+        if len(node.elts) > MAX_DISTINCT or any(isinstance(one, ast.Starred) for one in node.elts):
             target = self.box(kind, [])
             for one in node.elts:
                 found = (
@@ -170,7 +164,7 @@ class Expressions(Targets):
                     if isinstance(one, ast.Starred)
                     else self.value(one)
                 )
-                if found != NOTHING and not (len(node.elts) > MANY and isinstance(one, ast.Constant)):
+                if found != NOTHING and not (len(node.elts) > MAX_DISTINCT and isinstance(one, ast.Constant)):
                     self.facts.add("puts", target, None, found)
             return target
         return self.box(kind, [self.value(one) for one in node.elts])
@@ -182,7 +176,7 @@ class Expressions(Targets):
             found = self.value(value)
             if key is None:
                 self.facts.add("merges", found, target)
-            elif found != NOTHING and not (len(node.keys) > MANY and isinstance(value, ast.Constant)):
+            elif found != NOTHING and not (len(node.keys) > MAX_DISTINCT and isinstance(value, ast.Constant)):
                 self.facts.add("puts", target, at, found)
         return target
 
@@ -214,11 +208,11 @@ class Expressions(Targets):
         scope.hidden.pop()
         return target
 
-    def _either(self, node: ast.IfExp) -> int:
+    def _conditional(self, node: ast.IfExp) -> int:
         self.value(node.test)
         return self.join_nodes([self.value(node.body), self.value(node.orelse)])
 
-    def _choice(self, node: ast.BoolOp) -> int:
+    def _boolean_operation(self, node: ast.BoolOp) -> int:
         return self.join_nodes([self.value(one) for one in node.values])
 
     def _walrus(self, node: ast.NamedExpr) -> int:
@@ -260,7 +254,7 @@ class Expressions(Targets):
             self.facts.copy(found, scope.yields)
         return NOTHING
 
-    def _starred(self, node: ast.Starred) -> int:
+    def _star_expression(self, node: ast.Starred) -> int:
         return self.elements(self.value(node.value), node)
 
     READ: ClassVar[dict[type, Callable[[Any, Any], int]]] = {
@@ -278,13 +272,13 @@ class Expressions(Targets):
         ast.SetComp: _comprehension,
         ast.GeneratorExp: _comprehension,
         ast.DictComp: _comprehension,
-        ast.IfExp: _either,
-        ast.BoolOp: _choice,
+        ast.IfExp: _conditional,
+        ast.BoolOp: _boolean_operation,
         ast.NamedExpr: _walrus,
         ast.BinOp: _operation,
         ast.JoinedStr: _text,
         ast.Await: _await,
         ast.Yield: _yield,
         ast.YieldFrom: _yield,
-        ast.Starred: _starred,
+        ast.Starred: _star_expression,
     }

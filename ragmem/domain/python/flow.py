@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 MOST_VALUES = 32
-"""Maximum values of a node; a node with more is a crossroads that says nothing about a call."""
+"""Maximum values of a node; a node with more says nothing about a call."""
 
 MOST_STEPS = 10_000_000
 """Maximum propagated values, about half a minute; 200,000 lines take some millions."""

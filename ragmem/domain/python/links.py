@@ -8,8 +8,8 @@ from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile
 from ragmem.domain.python.facts import VERSION
 from ragmem.domain.python.flow import MOST_VALUES, Kind
 from ragmem.domain.python.modules import Modules, module_name
-from ragmem.domain.python.order import Base, resolution_orders
 from ragmem.domain.python.program import Program
+from ragmem.domain.python.resolution_order import Base, resolution_orders
 
 MOST_MODULES = 200
 """Maximum modules that are searched for the definition of an imported name."""
@@ -40,15 +40,15 @@ def link_python(files: Sequence[ParsedFile], *, of: Collection[str] | None = Non
 
 def _solve(files: Sequence[ParsedFile], modules: Modules) -> tuple[Program, dict[int, list[Base]]]:
     first = Program(files, modules, {})
-    first.wire(calls=False)
+    first.load_facts(calls=False)
     first.run()
     bases = first.class_bases()
     program = Program(files, modules, resolution_orders(bases))
-    program.wire(calls=True)
+    program.load_facts(calls=True)
     program.run()
     found = program.class_bases()
     if found != bases:
-        # Bases that only a call or a parameter provides
+        # Some bases come only from a call or a parameter.
         program.rearrange(resolution_orders(found))
     program.solve()
     return program, found
@@ -69,7 +69,7 @@ class _EdgeBuilder:
     def _import_bindings(self, number: int) -> dict[str, Sequence[Any]]:
         """Return the module-level imports of a file by the names that they bind."""
         bound: dict[str, Sequence[Any]] = {}
-        facts = self.program.wires[number].facts
+        facts = self.program.file_facts[number].facts
         nodes = {node: name for name, node in facts["globals"].items()}
         for row in facts.get("imports", ()):
             if row[5] in nodes:
@@ -117,7 +117,7 @@ class _EdgeBuilder:
             for value in values:
                 named = self._value_name(value)
                 if named is None or (inside >= MOST_VALUES and named[1]):
-                    # A crossroads says nothing: a dispatcher that all calls of a program pass.
+                    # A dispatcher through which all calls of a program pass says nothing.
                     continue
                 source = self.scope_name(scope)
                 self._add(number, source, named[0], EdgeKind.CALLS, line, internal=named[1])
@@ -145,7 +145,7 @@ class _EdgeBuilder:
         for number, one in enumerate(self.program.files):
             if not self.wanted[number]:
                 continue
-            facts = self.program.wires[number].facts
+            facts = self.program.file_facts[number].facts
             rows = facts["scopes"]
             for line, scope, level, module, name, _ in facts.get("imports", ()):
                 inner = rows[scope]["name"]
@@ -169,7 +169,7 @@ class _EdgeBuilder:
     def _definition(self, path: str, name: str, seen: set[tuple[str, str]]) -> tuple[str, bool] | None:
         """Return the definition of a name in a module, followed through re-exports.
 
-        `seen` are the names of modules that were looked at: stars may lead round in many ways.
+        `seen` are the visited names of modules: star imports may form many cycles.
         """
         if (path, name) in seen:
             return None
@@ -185,9 +185,9 @@ class _EdgeBuilder:
             own = handed is not None and handed[4] == name and self._source(path, handed) == path
             if handed is not None and not own and further:
                 return self._imported_module(path, handed[2], handed[3], handed[4], seen)
-            if not own and name in self.program.wires[number].facts["globals"]:
+            if not own and name in self.program.file_facts[number].facts["globals"]:
                 return None
-            for row in self.program.wires[number].facts.get("imports", ()):
+            for row in self.program.file_facts[number].facts.get("imports", ()):
                 if row[4] == "*" and further:
                     found = self._imported_module(path, row[2], row[3], name, seen)
                     if found is not None and found[1]:

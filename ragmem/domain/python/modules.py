@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from posixpath import commonprefix
 
 PACKAGE = "__init__"
 
@@ -27,8 +28,8 @@ def module_name(path: str) -> str:
 class Modules:
     """Finds the files of imports.
 
-    Like Python would with the folder of a script, the folder above a package, those above that, and their
-    `src` on its path; where these have nothing, any folder of the repository with a package of that name.
+    The search path is that of Python with the folder of a script, the folder above a package, all folders
+    above that, and their `src`; if they have no match, any folder of the repository with such a package.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -138,9 +139,4 @@ class Modules:
 
 def _common_folders(first: str, second: str) -> int:
     """Return the number of common leading folders of two paths."""
-    count = 0
-    for one, other in zip(first.split("/"), second.split("/"), strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
+    return len(commonprefix([first.split("/"), second.split("/")]))

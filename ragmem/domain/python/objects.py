@@ -74,7 +74,7 @@ class Objects(Boxes):
         return self.value(Kind.INSTANCE, number)
 
     def field(self, owner: int, name: str) -> int:
-        """Return the node of what is stored as an attribute of a value."""
+        """Return the node of a stored attribute of a value."""
         kind, (number, _) = self.kinds[owner], self.parts[owner]
         if kind is Kind.CLASS:
             names: dict[str, int] = self.classes[number].names
@@ -142,7 +142,7 @@ class Objects(Boxes):
         return node
 
     def rearrange(self, orders: Mapping[int, Sequence[int | str]]) -> None:
-        """Change the resolution order of classes; attributes found by the old one stay."""
+        """Change the resolution order of classes; attributes of the old order stay."""
         changed = {one for one, order in orders.items() if self.classes[one].order != order}
         for one in changed:
             self.classes[one].order = list(orders[one])
@@ -185,15 +185,10 @@ class Objects(Boxes):
         if kind is Kind.FUNCTION:
             function = self.functions[self.parts[value][0]]
             of_class = "of_class" in function.row
-            if self.kinds[owner] is Kind.INSTANCE or of_class:
-                if function.row["name"].endswith("__new__"):
-                    self.put(node, value)
-                else:
-                    self.put(
-                        node, self.value(Kind.BOUND, value, self._class_of(owner) if of_class else owner)
-                    )
-            else:
-                self.put(node, value)
+            is_method = self.kinds[owner] is Kind.INSTANCE or of_class
+            if is_method and not function.row["name"].endswith("__new__"):
+                value = self.value(Kind.BOUND, value, self._class_of(owner) if of_class else owner)
+            self.put(node, value)
         elif kind is Kind.STATIC:
             self.put(node, self.parts[value][0])
         elif kind is Kind.OF_CLASS:

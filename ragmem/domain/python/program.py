@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragmem.domain.code.code import ParsedFile
+from ragmem.domain.python.fact_loader import FactLoader, FileFacts
 from ragmem.domain.python.flow import Kind
 from ragmem.domain.python.modules import Modules
 from ragmem.domain.python.objects import Class, Function, Place
-from ragmem.domain.python.wiring import FactLoader, FileFacts
 
 _BUILTIN = frozenset(dir(builtins))
 
@@ -48,7 +48,7 @@ class Program(FactLoader):
             self._exports[path] = set(facts["exports"])
         self.globals[path] = {name: nodes[node] for name, node in facts["globals"].items()}
         start = len(self.scope_rows)
-        self.wires.append(FileFacts(path, facts, nodes, start))
+        self.file_facts.append(FileFacts(path, facts, nodes, start))
         for at, row in enumerate(facts["scopes"]):
             self.scope_files.append(number)
             self.scope_rows.append(row)
@@ -99,7 +99,7 @@ class Program(FactLoader):
     def _import_all(self) -> None:
         stars: list[tuple[str, str]] = []
         names: list[tuple[str, str, int]] = []
-        for one in self.wires:
+        for one in self.file_facts:
             for row in one.facts.get("imports", ()):
                 self._import_row(one.path, row, one.nodes, stars, names)
         for _ in range(MOST_STARS):
@@ -107,7 +107,7 @@ class Program(FactLoader):
                 break
         for source, name, node in names:
             self.read_module(source, name, node)
-        for one in self.wires:
+        for one in self.file_facts:
             for name, node in one.facts["free"].items():
                 self._free(one.path, name, one.nodes[node])
 

@@ -7,9 +7,9 @@ from itertools import takewhile
 from typing import Any, ClassVar
 
 from ragmem.domain.python.annotations import last_name
-from ragmem.domain.python.entries import overwritten_keys
 from ragmem.domain.python.expressions import Expressions
 from ragmem.domain.python.facts import CLASS, FUNCTION, MODULE, NOTHING, Facts
+from ragmem.domain.python.overwritten_entries import overwritten_keys
 from ragmem.domain.python.targets import Value
 
 _CLASS_FIRST = frozenset(["__new__", "__init_subclass__", "__class_getitem__"])
@@ -50,14 +50,14 @@ class Statements(Expressions):
     def _expression(self, node: ast.Expr) -> None:
         call = node.value
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            with self._note_overwrites(call.func.value, call):
+            with self._track_overwrites(call.func.value, call):
                 self.value(call)
         else:
             self.value(call)
 
     @contextmanager
-    def _note_overwrites(self, holder: ast.expr, by: ast.Call | ast.AugAssign) -> Iterator[None]:
-        """Note the elements that a container loses in a statement, unless the statement reads them, too."""
+    def _track_overwrites(self, holder: ast.expr, by: ast.Call | ast.AugAssign) -> Iterator[None]:
+        """Record the elements that a container loses in a statement, unless the statement also reads them."""
         name = holder.id if isinstance(holder, ast.Name) else ""
         unread = self.scope.unread.get(name)
         yield
@@ -111,7 +111,7 @@ class Statements(Expressions):
         if isinstance(node.target, ast.Name):
             if node.target.id == "__all__":
                 self._exports(node.value)
-            with self._note_overwrites(node.target, node):
+            with self._track_overwrites(node.target, node):
                 target = self.facts.bind(self.scope, node.target.id)
                 found = self.flow_operands(node.op, target, added)
                 self.facts.copy(found, target)
@@ -178,13 +178,13 @@ class Statements(Expressions):
                 name, target = None, one.asname
             else:
                 name, target = "", one.name.partition(".")[0]
-            self._imported(node, 0, one.name, name, target)
+            self._bind_import(node, 0, one.name, name, target)
 
     def _from(self, node: ast.ImportFrom) -> None:
         for one in node.names:
-            self._imported(node, node.level, node.module or "", one.name, one.asname or one.name)
+            self._bind_import(node, node.level, node.module or "", one.name, one.asname or one.name)
 
-    def _imported(self, node: ast.stmt, level: int, module: str, name: str | None, target: str) -> None:
+    def _bind_import(self, node: ast.stmt, level: int, module: str, name: str | None, target: str) -> None:
         bound = NOTHING if name == "*" else self.facts.bind(self.scope, target)
         self.facts.add("imports", node.lineno, self.scope.index, level, module, name, bound)
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 
 from ragmem.domain.code.code import Symbol, SymbolKind
+from ragmem.domain.python.annotations import last_name
 
 PURPOSE_CHARS = 200
 """Maximum characters of a purpose or doc."""
@@ -92,15 +93,15 @@ def _definition(
     *,
     in_test: bool,
 ) -> Symbol:
-    bases = [_last(one) for one in node.bases] if isinstance(node, ast.ClassDef) else []
+    bases = [last_name(one) for one in node.bases] if isinstance(node, ast.ClassDef) else []
     if isinstance(node, ast.ClassDef):
         kind = SymbolKind.INTERFACE if "Protocol" in bases else SymbolKind.CLASS
         is_test = (in_test and node.name.startswith("Test")) or any(one.endswith("TestCase") for one in bases)
     else:
         kind = SymbolKind.METHOD if isinstance(owner, ast.ClassDef) else SymbolKind.FUNCTION
+        owners = owner.bases if isinstance(owner, ast.ClassDef) else ()
+        in_test = in_test or any(last_name(one).endswith("TestCase") for one in owners)
         is_test = in_test and node.name.startswith("test")
-        if isinstance(owner, ast.ClassDef) and any(_last(one).endswith("TestCase") for one in owner.bases):
-            is_test = node.name.startswith("test")
     first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
     return Symbol(
         f"{prefix}.{node.name}",
@@ -111,14 +112,6 @@ def _definition(
         first_sentence(ast.get_docstring(node)),
         is_test=is_test,
     )
-
-
-def _last(node: ast.expr) -> str:
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _constants(node: ast.Assign | ast.AnnAssign, prefix: str, found: list[Symbol]) -> None:
@@ -140,7 +133,7 @@ def purpose(tree: ast.Module, text: str, found: Sequence[Symbol]) -> str:
 
 
 def _header_comment(text: str) -> str:
-    """Return the first comment before any code that is no licence."""
+    """Return the first comment before any code that is not a licence."""
     said: list[str] = []
     for line in text.split("\n", 40)[:40]:
         bare = line.strip()

@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from ragmem.domain.python.entries import Entries
 from ragmem.domain.python.facts import NOTHING, Facts, Scope
+from ragmem.domain.python.overwritten_entries import EntryTracker
 
 Value = int | list[Any]
 """The node of a value; a list of values for a tuple that is unpacked at once."""
@@ -17,7 +17,7 @@ class Targets(ABC):
 
     facts: Facts
     scope: Scope
-    entries: Entries
+    entries: EntryTracker
 
     @abstractmethod
     def value(self, node: ast.expr) -> int:

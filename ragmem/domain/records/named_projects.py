@@ -9,10 +9,10 @@ FOLDER_KEYS = tuple(
     "cwd workdir working_dir working_directory project_dir project_path project_root repo_path".split()
 )
 PATH_KEYS = ("path",)
-"""May be a path within a project, and may say nothing about it."""
+"""May be a path within a project, or unrelated to it."""
 
 SESSION_KEYS = ("session_id", "sessionid", "session")
-"""Fields with the session of the assistant that created the text."""
+"""Fields with the session in which the text was created."""
 
 HEAD_LINES = 40
 """Number of first lines that may name a project."""
@@ -37,16 +37,16 @@ _ADDRESS = re.compile(r"(?:\b(?:https?|ssh|git)://|\bgit@)[^\s\"'`<>|()\[\]{},;]
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a text says of its project: a name, a folder or an address.
+    """A statement about the project of a text: a name, a folder or an address.
 
-    `binds`: whoever does not know what it names must not look for anything else.
+    `binds`: if the value is unknown, no other statement counts.
     """
 
     value: str
     binds: bool = True
 
 
-def in_fields(fields: Mapping[str, str]) -> list[Statement]:
+def find_in_fields(fields: Mapping[str, str]) -> list[Statement]:
     """Return the project statements in the fields of frontmatter or JSON; field names in lower case."""
     found: list[Statement] = []
     for key, value in fields.items():
@@ -58,7 +58,7 @@ def in_fields(fields: Mapping[str, str]) -> list[Statement]:
     return found
 
 
-def in_head(text: str) -> list[Statement]:
+def find_in_head(text: str) -> list[Statement]:
     """Return the project statements in the first lines, such as `**Project:** tideline`, outside of code."""
     found: list[Statement] = []
     fenced = False
@@ -70,14 +70,14 @@ def in_head(text: str) -> list[Statement]:
     return found
 
 
-def paths_in(text: str) -> Iterator[str]:
+def find_paths(text: str) -> Iterator[str]:
     """Yield the absolute paths and those that begin with `~/`, including repetitions."""
     for found in _PATH.finditer(text[:MOST_CHARS]):
         if found[0].count("/") > found[0].startswith("/"):
             yield found[0]
 
 
-def addresses_in(text: str) -> Iterator[str]:
+def find_addresses(text: str) -> Iterator[str]:
     """Yield addresses that may be remotes or lie in one."""
     for found in _ADDRESS.finditer(text[:MOST_CHARS]):
         yield found[0].rstrip(".")

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from ragmem.domain.records.record_types import Field, FieldType, Shape
+from ragmem.domain.records.record_types import Field, FieldType, RecordSchema
 from ragmem.errors import UsageError
 
-SHOWN = 80
+MAX_QUOTE_CHARS = 80
 """Characters of an invalid value that an error quotes."""
 
 Value = str | bool | tuple[str, ...] | Mapping[str, str]
@@ -15,48 +15,48 @@ Value = str | bool | tuple[str, ...] | Mapping[str, str]
 _YES, _NO = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 
 
-def parse_value(shape: Shape, field: Field, value: object) -> Value | None:
+def parse_value(schema: RecordSchema, field: Field, value: object) -> Value | None:
     """Return a field's normalized value, None if it is empty; raises UsageError that names the field."""
-    return None if value is None else _BY_FORM[field.form](shape, field, value)
+    return None if value is None else _BY_FORM[field.form](schema, field, value)
 
 
-def _one_text(shape: Shape, field: Field, value: object) -> str:
-    return _text(shape, field, value if isinstance(value, bool) else _scalar(value))
+def _one_text(schema: RecordSchema, field: Field, value: object) -> str:
+    return _text(schema, field, value if isinstance(value, bool) else _scalar(value))
 
 
-def _several_texts(shape: Shape, field: Field, value: object) -> tuple[str, ...]:
+def _several_texts(schema: RecordSchema, field: Field, value: object) -> tuple[str, ...]:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         value = (value,)
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
-        raise _wrong(shape, field, "a list of texts", value)
+        raise _wrong(schema, field, "a list of texts", value)
     items = (item if isinstance(item, bool) else _scalar(item) for item in value)
-    return tuple(text for item in items if (text := _text(shape, field, item)))
+    return tuple(text for item in items if (text := _text(schema, field, item)))
 
 
-def _pairs(shape: Shape, field: Field, value: object) -> dict[str, str]:
+def _pairs(schema: RecordSchema, field: Field, value: object) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise _wrong(shape, field, "names with a text each", value)
+        raise _wrong(schema, field, "names with a text each", value)
     pairs: dict[str, str] = {}
     for item, said in value.items():
-        name, text = _text(shape, field, item), _text(shape, field, _scalar(said), is_path=False)
+        name, text = _text(schema, field, item), _text(schema, field, _scalar(said), is_path=False)
         if not (name and text):
             continue
         if pairs.get(name, text) != text:
             raise UsageError(
-                f'the field "{field.name}" of the {shape.type} has "{name}" twice', hint="give it one text"
+                f'the field "{field.name}" of the {schema.type} has "{name}" twice', hint="give it one text"
             )
         pairs[name] = text
     return pairs
 
 
-def _text(shape: Shape, field: Field, value: object, *, is_path: bool = True) -> str:
+def _text(schema: RecordSchema, field: Field, value: object, *, is_path: bool = True) -> str:
     """Return a text, or a path for a field of that type unless `is_path` is false."""
     if not isinstance(value, str):
-        raise _wrong(shape, field, "a text", value)
+        raise _wrong(schema, field, "a text", value)
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise UsageError(
-            f'the field "{field.name}" of the {shape.type} is no text: it has NUL or half a character',
+            f'the field "{field.name}" of the {schema.type} is not text: it has NUL or half a character',
             hint="hand in UTF-8 text",
         )
     if is_path and field.form in (FieldType.PATH, FieldType.PATHS, FieldType.PATH_PAIRS):
@@ -64,28 +64,28 @@ def _text(shape: Shape, field: Field, value: object, *, is_path: bool = True) ->
         while text.startswith("./"):
             text = text.removeprefix("./").strip()
         if "\n" in text:
-            raise _wrong(shape, field, "a path in one line", value)
+            raise _wrong(schema, field, "a path in one line", value)
     return text
 
 
-def _flag(shape: Shape, field: Field, value: object) -> bool:
+def _flag(schema: RecordSchema, field: Field, value: object) -> bool:
     if isinstance(value, bool):
         return value
     word = str(_scalar(value)).strip().lower()
     if word in _YES or word in _NO:
         return word in _YES
-    raise _wrong(shape, field, "true or false", value)
+    raise _wrong(schema, field, "true or false", value)
 
 
-def _choice(shape: Shape, field: Field, value: object) -> str:
+def _choice(schema: RecordSchema, field: Field, value: object) -> str:
     """Return one of the words of a field; "" for none."""
     word = value.strip().lower().replace("-", "_") if isinstance(value, str) else value
     if word != "" and word not in field.choices:
-        raise _wrong(shape, field, f"one of {', '.join(field.choices)}", value)
+        raise _wrong(schema, field, f"one of {', '.join(field.choices)}", value)
     return str(word)
 
 
-def _share(shape: Shape, field: Field, value: object) -> str:
+def _share(schema: RecordSchema, field: Field, value: object) -> str:
     """Return a number from 0 to 1 as text; "" for none."""
     if value == "":
         return ""
@@ -94,7 +94,7 @@ def _share(shape: Shape, field: Field, value: object) -> str:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:
-        raise _wrong(shape, field, "a number from 0 to 1", value)
+        raise _wrong(schema, field, "a number from 0 to 1", value)
     return f"{number:.4g}"
 
 
@@ -103,18 +103,18 @@ def _scalar(value: object) -> object:
     return json.dumps(value) if isinstance(value, bool | int | float) else value
 
 
-def _wrong(shape: Shape, field: Field, wanted: str, value: object) -> UsageError:
+def _wrong(schema: RecordSchema, field: Field, wanted: str, value: object) -> UsageError:
     shown = value if isinstance(value, str) else json.dumps(value, default=str)
-    if len(shown) > SHOWN:
-        shown = shown[: SHOWN - 1] + "…"
+    if len(shown) > MAX_QUOTE_CHARS:
+        shown = shown[: MAX_QUOTE_CHARS - 1] + "…"
     shown = " ".join(shown.split())
     return UsageError(
-        f'the field "{field.name}" of the {shape.type} wants {wanted}, not "{shown}"',
+        f'the field "{field.name}" of the {schema.type} wants {wanted}, not "{shown}"',
         hint=f"{field.name}: {field.help}",
     )
 
 
-_BY_FORM: Mapping[FieldType, Callable[[Shape, Field, object], Value]] = {
+_BY_FORM: Mapping[FieldType, Callable[[RecordSchema, Field, object], Value]] = {
     FieldType.TEXT: _one_text,
     FieldType.PATH: _one_text,
     FieldType.FLAG: _flag,

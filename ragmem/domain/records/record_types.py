@@ -22,7 +22,7 @@ class RecordType(StrEnum):
     EPISODE = "episode"
 
 
-class EventType(StrEnum):
+class EpisodeType(StrEnum):
     """The types of events in an episode."""
 
     ACTION = "action"
@@ -71,15 +71,14 @@ class RecordCategory:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """One type: its fields, and what memory makes of it.
+class RecordSchema:
+    """The schema of a record type: its fields, and how they become a memory.
 
-    `main` is the field that a text without a name fills; `led` are the fields of the first paragraph, main
-    first, put together by `join`; `same` is the field that alone tells two records apart, where all fields do
-    not; `edited` are the fields with files that were changed; `no_content` says nothing by itself; `tags`
-    are those of every record of it. `aside` are the fields that are kept as data and do not stand in the
-    text; `sorts` are by the choice of the field `sorted_by`; records are found by their field `within`
-    without a look at the others.
+    `main` is the field of a text without a field name. `lead_fields` form the first paragraph, main first,
+    joined by `join`. `key_field` identifies a record; without it all fields do. `edited_fields` list changed
+    files. A record of only `no_content` fields is empty. `tags` are added to every record. `data_only` fields
+    are not in the text. `categories` are by the value of `category_field`. Records are grouped by
+    `group_field`, so that those of one value are found without a scan.
     """
 
     type: RecordType
@@ -89,21 +88,21 @@ class Shape:
     kind: Kind
     category: Category = Category.NONE
     protected: bool = False
-    led: tuple[str, ...] = ()
+    lead_fields: tuple[str, ...] = ()
     join: str = ""
-    same: str = ""
-    edited: tuple[str, ...] = ()
+    key_field: str = ""
+    edited_fields: tuple[str, ...] = ()
     no_content: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
-    aside: frozenset[str] = frozenset()
-    sorted_by: str = ""
-    sorts: Mapping[str, RecordCategory] = field(default_factory=dict)
-    within: str = ""
+    data_only: frozenset[str] = frozenset()
+    category_field: str = ""
+    categories: Mapping[str, RecordCategory] = field(default_factory=dict)
+    group_field: str = ""
 
     def category_of(self, fields: Mapping[str, object]) -> RecordCategory:
         """Return the category of a record with these fields."""
-        return self.sorts.get(
-            str(fields.get(self.sorted_by, "")), RecordCategory(self.label, self.kind, self.category)
+        return self.categories.get(
+            str(fields.get(self.category_field, "")), RecordCategory(self.label, self.kind, self.category)
         )
 
     @property
@@ -120,7 +119,7 @@ class Shape:
 _FILES = Field("files", FieldType.PATHS, "Files", "the files that it is about")
 
 _ALL = (
-    Shape(
+    RecordSchema(
         RecordType.SESSION_INSIGHT,
         "Session insight",
         "summary",
@@ -143,12 +142,12 @@ _ALL = (
             Field("recommendations", FieldType.TEXTS, "Recommendations", "what the next session should do"),
         ),
         Kind.GENERAL,
-        led=("summary",),
-        edited=("files_changed",),
+        lead_fields=("summary",),
+        edited_fields=("files_changed",),
         no_content=frozenset({"session"}),
         tags=("sessions",),
     ),
-    Shape(
+    RecordSchema(
         RecordType.CODEBASE_DISCOVERY,
         "Codebase discovery",
         "path",
@@ -158,11 +157,11 @@ _ALL = (
             Field("notes", FieldType.TEXTS, "Notes", "what else is worth knowing of it"),
         ),
         Kind.ARCHITECTURE,
-        led=("path", "purpose"),
+        lead_fields=("path", "purpose"),
         join=": ",
-        same="path",
+        key_field="path",
     ),
-    Shape(
+    RecordSchema(
         RecordType.PATTERN,
         "Pattern",
         "pattern",
@@ -174,9 +173,9 @@ _ALL = (
         ),
         Kind.ARCHITECTURE,
         Category.PATTERN,
-        led=("pattern",),
+        lead_fields=("pattern",),
     ),
-    Shape(
+    RecordSchema(
         RecordType.GOTCHA,
         "Gotcha",
         "gotcha",
@@ -188,9 +187,9 @@ _ALL = (
         ),
         Kind.ERROR,
         Category.GOTCHA,
-        led=("gotcha",),
+        lead_fields=("gotcha",),
     ),
-    Shape(
+    RecordSchema(
         RecordType.TASK_OUTCOME,
         "Task outcome",
         "task",
@@ -208,10 +207,10 @@ _ALL = (
             Field("metadata", FieldType.PAIRS, "Details", "anything else, by name"),
         ),
         Kind.GENERAL,
-        led=("task", "success"),
+        lead_fields=("task", "success"),
         join="\n\n",
     ),
-    Shape(
+    RecordSchema(
         RecordType.ROOT_CAUSE,
         "Root cause",
         "error",
@@ -223,10 +222,10 @@ _ALL = (
         ),
         Kind.ERROR,
         Category.ERROR_SOLUTION,
-        led=("error",),
-        edited=("files",),
+        lead_fields=("error",),
+        edited_fields=("files",),
     ),
-    Shape(
+    RecordSchema(
         RecordType.USER_CORRECTION,
         "User correction",
         "right",
@@ -238,9 +237,9 @@ _ALL = (
         Kind.PREFERENCE,
         Category.BEST_PRACTICE,
         protected=True,
-        led=("right",),
+        lead_fields=("right",),
     ),
-    Shape(
+    RecordSchema(
         RecordType.KNOWLEDGE,
         "Knowledge",
         "title",
@@ -257,12 +256,12 @@ _ALL = (
             Field("content", FieldType.TEXT, "Content", "all that is worth knowing of it"),
         ),
         Kind.GENERAL,
-        led=("title", "content"),
+        lead_fields=("title", "content"),
         join="\n\n",
         no_content=frozenset({"category"}),
-        aside=frozenset({"category"}),
-        sorted_by="category",
-        sorts={
+        data_only=frozenset({"category"}),
+        category_field="category",
+        categories={
             Category.ERROR_SOLUTION: RecordCategory(
                 "Error and its solution", Kind.ERROR, Category.ERROR_SOLUTION
             ),
@@ -271,7 +270,7 @@ _ALL = (
             Category.GOTCHA: RecordCategory("Gotcha", Kind.ERROR, Category.GOTCHA),
         },
     ),
-    Shape(
+    RecordSchema(
         RecordType.EPISODE,
         "Episode",
         "title",
@@ -283,7 +282,7 @@ _ALL = (
                 "Event",
                 "action, error, decision or outcome",
                 required=True,
-                choices=tuple(EventType),
+                choices=tuple(EpisodeType),
             ),
             Field("content", FieldType.TEXT, "Content", "what happened, in full"),
             Field("session", FieldType.TEXT, "Session", "in which session"),
@@ -291,21 +290,21 @@ _ALL = (
             Field("importance", FieldType.SHARE, "Importance", "how much it matters, from 0 to 1"),
         ),
         Kind.GENERAL,
-        led=("title", "content"),
+        lead_fields=("title", "content"),
         join="\n\n",
         no_content=frozenset({"event_type", "session", "agent", "importance"}),
         tags=("sessions",),
-        aside=frozenset({"event_type", "session", "agent", "importance"}),
-        sorted_by="event_type",
-        sorts={
-            EventType.ACTION: RecordCategory("Action", Kind.GENERAL),
-            EventType.ERROR: RecordCategory("Error", Kind.ERROR),
-            EventType.DECISION: RecordCategory("Decision", Kind.ARCHITECTURE),
-            EventType.OUTCOME: RecordCategory("Outcome", Kind.GENERAL),
+        data_only=frozenset({"event_type", "session", "agent", "importance"}),
+        category_field="event_type",
+        categories={
+            EpisodeType.ACTION: RecordCategory("Action", Kind.GENERAL),
+            EpisodeType.ERROR: RecordCategory("Error", Kind.ERROR),
+            EpisodeType.DECISION: RecordCategory("Decision", Kind.ARCHITECTURE),
+            EpisodeType.OUTCOME: RecordCategory("Outcome", Kind.GENERAL),
         },
-        within="session",
+        group_field="session",
     ),
 )
 
-SHAPES: Mapping[RecordType, Shape] = MappingProxyType({shape.type: shape for shape in _ALL})
+RECORD_SCHEMAS: Mapping[RecordType, RecordSchema] = MappingProxyType({schema.type: schema for schema in _ALL})
 """Every type with its fields."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from ragmem.domain.model import Draft, Memory, Scope, digest
 from ragmem.domain.records.episodes import episode_metadata
 from ragmem.domain.records.record_fields import Value, parse_value
-from ragmem.domain.records.record_types import SHAPES, Field, FieldType, RecordType, Shape
+from ragmem.domain.records.record_types import RECORD_SCHEMAS, Field, FieldType, RecordSchema, RecordType
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import UsageError
 
@@ -29,63 +29,71 @@ class TypedRecord:
 
     def title(self, redactor: Redactor) -> str:
         """Return the first line of its first text, shortened."""
-        shape = SHAPES[self.type]
-        names = (field.name for field in shape.fields if field.name not in shape.no_content)
-        for name in (shape.main, *names):
+        schema = RECORD_SCHEMAS[self.type]
+        names = (field.name for field in schema.fields if field.name not in schema.no_content)
+        for name in (schema.main, *names):
             lines = _lines(self.fields.get(name, ""))
+            if lines and len(lines[0]) > TITLE_LENGTH:
+                return redactor.truncate(lines[0], TITLE_LENGTH - 1) + "…"
             if lines:
-                first = lines[0]
-                return (
-                    first if len(first) <= TITLE_LENGTH else redactor.beginning(first, TITLE_LENGTH - 1) + "…"
-                )
-        return shape.label
+                return lines[0]
+        return schema.label
 
     @property
     def text(self) -> str:
         """The record as Markdown, with every field verbatim: the main field first, the others in sections."""
-        shape = SHAPES[self.type]
-        parts = [f"# {shape.category_of(self.fields).label}"]
-        if shape.main in self.fields:
-            parts.append(_lead(shape, self.fields))
+        schema = RECORD_SCHEMAS[self.type]
+        parts = [f"# {schema.category_of(self.fields).label}"]
+        if schema.main in self.fields:
+            parts.append(_lead(schema, self.fields))
         parts += [
             f"## {field.label}\n\n{_render(field, self.fields[field.name])}"
-            for field in shape.fields
-            if field.name in self.fields and field.name not in shape.led and field.name not in shape.aside
+            for field in schema.fields
+            if field.name in self.fields
+            and field.name not in schema.lead_fields
+            and field.name not in schema.data_only
         ]
         return "\n\n".join(parts)
 
     @property
     def uri(self) -> str:
         """The identity of the record: its path if it is about one file, else all of its fields."""
-        shape = SHAPES[self.type]
-        same = str(self.fields[shape.same]) if shape.same else json.dumps(self.fields, sort_keys=True)
-        within = str(self.fields.get(shape.within, "")) if shape.within else ""
+        schema = RECORD_SCHEMAS[self.type]
+        same = (
+            str(self.fields[schema.key_field])
+            if schema.key_field
+            else json.dumps(self.fields, sort_keys=True)
+        )
+        within = str(self.fields.get(schema.group_field, "")) if schema.group_field else ""
         return f"{uri_prefix(self.type, within=within)}{digest('record', same)}"
 
 
 def record(kind: RecordType | str, fields: Mapping[str, object]) -> TypedRecord:
     """Return a record with validated fields; empty ones are dropped, line ends become line feeds.
 
-    Raises UsageError that names the field, for one that the type does not have, that is missing, that has
-    another form than its type wants, or that is no text at all.
+    Raises UsageError that names the field if it is unknown, missing or of the wrong type.
     """
-    shape = SHAPES[record_type(kind)]
+    schema = RECORD_SCHEMAS[record_type(kind)]
     for name in fields:
-        if name not in shape.by_name:
-            raise UsageError(f'a {shape.type} has no field "{name}"', hint=f"its fields: {shape.field_list}")
+        if name not in schema.by_name:
+            raise UsageError(
+                f'a {schema.type} has no field "{name}"', hint=f"its fields: {schema.field_list}"
+            )
     checked: dict[str, Value] = {}
-    for field in shape.fields:
-        value = parse_value(shape, field, fields.get(field.name))
+    for field in schema.fields:
+        value = parse_value(schema, field, fields.get(field.name))
         if value is not None and value not in ("", (), {}):
             checked[field.name] = value
-    for field in shape.fields:
+    for field in schema.fields:
         if field.required and field.name not in checked:
             raise UsageError(
-                f'the {shape.type} lacks its field "{field.name}"', hint=f"{field.name}: {field.help}"
+                f'the {schema.type} lacks its field "{field.name}"', hint=f"{field.name}: {field.help}"
             )
-    if not checked.keys() - shape.no_content:
-        raise UsageError(f"the {shape.type} says nothing", hint=f"give one of its fields: {shape.field_list}")
-    return TypedRecord(shape.type, checked)
+    if not checked.keys() - schema.no_content:
+        raise UsageError(
+            f"the {schema.type} says nothing", hint=f"give one of its fields: {schema.field_list}"
+        )
+    return TypedRecord(schema.type, checked)
 
 
 def record_type(name: RecordType | str) -> RecordType:
@@ -112,13 +120,13 @@ def draft_of(
     tags: Iterable[str] = (),
 ) -> Draft:
     """Return the draft of a record: its text, with its type and fields as metadata."""
-    shape = SHAPES[item.type]
-    sort = shape.category_of(item.fields)
+    schema = RECORD_SCHEMAS[item.type]
+    category = schema.category_of(item.fields)
     metadata = {_TYPE: item.type.value, FIELDS: fields_text(item.fields)}
-    edited = [path for name in shape.edited for path in _lines(item.fields.get(name, ()))]
+    edited = [path for name in schema.edited_fields for path in _lines(item.fields.get(name, ()))]
     if edited:
         metadata[_EDITED] = "\n".join(edited)
-    if shape.protected:
+    if schema.protected:
         metadata[_PROTECTED] = "true"
     if item.type is RecordType.EPISODE:
         metadata |= episode_metadata(item.fields)
@@ -129,9 +137,9 @@ def draft_of(
         title=item.title(redactor),
         event_time=event_time,
         scope=scope,
-        kind=sort.kind,
-        category=sort.category,
-        tags=tuple(dict.fromkeys((item.type.value, *shape.tags, *tags))),
+        kind=category.kind,
+        category=category.category,
+        tags=tuple(dict.fromkeys((item.type.value, *schema.tags, *tags))),
         metadata=metadata,
     )
 
@@ -143,7 +151,7 @@ def record_of(memory: Memory) -> TypedRecord | None:
     try:
         return record(memory.metadata[_TYPE], json.loads(memory.metadata.get(FIELDS, "")))
     except (ValueError, TypeError, AttributeError, RecursionError, UsageError):
-        # Imported from another version: its text is shown and found nevertheless.
+        # Imported from another version: its text is still shown and found.
         return None
 
 
@@ -167,13 +175,13 @@ def _lines(value: Value) -> list[str]:
     return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
 
 
-def _lead(shape: Shape, fields: Mapping[str, Value]) -> str:
+def _lead(schema: RecordSchema, fields: Mapping[str, Value]) -> str:
     """Return the main field and the other fields of its line: a file's purpose, a task's success."""
-    main = shape.by_name[shape.main]
-    text = _render(main, fields[shape.main])
-    for name in shape.led[1:]:
+    main = schema.by_name[schema.main]
+    text = _render(main, fields[schema.main])
+    for name in schema.lead_fields[1:]:
         if name in fields:
-            text += f"{shape.join}{_render(shape.by_name[name], fields[name])}"
+            text += f"{schema.join}{_render(schema.by_name[name], fields[name])}"
     return text
 
 

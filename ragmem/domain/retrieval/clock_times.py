@@ -4,28 +4,28 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
 
-from ragmem.domain.retrieval.date_words import compiled
-from ragmem.domain.text.spans import Stretch
+from ragmem.domain.retrieval.date_words import compile_once
+from ragmem.domain.text.spans import ClosedSpan
 
 ROUGHLY = {True: 15, False: 30}
 """Minutes to each side that "around" means: of a time to the minute, and of an hour."""
 
 PARTS_OF_DAY = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
-"""Hours; those beyond 24 are of the next day."""
+"""Hours; those beyond 24 belong to the next day."""
 
 _NAMED = {"noon": 12, "midday": 12, "midnight": 0}
 _HOURS_EAST = {
     "z": 0, "utc": 0, "gmt": 0, "bst": 1, "cet": 1, "cest": 2, "eet": 2, "eest": 3, "est": -5, "edt": -4,
     "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "jst": 9,
 }  # fmt: skip
-"""Abbreviations of zones, as RFC 2822 and the IANA database have them, without those of several meanings."""
+"""Unambiguous abbreviations of time zones from RFC 2822 and the IANA database: offset in hours."""
 
 _ = r"\s{0,2}"
 _AP = r"(?P<{0}ap>[ap])\.?m\b\.?"
 
 
 def _one(name: str) -> str:
-    """Return the pattern of a time that is one by its form; its groups begin with a name."""
+    """Return the pattern of an unambiguous time; `name` is the prefix of its groups."""
     half = _AP.format(name)
     return (
         rf"(?:(?P<{name}h>[01]?\d|2[0-3])"
@@ -52,7 +52,7 @@ AFTER = (
     r"|,?\s{1,3}(?:in\s{1,2}the\s{1,2}|at\s{1,2})?(?P<part>morning|afternoon|evening|night)\b(?!['\u2019-])"
     r"|\s{1,3}at\s{1,3}(?P<hour>[01]?\d|2[0-3])(?![\w%]|[.:/,-]\w|\s{1,2}\w{1,20}s\b))"
 )
-"""What stands right behind a date."""
+"""The time right after a date."""
 
 BEFORE = (
     r"(?:^|(?<=[\s(]))(?:(?:at|@)\s{0,3})?(?:"
@@ -62,43 +62,42 @@ BEFORE = (
     + r")(?:,|\s{1,3}on)?(?:\s{1,3}the)?\s{1,3}$"
     r"|(?:^|(?<=\s))(?:in\s{1,2}the\s{1,2})?(?P<part>morning|afternoon|evening|night)\s{1,3}(?:of|on)\s{1,3}(?:the\s{1,3})?$"
 )
-"""What stands right before a date."""
+"""The time right before a date."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A part of a day, in minutes from its midnight; `zone` is None where none is said.
+    """A part of a day, in minutes from its midnight; `zone` is None if the text names none.
 
-    `again` is the same twelve hours later: "at 9" may be either.
+    `again`: twelve hours later is also possible, as for "at 9".
     """
 
     start: int
     end: int
     zone: tzinfo | None = None
     again: bool = False
-    is_part: bool = False
 
-    def within(self, day: Stretch) -> Stretch:
-        """Return this time on the day that a stretch begins with."""
+    def within(self, day: ClosedSpan) -> ClosedSpan:
+        """Return this time on the first day of a span."""
         midnight = day[0]
         return midnight + timedelta(minutes=self.start), midnight + timedelta(minutes=self.end)
 
     @property
     def later(self) -> "Clock":
-        """The same twelve hours later."""
+        """The same time twelve hours later."""
         return Clock(self.start + 720, self.end + 720, self.zone)
 
 
-def clock_after(small: str, at: int) -> tuple[Clock, int] | None:
-    """Return the time of day that stands behind a place of a text, and where it ends."""
-    found = compiled(AFTER).match(small, at)
+def clock_after(lowered: str, at: int) -> tuple[Clock, int] | None:
+    """Return the time of day after a position of a text, and its end."""
+    found = compile_once(AFTER).match(lowered, at)
     clock = _clock(found) if found else None
     return (clock, found.end()) if found and clock else None
 
 
-def clock_before(small: str, since: int, at: int) -> tuple[Clock, int] | None:
-    """Return the time of day that stands between two places of a text, before the second; where it begins."""
-    found = compiled(BEFORE).search(small, since, at)
+def clock_before(lowered: str, since: int, at: int) -> tuple[Clock, int] | None:
+    """Return the time of day before position `at`, not before `since`, and its start."""
+    found = compile_once(BEFORE).search(lowered, since, at)
     clock = _clock(found) if found else None
     return (clock, found.start()) if found and clock else None
 
@@ -107,7 +106,7 @@ def _clock(found: re.Match[str]) -> Clock | None:
     said = found.groupdict()
     if said["part"]:
         first, last = PARTS_OF_DAY[said["part"]]
-        return Clock(60 * first, 60 * last, is_part=True)
+        return Clock(60 * first, 60 * last)
     if said.get("hour"):
         hour = int(said["hour"])
         return Clock(60 * hour, 60 * hour + 60, again=0 < hour < 12)
@@ -131,13 +130,13 @@ def _clock(found: re.Match[str]) -> Clock | None:
             return Clock(start, end, west)
         end = until[0] + until[1]
     if end <= start:
-        # From evening to morning.
+        # From evening to morning
         end += 1440
     return Clock(start, end, _zone(said["zone"]))
 
 
 def _minutes(said: dict[str, str | None], name: str) -> tuple[int, bool] | None:
-    """Return the minute of the day of one of the times, and whether it is said to the minute."""
+    """Return the minute of the day of one of the times, and whether it is exact to the minute."""
     if named := said[f"{name}name"]:
         return 60 * _NAMED[named], False
     if said[f"{name}h"] is None:

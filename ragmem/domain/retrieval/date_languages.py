@@ -1,4 +1,4 @@
-"""Dates in German and French, said in English: what reads dates knows English only."""
+"""Translate German and French dates into English, because the date parser knows only English."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ MONTHS = {
     "octobre": "October", "novembre": "November", "décembre": "December", "decembre": "December",
 }  # fmt: skip
 _SHARED = frozenset({"mai", "mars", "april", "august", "september", "november"})
-"""Months that are English as they are, or other words as well."""
+"""Months that are English words, or have other meanings."""
 
 WEEKDAYS = {
     "montag": "Monday", "dienstag": "Tuesday", "mittwoch": "Wednesday", "donnerstag": "Thursday",
@@ -66,7 +66,7 @@ _IN_A_MONTH = "(?:" + "|".join(
         ),
     )
 ) + ")"  # fmt: skip
-"""What stands before the name of a month that may be another word."""
+"""The text before the name of a month that has other meanings."""
 
 HINT = re.compile(
     rf"\b(?:vor)?gestern\b|\bheute\b|\b(?:avant-)?hier\b|aujourd|\buhr\b|\d\s?h\b|\d\s?h\d\d|\bkw\s?\d|\bsoir\b"
@@ -76,15 +76,15 @@ HINT = re.compile(
     r"|\b(?:vor|il y a)\s\S+(?:\s\S+)?\s(?:minute|stunde|tag|woche|monat|jahr|heure|jour|mois|an)",
     re.IGNORECASE,
 )
-"""What a date in these languages has: most questions have nothing of it."""
+"""Every date in these languages matches this; most questions do not."""
 
 
 def _any(words: Sequence[str] | dict[str, str]) -> str:
     return "(?:" + "|".join(sorted(map(re.escape, words), key=len, reverse=True)) + ")"
 
 
-def in_english(text: str) -> str:
-    """Return a text whose German and French dates are said in English; any other text as it is."""
+def translate_dates(text: str) -> str:
+    """Return a text with its German and French dates in English."""
     if not HINT.search(text):
         return text
     for pattern, replaced in _rules():
@@ -108,20 +108,20 @@ def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | st
         rf"|early\s|mid\s|late\s|{year}|Q\d|first\s|second\s|third\s|fourth\s|fifth\s|\d+\s\w+\sago)"
     )
 
-    def known(table: dict[str, str], group: int | str = 1) -> Callable[[re.Match[str]], str]:
+    def lookup(table: dict[str, str], group: int | str = 1) -> Callable[[re.Match[str]], str]:
         return lambda found: table[found[group].lower()]
 
     def ordinal(text: str) -> str:
         return next(name for name, one in _ORDINALS if re.fullmatch(one, text, re.IGNORECASE))
 
-    def counted(found: re.Match[str]) -> str:
+    def number_of(found: re.Match[str]) -> str:
         return _NUMBERS.get(found["n"].lower(), found["n"])
 
     def of_unit(found: re.Match[str]) -> str:
         return _UNITS[found["unit"].lower()]
 
     rules: list[tuple[str, Callable[[re.Match[str]], str] | str]] = [
-        # Clocks.
+        # Times of day
         (r"\b(\d{1,2})[.:](\d\d)\s?(?:uhr\b|h\b)", r"\1:\2"),
         (r"\b(\d{1,2})\s?(?:uhr|h)\s?(\d\d)\b", r"\1:\2"),
         (r"\b(\d{1,2})\s?(?:uhr|h)\s(?:(?:am|in der)\s)?(?:nachmittags?|abends?)\b", r"\1 pm"),
@@ -133,7 +133,7 @@ def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | st
         (r"\bentre\s(?=\d{1,2}(?::\d\d|\so'clock))", "between "),
         (r"(?<=\d|k)\s(?:et|und)\s(?=\d{1,2}(?::\d\d|\so'clock))", " and "),
         (r"\b(?:mitternacht|minuit)\b", "midnight"),
-        # Days told from now.
+        # Days relative to now
         (r"\b(?:vorgestern|avant-hier)\b", "the day before yesterday"),
         (r"\bheute\s(?:früh|frueh|morgen)\b|\bce\smatin\b", "this morning"),
         (r"\bheute\snachmittag\b|\bcet(?:te)?\saprès-midi\b", "this afternoon"),
@@ -149,20 +149,20 @@ def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | st
         (rf"\bmi[\s-](?={month}\b)", "mid "),
         (rf"\b({nth}|\d\.)\s({month})-?woche\b",
          lambda found: f"{ordinal(found[1])} week of {MONTHS[found[2].lower()]}"),
-        (rf"\b({_any([name for name in MONTHS if name not in _SHARED])})\b", known(MONTHS)),
-        (_IN_A_MONTH + r"(mai|mars)\b", known(MONTHS)),
-        (rf"\b(mai|mars)\b(?=\s{year})", known(MONTHS)),
-        (rf"\b({day})\b(?!s\b)", known(WEEKDAYS)),
-        (rf"\b(?:(?:im|en|au|l['\u2019])\s?)?({season})\b(?=\s(?:de\s)?{year})", known(_SEASONS)),
-        # So long ago, and the last ones.
+        (rf"\b({_any([name for name in MONTHS if name not in _SHARED])})\b", lookup(MONTHS)),
+        (_IN_A_MONTH + r"(mai|mars)\b", lookup(MONTHS)),
+        (rf"\b(mai|mars)\b(?=\s{year})", lookup(MONTHS)),
+        (rf"\b({day})\b(?!s\b)", lookup(WEEKDAYS)),
+        (rf"\b(?:(?:im|en|au|l['\u2019])\s?)?({season})\b(?=\s(?:de\s)?{year})", lookup(_SEASONS)),
+        # Time ago, and the last units
         (rf"\bvor\s(?P<n>{number})\s(?P<unit>{unit})\b",
-         lambda found: f"{counted(found)} {of_unit(found)}s ago"),
+         lambda found: f"{number_of(found)} {of_unit(found)}s ago"),
         (rf"\bil\sy\sa\s(?P<n>{number})\s(?P<unit>{unit})\b",
-         lambda found: f"{counted(found)} {of_unit(found)}s ago"),
+         lambda found: f"{number_of(found)} {of_unit(found)}s ago"),
         (rf"\b(?:letzten|vergangenen)\s(?P<n>{number})\s(?P<unit>{unit})\b",
-         lambda found: f"last {counted(found)} {of_unit(found)}s"),
+         lambda found: f"last {number_of(found)} {of_unit(found)}s"),
         (rf"\b(?P<n>{number})\sderni(?:er|ère)s\s(?P<unit>{unit})\b",
-         lambda found: f"last {counted(found)} {of_unit(found)}s"),
+         lambda found: f"last {number_of(found)} {of_unit(found)}s"),
         # Parts of a month or a year.
         (
             (
@@ -187,7 +187,7 @@ def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | st
         (r"\b(?:kw|kalenderwoche|woche|semaine)\s?(\d{1,2})\b", r"week \1"),
         (rf"\b(\d{{1,2}})\.\s?(?:kalender)?woche(?:\s(?:des\sjahres\s|von\s|in\s)?({year}))?",
          lambda found: f"week {found[1]}" + (f" of {found[2]}" if found[2] else "")),
-        # The last, this, the one before the last.
+        # Relative units
         (r"\bvorletzte[nr]?\swoche\b|\bla\ssemaine\sd['\u2019]avant\b", "the week before last"),
         (rf"\b{late}\s(?P<unit>{unit})\b", lambda found: f"last {of_unit(found)}"),
         (rf"\b(?:la\s|le\s|l['\u2019])?(?P<unit>{unit})\s(?:derni[eè]re?|pass[ée]e?)\b",
@@ -207,7 +207,7 @@ def _rules() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str] | st
             ),
          lambda found: f"{found[1]} " + ("evening" if found[2] else "afternoon" if found[3]
                                          else "morning" if found[4] else "night")),
-        # What stands before a date.
+        # Prepositions
         (rf"\b(?:seit|depuis)\s(?:dem\s|der\s|le\s|la\s)?(?={said})", "since "),
         (rf"\b(?:bis(?:\s(?:zum|zur))?|jusqu['\u2019](?:au|à|en))\s(?={said})", "until "),
         (rf"\b(?:ab|à\spartir\sd[eu])\s(?:dem\s|der\s)?(?={said})", "since "),

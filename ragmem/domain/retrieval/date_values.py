@@ -1,4 +1,4 @@
-"""The stretch of time that each form of a date names."""
+"""The time span that each form of a date means."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 
 from ragmem.domain.retrieval.date_words import HALVES, LAST, MONTHS, NTH, NUMBERS, ORDINALS, PARTS, WEEKDAYS
 from ragmem.domain.text.spans import (
-    Stretch,
+    ClosedSpan,
     days,
     half,
     months,
@@ -22,7 +22,7 @@ from ragmem.domain.text.spans import (
 
 _DAY = timedelta(days=1)
 _LEAP = 8
-"""Years to look back for a day: 29 February may be missing for eight."""
+"""Years to look back for a day; 29 February may be missing for eight."""
 
 LENGTHS = {
     "minute": timedelta(minutes=1),
@@ -35,15 +35,15 @@ LENGTHS = {
     "quarter": 92 * _DAY,
     "year": 366 * _DAY,
 }
-"""Units of time, the uneven ones at their longest."""
+"""Units of time at their maximum length."""
 
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 _HOURS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (-6, 6)}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A date as it is said: its form and its words; `known_year` is told by the rest of the question."""
+class DateExpression:
+    """A date in a question: its form and its words; `known_year` comes from the rest of the question."""
 
     form: str
     found: re.Match[str]
@@ -51,11 +51,11 @@ class Said:
     known_year: int | None = None
 
     def value(self, key: str) -> str:
-        """Return the words of a part of the form, or ""."""
+        """Return the text of a part of the form, or ""."""
         return self.found[f"{self.form}_{key}"] or ""
 
     def has(self, key: str) -> bool:
-        """Tell whether the form has this part and it is said."""
+        """Tell whether the form has this part and the text contains it."""
         name = f"{self.form}_{key}"
         return name in self.found.re.groupindex and bool(self.found[name])
 
@@ -66,21 +66,21 @@ class Said:
 
     @property
     def month(self) -> int:
-        """The number of the month that is said by its name or in two digits."""
+        """The number of the month, from its name or two digits."""
         name = self.value("m")
         return int(name) if name.isdigit() else MONTHS.index(name[:3]) + 1
 
     @property
     def year(self) -> int | None:
-        """The year that is said with it, else the one that is known."""
+        """The year in the expression, else the one from the question."""
         for part in ("y", "whole"):
             if self.has(part):
                 return int(self.value(part))
         return self.known_year
 
 
-def stretch_of(said: Said) -> Stretch | None:
-    """Return the stretch of time that a date names; None where the calendar has no such date."""
+def date_span(said: DateExpression) -> ClosedSpan | None:
+    """Return the time span of a date; None if the calendar has no such date."""
     try:
         found = _READERS[said.form](said)
         return (
@@ -92,8 +92,8 @@ def stretch_of(said: Said) -> Stretch | None:
         return None
 
 
-def _in_some_year(said: Said, make: Callable[[int], Stretch]) -> Stretch | None:
-    """Return a date in its year, or, where none is known, the last one that has begun."""
+def _in_some_year(said: DateExpression, make: Callable[[int], ClosedSpan]) -> ClosedSpan | None:
+    """Return a date in its year; without a known year the latest one that has begun."""
     if said.year is not None:
         return make(said.year)
     for year in range(said.now.year, said.now.year - _LEAP - 1, -1):
@@ -106,7 +106,7 @@ def _in_some_year(said: Said, make: Callable[[int], Stretch]) -> Stretch | None:
     return None
 
 
-def _on_day(said: Said) -> Stretch | None:
+def _on_day(said: DateExpression) -> ClosedSpan | None:
     day = int(said.value("d"))
     first = int(said.value("from")) if said.has("from") else day
     last = int(said.value("to")) if said.has("to") else day
@@ -117,24 +117,23 @@ def _on_day(said: Said) -> Stretch | None:
     )
 
 
-def _in_month(said: Said) -> Stretch | None:
-    return _in_some_year(said, lambda year: months(year, said.month))
+def _latest(
+    make: Callable[[DateExpression, int], ClosedSpan],
+) -> Callable[[DateExpression], ClosedSpan | None]:
+    """Return a reader of a form whose span in a year `make` returns."""
+    return lambda said: _in_some_year(said, lambda year: make(said, year))
 
 
-def _in_week(said: Said) -> Stretch | None:
-    return _in_some_year(said, lambda year: week(year, said.number))
+_in_month = _latest(lambda said, year: months(year, said.month))
+_in_week = _latest(lambda said, year: week(year, said.number))
+_in_quarter = _latest(lambda said, year: quarter(year, said.number))
+_in_half = _latest(lambda said, year: months(year, 6 * said.number - 5, 6))
+_in_season = _latest(lambda said, year: season(year, said.value("name")))
+_in_year = _latest(lambda _, year: months(year, 1, 12))
 
 
-def _in_quarter(said: Said) -> Stretch | None:
-    return _in_some_year(said, lambda year: quarter(year, said.number))
-
-
-def _in_half(said: Said) -> Stretch | None:
-    return _in_some_year(said, lambda year: months(year, 6 * said.number - 5, 6))
-
-
-def _whole(said: Said) -> Stretch | None:
-    """Return the month or the year of which a part is said."""
+def _whole(said: DateExpression) -> ClosedSpan | None:
+    """Return the month or year of which the expression means a part."""
     if said.has("m"):
         return _in_month(said)
     if said.has("whole"):
@@ -144,13 +143,13 @@ def _whole(said: Said) -> Stretch | None:
     return months(said.now.year, first - (count if said.value("rel") == "last" else 0), count)
 
 
-def _in_month_week(said: Said) -> Stretch | None:
+def _in_month_week(said: DateExpression) -> ClosedSpan | None:
     whole = _whole(said)
     return seventh(whole, said.number) if whole else None
 
 
-def _in_month_weekday(said: Said) -> Stretch | None:
-    """Return the nth such day of the week; None where the month has fewer."""
+def _in_month_weekday(said: DateExpression) -> ClosedSpan | None:
+    """Return the nth such day of the week; None if the month has fewer."""
     whole = _whole(said)
     if whole is None:
         return None
@@ -163,20 +162,12 @@ def _in_month_weekday(said: Said) -> Stretch | None:
     return days(found.date()) if found < after else None
 
 
-def _in_part_half(said: Said) -> Stretch | None:
+def _in_part_half(said: DateExpression) -> ClosedSpan | None:
     whole = _whole(said)
     return half(whole, HALVES[said.value("o")]) if whole else None
 
 
-def _in_season(said: Said) -> Stretch | None:
-    return _in_some_year(said, lambda year: season(year, said.value("name")))
-
-
-def _in_year(said: Said) -> Stretch | None:
-    return _in_some_year(said, lambda year: months(year, 1, 12))
-
-
-def _numeric(said: Said) -> Stretch | None:
+def _numeric(said: DateExpression) -> ClosedSpan | None:
     """Read 25/12/2023 and 12/25/2023; 8/5/2023 may be either, but with dots the day is always first."""
     first, second, year = int(said.value("a")), int(said.value("b")), int(said.value("y"))
     if said.value("mark") == "." or first == second or first > 12:
@@ -184,37 +175,37 @@ def _numeric(said: Said) -> Stretch | None:
     return days(date(year, first, second)) if second > 12 else None
 
 
-def _last_month(said: Said) -> Stretch:
+def _last_month(said: DateExpression) -> ClosedSpan:
     return months(said.now.year - (said.month >= said.now.month), said.month)
 
 
-def _last_season(said: Said) -> Stretch | None:
-    found = _in_some_year(said, lambda year: season(year, said.value("name")))
+def _last_season(said: DateExpression) -> ClosedSpan | None:
+    found = _in_season(said)
     if found is None or said.value("mark") != "last" or found[1] <= said.now:
         return found
     return season(found[0].year - 1, said.value("name"))
 
 
-def _weekday(said: Said) -> Stretch:
-    """Return the last such day before today."""
+def _weekday(said: DateExpression) -> ClosedSpan:
+    """Return the last such weekday before today."""
     back = (said.now.weekday() - WEEKDAYS.index(said.value("d")[:3]) - 1) % 7 + 1
     return days(said.now.date() - back * _DAY)
 
 
-def _day(said: Said) -> Stretch:
+def _day(said: DateExpression) -> ClosedSpan:
     name = said.value("name")
     back = 2 if "before" in name else 1 if name == "yesterday" else 0
     return days(said.now.date() - back * _DAY)
 
 
-def _today(said: Said) -> Stretch:
+def _today(said: DateExpression) -> ClosedSpan:
     return days(said.now.date())
 
 
-def _ago(said: Said) -> Stretch:
-    """Return the time around the moment so long ago, half a unit to each side; of days the whole day.
+def _ago(said: DateExpression) -> ClosedSpan:
+    """Return the time around a moment in the past, half a unit to each side; for days the whole day.
 
-    People round: "two weeks ago" is a matter of days, "two months ago" one of weeks.
+    People round: "two weeks ago" is accurate to days, "two months ago" to weeks.
     """
     least, most = amount(said.value("n"))
     unit = said.value("unit")
@@ -225,16 +216,16 @@ def _ago(said: Said) -> Stretch:
     return early - half, late + half
 
 
-def _rolling(said: Said) -> Stretch:
-    """Return the time from so long ago to now; of days, weeks and so on the first counts whole."""
+def _rolling_window(said: DateExpression) -> ClosedSpan:
+    """Return the time from a moment in the past to now; the first day is included as a whole."""
     _, most = amount(said.value("n") or "one")
     unit = said.value("unit")
     start = _back(said.now, most, unit)
     return start if unit in {"minute", "hour"} else days(start.date())[0], days(said.now.date())[1]
 
 
-def _unit(said: Said) -> Stretch:
-    """Return this, the last or the last but one week, month and so on of the calendar."""
+def _unit(said: DateExpression) -> ClosedSpan:
+    """Return the current, last or last but one calendar week, month and so on."""
     back = {"this_unit": 0, "last_unit": 1, "before_last": 2}[said.form]
     unit, now = said.value("unit"), said.now
     midnight = datetime.combine(now.date(), time.min)
@@ -251,7 +242,7 @@ def _unit(said: Said) -> Stretch:
 
 
 def amount(text: str) -> tuple[int, int]:
-    """Return the least and the most that a number in words may mean: "a few" is 2 to 5."""
+    """Return the minimum and maximum that an amount in words may mean: "a few" is 2 to 5."""
     last = text.rsplit(maxsplit=1)[-1]
     return (int(last), int(last)) if last.isdigit() else NUMBERS[last]
 
@@ -260,7 +251,7 @@ def _back(now: datetime, count: int, unit: str) -> datetime:
     return shift_months(now, -count * _MONTHS_IN[unit]) if unit in _MONTHS_IN else now - count * LENGTHS[unit]
 
 
-_READERS: Mapping[str, Callable[[Said], Stretch | None]] = {
+_READERS: Mapping[str, Callable[[DateExpression], ClosedSpan | None]] = {
     "iso": _on_day,
     "compact": _on_day,
     "day_month": _on_day,
@@ -288,8 +279,8 @@ _READERS: Mapping[str, Callable[[Said], Stretch | None]] = {
     "weekday": _weekday,
     "day": _day,
     "ago": _ago,
-    "rolling": _rolling,
-    "past_unit": _rolling,
+    "rolling": _rolling_window,
+    "past_unit": _rolling_window,
     "this_unit": _unit,
     "last_unit": _unit,
     "before_last": _unit,

@@ -1,4 +1,4 @@
-"""The forms in which a question names dates, as one pattern over its small letters."""
+"""The forms of dates in a question, as one pattern for lower-case text."""
 
 import re
 from functools import cache
@@ -12,7 +12,7 @@ NUMBERS = {
     )
     for word in words.split()
 } | {"few": (2, 5), "several": (3, 8)}
-"""From and to, as people use the words."""
+"""Minimum and maximum that people mean."""
 
 PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
@@ -44,7 +44,7 @@ _HALF = rf"(?:{'|'.join(HALVES)})"
 
 
 def _in_a(form: str) -> str:
-    """Return the pattern of what is said to be a part of a month or year: May 2024, last month, 2024."""
+    """Return the pattern of the month or year after "of": May 2024, last month, 2024."""
     return (
         rf"(?:the{_}month{_}of{_})?(?:(?P<{form}_m>{_MONTH})(?:{_OF}(?P<{form}_y>{_YEAR}))?(?![\w%]|[.:/-]\w)"
         rf"|(?P<{form}_rel>last|this|the){_}(?P<{form}_unit>month|year)\b|(?P<{form}_whole>{_YEAR}){_AFTER})"
@@ -55,7 +55,7 @@ ALONE = (
     r"(?:[01]?\d|2[0-3])(?::[0-5]\d(?!:?\d)|\s{0,2}(?:[ap]\.?m\b|o['\u2019]?clock\b))"
     r"|(?:noon|midday|midnight)\b"
 )
-"""What is a time of day without any date, behind a preposition."""
+"""A time of day without a date, after a preposition."""
 
 FORMS = {
     "iso": (
@@ -131,7 +131,7 @@ FORMS = {
     "clock": rf"(?P<clock_word>at|around|about|before|after|since|until){_}(?={ALONE})",
     "year": rf"(?P<year_part>{_PART})?(?P<year_y>{_YEAR}){_AFTER}",
 }
-"""Surest first: of two forms that begin at one place, the first that fits is read."""
+"""Most certain first: of two forms at one position the first match counts."""
 
 
 @cache
@@ -145,7 +145,7 @@ HINT = re.compile(
     rf"|yesterday|day\b|week|\b{_MONTH}|\b{_SEASON}\b|quarter"
     r"|\d:\d\d|\d\s?[ap]\.?m\b|\b(?:midday|midnight|noon|cw|kw|wk)\b|o['\u2019]?clock"
 )
-"""What every date contains: most questions have nothing of it."""
+"""Every date matches this; most questions do not."""
 
 RELATIVE = frozenset(
     (
@@ -153,7 +153,7 @@ RELATIVE = frozenset(
         " day clock"
     ).split()
 )
-"""Forms that are told from now, or from another date where the question names one."""
+"""Forms relative to now, or to another date of the question."""
 
 _FOR_ALL = "since before after until till by from between"
 LINKED = {
@@ -165,18 +165,18 @@ LINKED = {
     "year": frozenset(f"{_FOR_ALL} in during throughout through around starting".split()),
     "clock": frozenset(),
 }
-"""Forms that are dates behind these words or beside another date only: "in May", "since Monday"."""
+"""Forms that are dates only after these words or beside another date: "in May", "since Monday"."""
 
 OF_A_DAY = frozenset(
     "iso compact numeric day_month month_day day weekday last_weekday ago month_weekday clock".split()
 )
-"""Forms that name a day, beside which a time of day may stand."""
+"""Forms that name a day and may have a time of day beside them."""
 
 COUNTED = frozenset("quarter week year".split())
-"""Forms that are no date where another word follows: "in 2023 requests"."""
+"""Forms that are not a date if another word follows: "in 2023 requests"."""
 
 NUMERIC = frozenset("iso compact iso_month numeric year quarter".split())
-"""Forms that are no date behind a word such as "version"."""
+"""Forms that are not a date after a word such as "version"."""
 
 LINK = (
     r"(?:^|[^\w-])(?P<word>in|on|at|during|within|since|before|after|until|till|through|throughout|by|from|between"
@@ -205,6 +205,6 @@ ONWARDS = r"\s{1,3}(?:on|onwards?|(?:until|till|to)\s{1,3}(?:now|today))\b"
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_once(pattern: str) -> re.Pattern[str]:
     """Return one of the patterns above, compiled when the first date is read."""
     return re.compile(pattern)

@@ -5,21 +5,22 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from ragmem.domain.retrieval import date_languages, date_words
-from ragmem.domain.retrieval.dates_asked import SMALL, Dates, dates_asked, without_dates
+from ragmem.domain.retrieval.question_dates import TO_LOWER, Dates, find_dates, without_dates
 from ragmem.domain.text.identifiers import identifiers, paths
-from ragmem.domain.text.keywords import means_nothing
+from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.spans import Span, time_match
 
 __all__ = ["Query", "parse", "time_match"]
 
 MAX_TYPED = 2_000
-"""Characters of a question that a person types; a longer text is pasted, and its marks and dates its own."""
+"""Maximum characters of a typed question; a longer text is pasted, and its marks and dates are content."""
 
 MAX_ASKED = 300
-"""Characters of which all may tell what is asked; of a longer text only its questions do."""
+"""Maximum characters of a text that is read as a question as a whole; in a longer one only its questions
+are."""
 
 MAX_QUOTED_WORDS = 4
-"""A text of more words that stands in quotes as a whole was quoted for a shell, not to be found verbatim."""
+"""A fully quoted text of more words was quoted for a shell, not as a phrase."""
 
 _QUOTES = '"\u201c\u201d\u201e\u201f\u00ab\u00bb'
 _BETWEEN = rf"[^{_QUOTES}\n]"
@@ -35,18 +36,18 @@ _DASHES = re.compile(r"(?<!\S)-+|-+(?!\S)")
 _EXCLUDED = re.compile(r"(?<!\S)-([^\W\d_]\w+(?:[.'\u2019-]\w+)*)[,.;:!?]*(?!\S)")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 _MASK = 0xE000
-"""The first character of Unicode's private area, which stands for a piece of code while syntax is read."""
+"""The first character of Unicode's private area; it replaces a piece of code while syntax is parsed."""
 
 _MASKS = re.compile("[\ue000-\uf8ff]")
 _LONG_OPTIONS = frozenset("find java javac gcc clang go terraform openssl ffmpeg tar ls rm".split())
-"""Commands whose options are words behind a single dash."""
+"""Commands whose options are words after a single dash."""
 
 _OPTION_CHARS = 3
 _BLANKS = re.compile(r"[ \t]{2,}")
 _WORD = re.compile(r"[^\W_]\w*(?:['\u2019.-]\w+)*")
 
 _COMMIT = re.compile(r"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}\b")
-"""A commit's hash or its beginning: a number alone is none, and neither is a word."""
+"""The hash of a commit or its prefix, with letters and digits."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -110,7 +111,7 @@ _SENTENCE = re.compile(
 )
 
 
-_OF_ANYTHING = frozenset(
+_GENERAL_WORDS = frozenset(
     "happen happened happening happens entries entry events event memories memory new news notes note recap "
     "sessions session since summarise summarize summary till today until worked working written wrote write "
     # German and French, whose little words carry no meaning either
@@ -119,70 +120,70 @@ _OF_ANYTHING = frozenset(
     "que quoi qu'ai-je qu'est-ce qu'avons-nous ai-je j'ai ai avons nous on a s'est est passé arrivé fait "
     "noté écrit notes résumé".split()
 )
-"""Words of a question that asks for all of a time: "what happened last week", "notes of 3 May"."""
+"""Words of a question for everything at a time: "what happened last week", "notes of 3 May"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question as it was parsed; nothing changes it."""
+    """A parsed question."""
 
     text: str
-    """What is searched: without exclusions and the quotes of phrases, whose words stay."""
+    """The searched text, without exclusions and quotation marks."""
     words: tuple[str, ...]
-    """The words of the text in order, as they are written."""
+    """The words of the text in order."""
     phrases: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     """Words and phrases that a match must not contain."""
     identifiers: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """Those of the identifiers that are paths or names of files."""
+    """The identifiers that are paths or file names."""
     commits: tuple[str, ...] = ()
-    """Hashes of commits or their beginnings, in small letters."""
+    """Hashes of commits or their prefixes, in lower case."""
     pasted_error: bool = False
-    """A traceback, a compiler's message or the like was pasted; such a text has no syntax and no dates."""
+    """It is a traceback, a compiler message or similar; such a text has no syntax and no dates."""
     times: tuple[Span, ...] = ()
-    """The spans of time that the question names; see `domain.retrieval.dates_asked`."""
+    """The time spans of the question; see `domain.retrieval.question_dates`."""
     days: tuple[Span, ...] = ()
-    """The days of which it names a time of day."""
+    """The days for which it names a time of day."""
     wants_history: bool = False
-    """It asks for what was before, or how something changed: what is superseded may be the answer."""
+    """It asks about the past or a change: a superseded memory may be the answer."""
     wants_newest: bool = False
-    """It asks how things are now: of memories that contradict each other the newest is the answer."""
+    """It asks for the current state: of contradicting memories the newest is the answer."""
     asks_when: bool = False
     """It asks for a point in time: the answer is a date."""
     only_times: bool = False
-    """Beside the times it names nothing: whatever happened then is the answer."""
+    """It names only times: every event of that time is an answer."""
     about_edits: bool = False
-    """It asks who, what or when changed something: the answer tells of an edit."""
+    """It asks who, what or when changed something: the answer is an edit."""
 
     @property
-    def required(self) -> tuple[str, ...]:
+    def required_phrases(self) -> tuple[str, ...]:
         """The phrases that must occur.
 
-        In a sentence quotes stand around a title, which not every part of the answer repeats: there they are
-        words like the others.
+        Quotation marks in a sentence mark a title, which not every answer repeats; its words are not
+        required.
         """
         text = self.text.strip()
         return () if text.endswith("?") or _SENTENCE.match(text) else self.phrases
 
 
 def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:
-    """Return a question as it is read; `now` carries the zone of its days, `zone` that of its times of day.
+    """Parse a question; `now` has the time zone of its days, `zone` is that of its times of day.
 
-    "..." is a phrase, -word and -"..." are excluded. An option behind a command (`rm -rf`), a single letter
-    and a dash inside a word or between blanks exclude nothing; nor does a question of exclusions alone.
-    Inline code, pasted errors and texts of more than 2,000 characters are read without syntax and dates.
+    "..." is a phrase; -word and -"..." are exclusions. An option of a command (`rm -rf`), a single letter and
+    a dash inside a word or between blanks exclude nothing, nor does a question of exclusions only. Inline
+    code, pasted errors and texts of more than 2,000 characters have no syntax and no dates.
     """
-    whole = _unquoted(text.strip())
+    whole = _strip_quotes(text.strip())
     pasted = _ERROR_LINE.search(whole) is not None
     plain = len(whole) <= MAX_TYPED and not pasted
     rest, phrases, excluded = _without_syntax(whole) if plain else (whole, (), ())
     named = tuple(identifiers(rest))
     spoken = _PHRASE.sub(" ", _CODE.sub(" ", whole)) if plain else ""
-    asking = _asking(spoken)
-    # Most questions name no date, and no time is spent on reading them.
-    has_date = date_words.HINT.search(spoken.translate(SMALL)) or date_languages.HINT.search(spoken)
-    dates = dates_asked(spoken, now=now, zone=zone) if has_date else Dates()
+    asking = _question_part(spoken)
+    # Most questions name no date; skip the search for them.
+    has_date = date_words.HINT.search(spoken.translate(TO_LOWER)) or date_languages.HINT.search(spoken)
+    dates = find_dates(spoken, now=now, zone=zone) if has_date else Dates()
     times = dates.spans
     return Query(
         text=rest,
@@ -195,7 +196,7 @@ def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:
         pasted_error=pasted,
         times=times,
         days=dates.days,
-        only_times=bool(times) and not phrases and _says_nothing(without_dates(spoken, now=now)),
+        only_times=bool(times) and not phrases and _has_only_stop_words(without_dates(spoken, now=now)),
         wants_history=any(found["purpose"] is None for found in _HISTORY.finditer(asking)),
         wants_newest=_NEWEST.search(asking) is not None,
         asks_when=_WHEN.search(asking) is not None,
@@ -203,22 +204,22 @@ def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Query:
     )
 
 
-def _says_nothing(text: str) -> bool:
+def _has_only_stop_words(text: str) -> bool:
     return all(
-        means_nothing(word) or word in _OF_ANYTHING
+        is_stop_word(word) or word in _GENERAL_WORDS
         for word in (found.lower().replace("\u2019", "'") for found in _WORD.findall(text))
     )
 
 
-def _asking(spoken: str) -> str:
-    """Return the part of a text that asks."""
+def _question_part(spoken: str) -> str:
+    """Return the questions in a text."""
     if len(spoken) <= MAX_ASKED:
         return spoken
     return "\n".join(part for part in _SENTENCE_END.split(spoken) if part.endswith("?"))
 
 
-def _unquoted(whole: str) -> str:
-    """Return a question without the quotes around the whole of it, where these cannot mean a phrase."""
+def _strip_quotes(whole: str) -> str:
+    """Return a question without quotation marks around all of it, unless they mark a phrase."""
     phrase = _PHRASE.fullmatch(whole)
     if phrase is None or phrase["minus"]:
         return whole
@@ -227,14 +228,14 @@ def _unquoted(whole: str) -> str:
 
 
 def _without_syntax(whole: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the text that is searched, the phrases and what is excluded."""
+    """Return the searched text, the phrases and the exclusions."""
     if not _SYNTAX.search(whole):
         return whole, (), ()
     codes: dict[int, str] = {}
     phrases: dict[str, None] = {}
     excluded: dict[str, None] = {}
 
-    def masked(code: re.Match[str]) -> str:
+    def mask_code(code: re.Match[str]) -> str:
         codes[_MASK + len(codes)] = code[0]
         return chr(_MASK + len(codes) - 1)
 
@@ -256,12 +257,12 @@ def _without_syntax(whole: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         excluded[found[1]] = None
         return " "
 
-    asked = _CODE.sub(masked, _MASKS.sub(" ", whole))
+    asked = _CODE.sub(mask_code, _MASKS.sub(" ", whole))
     text = _SINGLE.sub(single, _LONE_QUOTE.sub(" ", _PHRASE.sub(phrase, asked)))
     if not _is_command_line(text):
         text = _EXCLUDED.sub(exclusion, text)
     if not any(letter.isalnum() for letter in text.translate(codes)):
-        # Nothing would be asked: then nothing was excluded.
+        # A question of exclusions only excludes nothing.
         text, excluded = _DASHES.sub(" ", _LONE_QUOTE.sub(" ", asked)), {}
     return _BLANKS.sub(" ", text.translate(codes)).strip(), tuple(phrases), tuple(excluded)
 

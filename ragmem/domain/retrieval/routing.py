@@ -1,4 +1,4 @@
-"""Which sort of answer a question wants: knowledge, an episode, the state now, findings, or the code."""
+"""Route a question to a type of answer: knowledge, an episode, the current state, findings, or code."""
 
 import re
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from ragmem.domain.retrieval.routing_words import WORDS
 from ragmem.domain.text.known_names import KNOWN_NAMES
 
 MAX_READ = 600
-"""Characters of a question that are read, half of them from its end: the rest of a long one is pasted."""
+"""Maximum characters of a question that are read, half of them from its end; a longer one has pasted text."""
 
 PRIOR: Mapping[Route, float] = MappingProxyType({Route.KNOWLEDGE: 1.5})
-"""What a route has before anything is read: a question without a cue wants knowledge."""
+"""Initial scores of the routes: a question without a cue wants knowledge."""
 
 PASTED = 12.0
-"""A pasted error outweighs every word in it."""
+"""The weight of a pasted error, more than that of all words in it."""
 
 _QUOTED = re.compile(r"`[^`\n]{1,200}`|\"[^\"\n]{2,200}\"|(?<!\w)'[^'\n]{2,200}'(?!\w)|“[^”\n]{2,200}”")
 _HOST = re.compile(
@@ -36,7 +36,7 @@ _ASIDE = re.compile(
     r"|before (?:the|an?|it|we|i))\b[^,?]*"
     rf"|^(?:while|if|whenever|once|as soon as|{_ASKED_WHEN})\b[^,?]*,"
 )
-"""What only tells the circumstances: a state that is named there is not what is asked."""
+"""A subordinate clause; the question is not about a state in it."""
 
 _OF_THE_MAIN_CLAUSE = frozenset({Route.OPERATIONAL, Route.EPISODE})
 _CODE_QUOTE = re.compile(r"`[\w.:/()-]+`")
@@ -57,7 +57,7 @@ _ASKS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A cue that was found, the route it speaks for and its weight."""
+    """A cue in the question, its route and its weight."""
 
     cue: str
     route: Route
@@ -65,8 +65,8 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
-    """The route of a question, the one behind it, by how much, and why."""
+class RouteDecision:
+    """The route of a question, the second best one, the margin, and the reasons."""
 
     route: Route
     second: Route
@@ -74,11 +74,11 @@ class Routed:
     reasons: tuple[Reason, ...] = ()
 
 
-def route(question: str) -> Routed:
-    """Return what sort of answer a question wants; the same text has the same route everywhere.
+def route(question: str) -> RouteDecision:
+    """Return the type of answer that a question wants, deterministically.
 
-    Each cue found adds its weight to its route; equal sums go to the route that stands first in `Route`.
-    `reasons` are all cues found, heaviest first. A text without any cue wants knowledge, with margin 1.5.
+    Each cue in the question adds its weight to its route; equal sums go to the first in `Route`. `reasons`
+    are all cues, heaviest first. A text without cues wants knowledge, with margin 1.5.
     """
     text = (
         question
@@ -89,30 +89,30 @@ def route(question: str) -> Routed:
     reasons = []
     if is_pasted_error(text):
         reasons.append(Reason("a pasted error", Route.KNOWLEDGE, PASTED))
-    read = plain(text)
+    read = mask_names(text)
     clause = _ASIDE.sub("", read)
     reasons += [
         Reason(cue.name, cue.route, cue.weight)
         for cue in CUES
-        if cue.found(clause if cue.route in _OF_THE_MAIN_CLAUSE else read)
+        if cue.matches(clause if cue.route in _OF_THE_MAIN_CLAUSE else read)
     ]
     for reason in reasons:
         scores[reason.route] += reason.weight
     best, second = sorted(Route, key=lambda item: -scores[item])[:2]
     ordered = tuple(sorted(reasons, key=lambda reason: -reason.weight))
-    return Routed(best, second, scores[best] - scores[second], ordered)
+    return RouteDecision(best, second, scores[best] - scores[second], ordered)
 
 
 def is_pasted_error(text: str) -> bool:
-    """Tell whether a text is the output of something that failed, and no question about it."""
+    """Tell whether a text is the output of a failed program, not a question about it."""
     stripped = text.strip()
     if _ASKS.match(stripped) or stripped.endswith("?"):
         return False
     return _ERROR_LINE.search(stripped) is not None
 
 
-def plain(text: str) -> str:
-    """Return a question in small letters, with QUOTED, SYMBOL, HOST and TICKET for what they name."""
+def mask_names(text: str) -> str:
+    """Return a question in lower case, with its names replaced by QUOTED, SYMBOL, HOST and TICKET."""
     text = text.replace("\u2019", "'")
     if "`" in text:
         text = _CODE_QUOTE.sub(" SYMBOL ", text)
@@ -124,15 +124,15 @@ def plain(text: str) -> str:
         if bare.isalpha() and (bare.islower() or bare.istitle()):
             words.append(word.lower())
             continue
-        named = _SYMBOL.sub(_named, _TICKET.sub(" TICKET ", _HOST.sub(" HOST ", word)))
-        words += [part if part in _PLACES else part.lower() for part in named.split()]
+        named = _SYMBOL.sub(_mask_symbol, _TICKET.sub(" TICKET ", _HOST.sub(" HOST ", word)))
+        words += [part if part in _PLACEHOLDERS else part.lower() for part in named.split()]
     return " ".join(words)
 
 
 def symbols(text: str) -> tuple[str, ...]:
-    """Return the names of code and the paths that a question holds, as they are written, each once.
+    """Return the names of code and the paths in a question, as they are written, each once.
 
-    Calls lose their brackets; a single word counts where it stands between backticks.
+    Parentheses of calls are removed; a plain word counts only in backticks.
     """
     found = [item[0].strip("`") for item in _CODE_QUOTE.finditer(text)]
     found += [item[0] for item in _SYMBOL.finditer(text) if item[0].lower() not in KNOWN_NAMES]
@@ -143,18 +143,18 @@ _NEWEST = re.compile(r"\b(?:last|latest|most recent(?:ly)?|newest|previous)\b", 
 
 
 def wants_newest(text: str) -> bool:
-    """Tell whether a question asks for the last of several things that happened."""
+    """Tell whether a question asks for the latest of several events."""
     return _NEWEST.search(text) is not None
 
 
 def speaks_of_findings(text: str) -> int:
-    """Return how many different words of a text speak of security: flaws, scanners, findings."""
-    return len({found[0].lower() for found in _finding().finditer(text)})
+    """Count the distinct words of a text about security: flaws, scanners, findings."""
+    return len({found[0].lower() for found in _finding_pattern().finditer(text)})
 
 
 @cache
-def _finding() -> re.Pattern[str]:
-    # Compiled when the first question wants findings: most never do.
+def _finding_pattern() -> re.Pattern[str]:
+    # Compiled on demand, because most questions do not need it.
     return re.compile(
         rf"\b(?:{WORDS['flaw']}|{WORDS['tool']}|findings?|severity|audit(?:ed)?|pen-?test|attackers?"
         r"|untrusted|exposed)\b",
@@ -162,8 +162,8 @@ def _finding() -> re.Pattern[str]:
     )
 
 
-_PLACES = frozenset({"QUOTED", "SYMBOL", "HOST", "TICKET"})
+_PLACEHOLDERS = frozenset({"QUOTED", "SYMBOL", "HOST", "TICKET"})
 
 
-def _named(found: re.Match[str]) -> str:
+def _mask_symbol(found: re.Match[str]) -> str:
     return found[0] if found[0].lower() in KNOWN_NAMES else " SYMBOL "

@@ -1,8 +1,8 @@
-"""The cues that tell which sort of answer a question wants: for each its route, its weight and its patterns.
+"""The cues for the type of answer that a question wants: for each its route, its weight and its patterns.
 
-A pattern reads the question as `routing.plain` writes it: small letters, with QUOTED, SYMBOL, HOST and
-TICKET in the place of quoted text, names of code, machines and tickets, so that a word inside a name is no
-cue. In a pattern <name> stands for words of `routing_words`, three dots for anything within one question.
+A pattern is matched with the output of `routing.mask_names`: lower case, with QUOTED, SYMBOL, HOST and TICKET
+in place of quoted text, names of code, machines and tickets, so that a word inside a name is not a cue. In a
+pattern <name> means words of `routing_words`, and three dots any text within one question.
 """
 
 import re
@@ -14,7 +14,7 @@ from ragmem.domain.retrieval.routing_words import WORDS
 
 
 class Route(StrEnum):
-    """What sort of answer a question wants; the order decides between equal scores."""
+    """The type of answer that a question wants; the first of equal scores wins."""
 
     KNOWLEDGE = "knowledge"
     EPISODE = "episode"
@@ -25,24 +25,24 @@ class Route(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A feature of a question: what it speaks for, how much, and the pattern that finds it."""
+    """A feature of a question: its route, its weight, and its patterns."""
 
     name: str
     route: Route
     weight: float
     patterns: tuple[str, ...]
     needs: tuple[str, ...] = ()
-    """One of these is part of any text that has the cue: looking for it is cheaper than compiling."""
+    """Every text with the cue contains one of these; a search is cheaper than compiling the patterns."""
 
-    def found(self, text: str) -> bool:
+    def matches(self, text: str) -> bool:
         """Tell whether a text has the cue: each of its patterns."""
         return (not self.needs or any(map(text.__contains__, self.needs))) and all(
-            _compiled(pattern).search(text) for pattern in self.patterns
+            _compile(pattern).search(text) for pattern in self.patterns
         )
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     for word, meant in WORDS.items():
         pattern = pattern.replace(f"<{word}>", meant)
     return re.compile(pattern.replace("...", r"[^?\n]{0,80}?"))

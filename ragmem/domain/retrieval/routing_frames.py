@@ -1,9 +1,8 @@
-"""Short questions of one form in several languages: who refers to a name of code, which agents are at work.
+"""Parse short questions of a fixed form in several languages, about references of code or active agents.
 
-Such a question consists of words of a closed list (who, is, the, in, project), at least one word of a
-relation or of a state, and at most three others: the names. A word that is in no list and no name of what is
-known makes it another question. So the order of words and the language need no grammar; what is known
-decides, and who calls this looks it up.
+Such a question consists of words of a closed list (who, is, the, in, project), at least one word for a
+relation or a state, and at most three others: the names. It has no grammar, so word order and language do not
+matter. The caller checks that the names are known; otherwise it is another question.
 """
 
 import re
@@ -12,16 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MOST_WORDS = 16
-"""Words of the longest question that is read: a longer one tells more than these forms."""
+"""Maximum words of a question; a longer one does not have these forms."""
 
 MOST_NAMES = 3
 
 
-def _listed(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_FRAME = _listed(
+_FRAME = _word_set(
     """
 a about across actually again all also an and any anybody anyone anything anywhere are at be been by can
 codebase could code currently directly does do else elsewhere ever every everyone everything find for from
@@ -47,9 +46,9 @@ funcao funcoes onde projeto quais qual sao ser uma adesso chi che codice cosa da
 dove e' funzione funzioni io metodi nel nella ora progetto quale quali sono viene vengono
 """
 )
-"""Words that say nothing of what is asked beyond its form; without accents, in small letters."""
+"""Words that belong to the form of the question; without accents, in lower case."""
 
-_INTO = _listed(
+_REFERENCES = _word_set(
     """
 call calls called calling caller callers invoke invokes invoked invoking invocation invocations use uses
 used using usage usages user users import imports imported importing importer importers reference references
@@ -70,7 +69,7 @@ usam utilizam importam dependem chiama chiamano chiamata chiamato chiamate usano
 utilizzato utilizzata utilizza importano dipende dipendono
 """
 )
-_HEIRS = _listed(
+_INHERITANCE = _word_set(
     """
 inherit inherits inherited inheriting inheritance extend extends extended extending subclass subclasses
 subclassed subclassing subtype subtypes derive derives derived deriving descendant descendants child
@@ -85,7 +84,7 @@ derivadas implementa implementan implementacion implementaciones herda herdam su
 implementam eredita ereditano sottoclasse sottoclassi estendono implementano
 """
 )
-_PLACE = _listed(
+_LOCATION = _word_set(
     """
 define defines defined definition definitions declare declares declared declaration declarations locate
 located location live lives definiert definieren deklariert steht befindet defini definie definis definies
@@ -93,22 +92,22 @@ declaree situe situee trouve definido definida definicion encuentra definicao de
 trova
 """
 )
-_RELATIONS = _INTO | _HEIRS | _PLACE
+_RELATIONS = _REFERENCES | _INHERITANCE | _LOCATION
 
-_AGENTS = _listed(
+_AGENTS = _word_set(
     """
 agent agents assistant assistants worker workers sub-agent sub-agents subagent subagents bot bots session
 sessions process processes agenten assistent assistenten sitzung sitzungen prozess prozesse mitarbeiter
 travailleurs agente agentes asistente asistentes sesion sesiones assistente assistentes agenti assistenti
 """
 )
-_SOMEONE = _listed(
+_PERSONS = _word_set(
     """
 who who's whom anyone anybody someone somebody everyone nobody else wer jemand qui quelqu'un quien quienes
 alguien quem alguem chi qualcuno
 """
 )
-_AT_WORK = _listed(
+_ACTIVITY = _word_set(
     """
 active alive around busy connected doing going idle live online present ran registered run running checked
 here up work working works status state far progress task tasks job aktiv arbeitet arbeiten angemeldet
@@ -119,7 +118,7 @@ hace hacen haciendo trabaja trabajan trabajando tarea ativo ativos executando fa
 trabalham trabalhando attivi attivo corso esecuzione facendo lavora lavorano lavorando
 """
 )
-_MORE = _listed(
+_OTHER_WORDS = _word_set(
     """
 right moment at the en train momentan momento derzeit
 """
@@ -133,10 +132,10 @@ _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a short question may ask for: the names that it holds, all of which have to be known.
+    """The names in a short question, all of which must be known.
 
-    `heirs` tells whether it asks what inherits. `instead` are words of the closed list that may be names as
-    well, the likeliest last: "who calls run", "subclasses of Base".
+    `heirs`: it asks for subclasses. `instead` are words of the closed list that may also be names, the most
+    likely last: "who calls run", "subclasses of Base".
     """
 
     names: tuple[str, ...]
@@ -145,7 +144,7 @@ class Frame:
 
 
 def code_frame(text: str) -> Frame | None:
-    """Return the names whose place or relations a short question asks for, None for any other question."""
+    """Return the names in a short question about places or relations of code; None for other questions."""
     words = _words(text)
     related = [word for word, form in words if form in _RELATIONS]
     names = tuple(dict.fromkeys(word for word, form in words if form not in _RELATIONS | _FRAME))
@@ -160,40 +159,40 @@ def code_frame(text: str) -> Frame | None:
     ]
     if not names and not instead:
         return None
-    heirs = any(form in _HEIRS for word, form in words if not word[:1].isupper() or word == words[0][0])
+    heirs = any(form in _INHERITANCE for word, form in words if not word[:1].isupper() or word == words[0][0])
     return Frame(names, heirs, tuple(dict.fromkeys(instead)))
 
 
 def agents_frame(text: str) -> Frame | None:
-    """Return the names of agents in a short question about who is at work; None for any other question.
+    """Return the names of agents in a short question about active agents; None for other questions.
 
-    Without names it asks for all of them.
+    No names mean all agents.
     """
     words = _words(text)
-    known = _FRAME | _AGENTS | _SOMEONE | _AT_WORK | _MORE
+    known = _FRAME | _AGENTS | _PERSONS | _ACTIVITY | _OTHER_WORDS
     names = tuple(dict.fromkeys(word for word, form in words if form not in known))
     forms = {form for _, form in words}
-    at_work = bool(forms & _AT_WORK) and not forms & _PLACE
+    at_work = bool(forms & _ACTIVITY) and not forms & _LOCATION
     if len(names) > MOST_NAMES or not words:
         return None
     if names:
         return Frame(names) if at_work else None
-    asked = forms & _AGENTS & _PEOPLE_ONLY or (forms & (_SOMEONE | _AGENTS) and at_work)
+    asked = forms & _AGENTS & _PEOPLE_ONLY or (forms & (_PERSONS | _AGENTS) and at_work)
     return Frame(()) if asked else None
 
 
 _PEOPLE_ONLY = _AGENTS - frozenset("session sessions process processes sitzung sitzungen sesion".split())
-"""Words that mean agents by themselves; "which processes" asks for more than who has checked in."""
+"""Words that always mean agents; "which processes" asks for more than registered agents."""
 
 
 def speaks_of_agents(text: str) -> bool:
-    """Tell whether a text of any length has a word for agents, or for persons at work."""
+    """Tell whether a text of any length has a word for agents or for active persons."""
     forms = {form for _, form in _split(text)}
-    return bool(forms & _PEOPLE_ONLY or (forms & _SOMEONE and forms & _AT_WORK))
+    return bool(forms & _PEOPLE_ONLY or (forms & _PERSONS and forms & _ACTIVITY))
 
 
 def _words(text: str) -> list[tuple[str, str]]:
-    """Return the words of a short question as they are written, each with its form; none of a longer one."""
+    """Return the words of a short question, each with its normalized form; none for a longer one."""
     if len(text) > 60 * MOST_WORDS:
         return []
     words = _split(text)
@@ -207,7 +206,7 @@ def _split(text: str) -> list[tuple[str, str]]:
 def _tokens(text: str) -> Iterable[str]:
     for found in _TOKEN.finditer(text):
         word = _ELIDED.sub("", found[0]).strip(".:/#-'\u2019")
-        word = _POSSESSIVE.sub("", word) if _form(word) not in _FRAME | _SOMEONE else word
+        word = _POSSESSIVE.sub("", word) if _form(word) not in _FRAME | _PERSONS else word
         if word:
             yield word
 

@@ -1,4 +1,4 @@
-"""Score the candidates of a question: their evidence becomes a relevance, and relevance and age a score."""
+"""Score the candidates of a question: evidence gives the relevance, and relevance and age the score."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,33 +7,33 @@ from datetime import datetime
 from ragmem.domain.model import Kind
 from ragmem.domain.model.decay import Decay, age_days, exponential_recency
 from ragmem.domain.retrieval.question import Query
-from ragmem.domain.text.spans import SAME_DAY, short, time_match
+from ragmem.domain.text.spans import SAME_DAY, selective_spans, time_match
 
 CODE_MARKS = 0.08
-"""Share of brackets and the like from which on a text is a program and no prose."""
+"""Minimum share of brackets and similar characters of a program."""
 
 CODE_SHIFT = (0.7, 0.3)
-"""In a program a question's words are rarely there to be found: of the words' weight this share goes, and the
-vectors' weight grows by this one."""
+"""A program rarely contains the words of a question: the weight of words is reduced by the first share, and
+that of vectors raised by the second."""
 
 EDITED, ABOUT_EDITS = 0.1, 0.6
-"""What an edit of a file that the question names adds; more where it asks for edits."""
+"""Bonus for an edit of a file in the question; the second if it asks for edits."""
 
 BEHIND = 0.8
-"""Share of the best memory's relevance that another one reaches over a shared name at most: what decay leaves
-of the oldest, so that the second hop of a question stands behind its first one. docs/benchmarks.md shows what
-other shares cost."""
+"""Maximum relevance by a shared name, as a share of the best memory's: the share that decay leaves of the
+oldest, so that the second hop of a question ranks after the first. docs/benchmarks.md compares other
+shares."""
 
 ONLY_TIMES = (0.3, 0.5)
-"""Relevance of what happened in the named time, and what is added for the newest of it, where the question
-names nothing else: how near its words are means nothing then."""
+"""Relevance of a memory from the named time, and the maximum bonus for new ones, if the question names
+nothing else, so that its words mean nothing."""
 
 _MARKS = "(){}[]=;_<>"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How candidates are found and ranked; the defaults are those of config.toml."""
+    """The parameters of retrieval and ranking; the defaults are those of config.toml."""
 
     decay: Decay
     candidates: int = 60
@@ -50,11 +50,11 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for one memory, each of it in 0..1.
+    """The evidence for one memory, each value in 0..1.
 
-    `text` is the BM25 of its best chunk as a share of what is possible, `coverage` the share of the
-    question's idf mass in one chunk; `whole_text` and `whole_coverage` are those of the memory as one text.
-    `cosine` is that of its best chunk, `second` the mean with the second best, `opening` that of its first.
+    `text` is the BM25 of its best chunk as a share of the maximum, `coverage` the share of the question's idf
+    mass in one chunk; `whole_text` and `whole_coverage` are those of the memory as one text. `cosine` is that
+    of its best chunk, `second` the mean with the second best, `opening` that of the first chunk.
     """
 
     text: float = 0.0
@@ -68,10 +68,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each piece of evidence weighs.
+    """The weights of the evidence.
 
-    Fitted by benchmarks/ranking_weights.py on all retrieval sets at once, every set weighing the same: the
-    weights of a softmax over the candidates of a question that give its right ones the highest likelihood.
+    Fitted by benchmarks/ranking_weights.py on all retrieval sets at once, with equal weight for each set: the
+    weights of a softmax over the candidates that maximize the likelihood of the right ones.
     """
 
     text: float = 0.5
@@ -84,12 +84,12 @@ class Weights:
 
     @property
     def lexical(self) -> float:
-        """What all evidence by words weighs."""
+        """The weight of all evidence by words."""
         return self.text + self.coverage + self.whole_text + self.whole_coverage
 
     @property
     def semantic(self) -> float:
-        """What all evidence by vectors weighs."""
+        """The weight of all evidence by vectors."""
         return self.cosine + self.second + self.opening
 
 
@@ -98,11 +98,11 @@ FITTED = Weights()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory that may answer: its chunks that were found, the best of them, and what speaks for it.
+    """A possible answer: a memory with its matching chunks, the best of them, and its evidence.
 
-    `further` are its scores in the lists beside words and vectors, by their names; `also` are the chunks that
-    promise nearly as much as the best one. `compared` is False where the memory has no vector yet: then it
-    counts as an average one.
+    `further` are its scores in the lists besides words and vectors, by name; `also` are the chunks that are
+    nearly as good as the best one. `compared` is False if the memory has no vector yet; it then counts as an
+    average one.
     """
 
     memory_id: str
@@ -116,10 +116,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class CandidateSet:
-    """The candidates of a question; nothing changes them.
+    """The candidates of a question.
 
-    `ranks` has list -> chunk -> rank, `by_words` and `by_vectors` tell whether words and vectors found
-    anything, `leading` is the relevance of the best memory that the graph was searched from.
+    `ranks` is list -> chunk -> rank; `by_words` and `by_vectors`: words and vectors have results; `leading`
+    is the relevance of the best start of the graph search.
     """
 
     query: Query
@@ -131,11 +131,11 @@ class CandidateSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredMemory:
     """A memory with its relevance (0..1), and `own`: its relevance by words and vectors alone.
 
-    `inherited` is the relevance of a superseded memory whose place it takes; one that was not found itself
-    has no candidate.
+    `inherited` is the relevance of a memory that it supersedes; without a match of its own it has no
+    candidate.
     """
 
     memory_id: str
@@ -146,19 +146,19 @@ class Scored:
     inherited: float = 0.0
 
 
-def score(found: CandidateSet, policy: Policy) -> list[Scored]:
-    """Return the relevance of the candidates for which anything speaks, in no order."""
+def score(found: CandidateSet, policy: Policy) -> list[ScoredMemory]:
+    """Return the relevance of the candidates with enough evidence, in any order."""
     scores = []
     for candidate in found.candidates:
         evidence = candidate.evidence
-        # The best of a hopeless list is still hopeless.
+        # A bad candidate stays bad even if it is the best.
         if (
             candidate.further
             or evidence.cosine >= policy.min_similarity
             or evidence.coverage >= policy.min_coverage
         ):
             own, reached = relevances(candidate, found, policy)
-            scores.append(Scored(candidate.memory_id, candidate.chunk_id, reached, own, candidate))
+            scores.append(ScoredMemory(candidate.memory_id, candidate.chunk_id, reached, own, candidate))
     return scores
 
 
@@ -166,7 +166,7 @@ def relevances(
     candidate: Candidate, found: CandidateSet, policy: Policy, *, code: float = 0.0
 ) -> tuple[float, float]:
     """Return the relevance by words and vectors alone, and with the further lists; `code` as `relevance`."""
-    # A way that found nothing (no embedder, no telling word) must not halve every score.
+    # A search without results (no embedder, no informative word) must not halve every score.
     words = policy.lexical_weight if found.by_words else 0.0
     vectors = policy.vector_weight if found.by_vectors else 0.0
     own = 0.0
@@ -189,7 +189,7 @@ def relevances(
 
 
 def terms(candidate: Candidate, found: CandidateSet) -> dict[str, float]:
-    """Return the ranks of a candidate and its evidence, as `--explain` shows them."""
+    """Return the ranks and evidence of a candidate for `--explain`."""
     evidence = candidate.evidence
     named = {
         f"{name}_rank": float(min(ranks))
@@ -215,15 +215,15 @@ def terms(candidate: Candidate, found: CandidateSet) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """What relevance and the time of an event make of a score, for one question."""
+    """The score of a memory by its relevance and event time, for one question."""
 
     query: Query
     policy: Policy
     now: datetime
 
     def terms(self, relevance: float, event_time: datetime, kind: Kind) -> dict[str, float]:
-        """Return the terms from the relevance to the score; a named time adds to the relevance."""
-        decay, spans = self.policy.decay, short(self.query.times)
+        """Return the terms of the score; a time in the question raises the relevance."""
+        decay, spans = self.policy.decay, selective_spans(self.query.times)
         time = max(time_match(event_time, spans), SAME_DAY * time_match(event_time, self.query.days))
         relevance = min(1.0, relevance + self.policy.time_weight * time)
         age, half_life = age_days(event_time, self.now), decay.half_life(kind)
@@ -233,7 +233,7 @@ class Formula:
             fresh = exponential_recency(age, half_life)
             return found | {"recency": fresh, "score": decay.published_score(relevance, fresh)}
         if self.query.times:
-            # A question that names its time has said how old the answer is.
+            # A time in the question determines the age of the answer.
             return found | {"recency": 1.0, "score": relevance}
         fresh = decay.recency(age, half_life)
         return found | {
@@ -243,29 +243,32 @@ class Formula:
         }
 
     def highest(self, relevance: float) -> float:
-        """Return the score of a memory that is as new as can be, and from the named time."""
+        """Return the maximum score for a relevance: of a new memory from the time in the question."""
         decay = self.policy.decay
-        relevance = min(1.0, relevance + (self.policy.time_weight if short(self.query.times) else 0.0))
+        relevance = min(
+            1.0, relevance + (self.policy.time_weight if selective_spans(self.query.times) else 0.0)
+        )
         if not self.policy.earned_recency:
             return decay.published_score(relevance, 1.0)
         return relevance if self.query.times else decay.score(relevance, 1.0)
 
     def relevance_floor(self, best: float) -> float:
-        """Return the relevance below which a match does not come before others for being new."""
+        """Return the minimum relevance of a match that ranks higher because it is new."""
         if self.policy.earned_recency and not self.query.times:
             return self.policy.decay.relevance_floor(best)
         return 0.0
 
     def passes(self, terms: Mapping[str, float]) -> bool:
-        """Tell whether a match is above the floor; nothing is by being new alone."""
+        """Tell whether a match is above the floor, without its age alone."""
         least = terms["score"]
         if self.policy.earned_recency:
             least = min(least, terms["relevance"])
         return least >= self.policy.decay.min_score
 
 
-def lexical(evidence: Evidence, weights: Weights = FITTED) -> float:
-    """Return what the words say, 0..1."""
+def lexical(evidence: Evidence) -> float:
+    """Return the evidence by words, 0..1."""
+    weights = FITTED
     total = (
         weights.text * evidence.text
         + weights.coverage * evidence.coverage
@@ -275,8 +278,9 @@ def lexical(evidence: Evidence, weights: Weights = FITTED) -> float:
     return total / weights.lexical
 
 
-def semantic(evidence: Evidence, weights: Weights = FITTED) -> float:
-    """Return what the vectors say, 0..1; less than nothing is nothing."""
+def semantic(evidence: Evidence) -> float:
+    """Return the evidence by vectors, 0..1; negative values count as 0."""
+    weights = FITTED
     total = (
         weights.cosine * evidence.cosine
         + weights.second * evidence.second
@@ -285,34 +289,24 @@ def semantic(evidence: Evidence, weights: Weights = FITTED) -> float:
     return max(0.0, total / weights.semantic)
 
 
-def relevance(
-    evidence: Evidence,
-    *,
-    lexical_weight: float,
-    vector_weight: float,
-    code: float = 0.0,
-    weights: Weights = FITTED,
-) -> float:
-    """Return how well a memory answers, 0..1: the mean of words and vectors by these weights.
+def relevance(evidence: Evidence, *, lexical_weight: float, vector_weight: float, code: float = 0.0) -> float:
+    """Return the relevance of a memory, 0..1: the weighted mean of words and vectors.
 
-    `code` tells how much of a program its best chunk is (see `code_share`).
-
-    A way that cannot be gone (no model, no telling word) weighs 0, so that the other one keeps its scale.
-    Raises ValueError where both weigh nothing.
+    `code` is the `code_share` of its best chunk. A search that is impossible (no model, no informative word)
+    needs the weight 0, so that the other one keeps its scale. Raises ValueError if both weights are 0.
     """
-    words = lexical_weight * weights.lexical
-    vectors = vector_weight * weights.semantic
+    words = lexical_weight * FITTED.lexical
+    vectors = vector_weight * FITTED.semantic
     if words < 0 or vectors < 0 or not words + vectors:
         raise ValueError("the weights of words and vectors must not be negative, and not both 0")
     total = words + vectors
     if words and vectors:
         words *= 1 - CODE_SHIFT[0] * code
         vectors *= 1 + CODE_SHIFT[1] * code
-    score = (words * lexical(evidence, weights) + vectors * semantic(evidence, weights)) / total
-    return min(1.0, score)
+    return min(1.0, (words * lexical(evidence) + vectors * semantic(evidence)) / total)
 
 
 def code_share(text: str) -> float:
-    """Return how much of a program a text is: 0 for prose, 1 from 8 % of brackets and the like on."""
+    """Return the degree to which a text is a program: 0 for prose, 1 from 8 % of brackets on."""
     beginning = text[:2000]
     return min(1.0, sum(map(beginning.count, _MARKS)) / max(1, len(beginning)) / CODE_MARKS)

@@ -1,4 +1,4 @@
-"""Dates that stand whole in a short text, a file's name or a title: day, week or month with a year."""
+"""Find complete dates in a short text, a file name or a title: a day, week or month with a year."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,19 +10,19 @@ from itertools import pairwise
 from ragmem.domain.retrieval.date_languages import MONTHS as MONTHS_ABROAD
 from ragmem.domain.retrieval.date_languages import WEEKDAYS as WEEKDAYS_ABROAD
 from ragmem.domain.retrieval.date_words import MONTHS, WEEKDAYS
-from ragmem.domain.text.spans import Stretch, days, months, week
+from ragmem.domain.text.spans import ClosedSpan, days, months, week
 
 FIRST_YEAR = 1990
-"""An earlier year is a number, or a part of the story: no note on a computer is that old."""
+"""An earlier year is a number or content; no note on a computer is that old."""
 
 AHEAD = timedelta(days=366)
-"""A name may tell of an event to come; what lies further ahead is a number."""
+"""A name may contain the date of a future event; a later date is a number."""
 
 TOMORROW = timedelta(days=1)
-"""It has begun somewhere on earth. A title that names a later day tells of a plan."""
+"""Tomorrow has begun somewhere on earth; a later day in a title is a plan."""
 
 LONGEST = 300
-"""Characters that are looked at: what is longer is no name and no title."""
+"""Maximum characters of a name or title."""
 
 _YEAR = r"(?P<y>(?:199|20\d)\d)"
 _DAY = r"(?P<d>0?[1-9]|[12]\d|3[01])"
@@ -36,39 +36,39 @@ _CLOCK = (
     r"(?:\s?(?:Z|UTC|GMT)(?![^\W_])|\s?(?P<offset>[+-](?:0\d|1[0-4]):?(?:00|15|30|45))(?!\d))?)?"
 )
 _VERSION = re.compile(r"(?:^|[^a-z])(?:v|ver|version|build|port)[-_.:\s]?$|[\d#]\.?$|#$", re.IGNORECASE)
-_ANOTHER_SENSE = re.compile(
+_OTHER_DATE_BEFORE = re.compile(
     r"(?:^|[\W_])(?:by|due|until|till|before|after|since|from|to|through|thru|between|than|vs|effective|eta"
     r"|expires?|expiring|deadline|targets?|targeted|planned|scheduled|eol|bis|seit|ab|vor|nach|fällig|zwischen"
     r"|avant|après|depuis|jusqu\S{1,2}|dès|échéance|entre)"
     r"(?:[\W_]{1,3}(?:on|at|for|the|date|zum|zur|am|dem|le|la|au))?[\W_]{0,3}$",
     re.IGNORECASE,
 )
-"""What stands before a date that is not the one of the text: a deadline, or the end of a stretch of time."""
+"""The text before a date that is not the date of the text: a deadline, or the end of a span."""
 
-_TELLS_OF_A_PLAN = re.compile(
+_PLAN_AFTER = re.compile(
     r"[\W_]{0,3}(?:deadline|due|onwards?|cut-?off|eol|to|until|till|through|bis)(?![^\W_])", re.IGNORECASE
 )
 _JOINT = re.compile(
     r"\s*(?:-{1,2}|[\u2013\u2014_/]|\.{2,3}|\u2026|to|and|until|through|bis|und|au|et)\s*|_to_|-to-"
 )
-"""What stands between the two ends of a stretch of time."""
+"""The text between the two ends of a span."""
 
 
 @dataclass(frozen=True, slots=True)
 class WholeDate:
-    """A date in a text: where it stands, and its stretch of time in UTC, which is empty for a moment."""
+    """A date in a text: its place, and its time span in UTC, which is empty for a moment."""
 
     start: int
     end: int
-    stretch: Stretch
+    stretch: ClosedSpan
 
     @property
     def is_day(self) -> bool:
-        """Whether it is a day or a moment of one, and not a week or a month."""
+        """Tell whether it is a day or a moment, not a week or a month."""
         return self.stretch[1] - self.stretch[0] <= timedelta(days=1)
 
     def moment(self, changed: Callable[[], datetime]) -> datetime:
-        """Return the beginning; of a week or a month, when the text was changed if that lies in it."""
+        """Return the start of the date; for a week or month, the last change if that is within it."""
         first, after = self.stretch
         if self.is_day:
             return first
@@ -77,43 +77,43 @@ class WholeDate:
 
 
 def date_of_name(name: str, *, now: datetime) -> WholeDate | None:
-    """Return the first date of a file's name; a week or a month counts where the name begins or ends with it.
+    """Return the first date of a file name; a week or month counts only at the start or end of the name.
 
-    None for a stretch of time, and for a date behind "until" and the like.
+    None for a span of two dates, and for a date after "until" and similar words.
     """
     found = whole_dates(name, now=now)
     if _is_stretch(name, found):
         return None
     for one in found:
-        if (one.is_day or one.start == 0 or one.end == len(name)) and not _is_of_another(name, one):
+        if (one.is_day or one.start == 0 or one.end == len(name)) and not _is_other_date(name, one):
             return one
     return None
 
 
 def date_of_title(title: str, *, now: datetime) -> WholeDate | None:
-    """Return the one date with which a title begins or ends, a weekday beside it or not.
+    """Return the only date of a title, at its start or end, with or without a weekday.
 
-    None where it lies ahead, or is a deadline or the end of a stretch of time by the words beside it.
+    None for a future date, a deadline or the end of a span.
     """
     found = whole_dates(title, now=now) if len(title) <= LONGEST else []
     if len({one.stretch for one in found}) != 1 or _is_stretch(title, found):
         return None
-    bare = _framing().sub(lambda framed: " " * len(framed[0]), title)
+    bare = _frame_pattern().sub(lambda framed: " " * len(framed[0]), title)
     begin, end = len(bare) - len(bare.lstrip()), len(bare.rstrip())
     for one in found:
         is_at_an_end = one.start <= begin or one.end >= end
-        if is_at_an_end and one.stretch[0] <= now + TOMORROW and not _is_of_another(title, one):
+        if is_at_an_end and one.stretch[0] <= now + TOMORROW and not _is_other_date(title, one):
             return one
     return None
 
 
 def whole_dates(text: str, *, now: datetime) -> list[WholeDate]:
-    """Return the dates in a text, in its order; those before 1990 or far ahead of `now` are none.
+    """Return the dates in a text, in order, without those before 1990 or far in the future.
 
-    A day has a month and a year beside it: `2026-05-17`, `20260517`, `17.05.2026`, `May 17, 2026`,
-    `17 mai 2026`, with or without a time of day. A time without a zone is taken as UTC. A week is `2026-W21`,
-    a month `2026-05` or `May 2026`. Day and month that may be either way round, as in `03/04/2026`, are no
-    date, and neither is the number of a version: `v2026.05.17`. Never raises.
+    A day needs a month and a year: `2026-05-17`, `20260517`, `17.05.2026`, `May 17, 2026`, `17 mai 2026`,
+    with or without a time of day. A time without a zone is UTC. A week is `2026-W21`, a month `2026-05` or
+    `May 2026`. An ambiguous order of day and month, as in `03/04/2026`, is not a date, nor is a version
+    number: `v2026.05.17`. Never raises.
     """
     text = text[:LONGEST]
     taken: list[tuple[int, int]] = []
@@ -144,13 +144,13 @@ def _is_stretch(text: str, found: Sequence[WholeDate]) -> bool:
     )
 
 
-def _is_of_another(text: str, one: WholeDate) -> bool:
-    return bool(_ANOTHER_SENSE.search(text[: one.start]) or _TELLS_OF_A_PLAN.match(text, one.end))
+def _is_other_date(text: str, one: WholeDate) -> bool:
+    return bool(_OTHER_DATE_BEFORE.search(text[: one.start]) or _PLAN_AFTER.match(text, one.end))
 
 
 @cache
-def _framing() -> re.Pattern[str]:
-    """Return what may stand around the date at the beginning or the end of a title."""
+def _frame_pattern() -> re.Pattern[str]:
+    """Return the pattern of punctuation and weekdays around a date at the start or end of a title."""
     english = [rf"{name}(?:s|nes|rs|ur)?(?:day)?" for name in WEEKDAYS]
     names = "|".join([*sorted(WEEKDAYS_ABROAD, key=len, reverse=True), *english])
     return re.compile(
@@ -159,7 +159,7 @@ def _framing() -> re.Pattern[str]:
 
 
 @cache
-def _forms() -> Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Stretch]]]:
+def _forms() -> Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], ClosedSpan]]]:
     english = [rf"{name}[a-z]*" for name in MONTHS]
     month = rf"(?P<m>{'|'.join([*sorted(MONTHS_ABROAD, key=len, reverse=True), *english])})(?![^\W\d_])\.?"
     clock, compact_clock = _CLOCK % " ", _CLOCK % ""
@@ -180,25 +180,25 @@ def _forms() -> Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Stretc
     return tuple((re.compile(form, re.IGNORECASE), read) for form, read in forms)
 
 
-def _on_day(found: re.Match[str]) -> Stretch:
+def _on_day(found: re.Match[str]) -> ClosedSpan:
     return days(date(int(found["y"]), _month(found["m"]), int(found["d"])))
 
 
-def _numeric(found: re.Match[str]) -> Stretch:
+def _numeric(found: re.Match[str]) -> ClosedSpan:
     """Read 25/12/2023 and 12/25/2023; with dots the day is always first."""
     first, second, year = int(found["d"]), int(found["m"]), int(found["y"])
     if found["mark"] == "." or first > 12 or first == second:
         return days(date(year, second, first))
     if second > 12:
         return days(date(year, first, second))
-    raise ValueError("day and month may be either way round")
+    raise ValueError("the order of day and month is ambiguous")
 
 
-def _in_week(found: re.Match[str]) -> Stretch:
+def _in_week(found: re.Match[str]) -> ClosedSpan:
     return week(int(found["y"]), int(found["w"]))
 
 
-def _in_month(found: re.Match[str]) -> Stretch:
+def _in_month(found: re.Match[str]) -> ClosedSpan:
     year, number = int(found["y"]), _month(found["m"])
     if found["m"].isdigit() and year % 100 < number and year >= 2000:
         raise ValueError("2009-11 may be the years 2009 to 2011")

@@ -25,7 +25,7 @@ _PIPED = lazy(
     r"|[^\n|;]{0,160}?(?:--passphrase-fd|--pinentry|-pass stdin|--with-token|secret (?:create|set|put)))"
 )
 _CLIENTS: dict[str, str] = {
-    # An option for a password, and the commands that have it.
+    # A password option, and the commands that have it.
     "p": "mysql mariadb mysqldump mysqladmin mysqlimport docker podman buildah skopeo nerdctl az oc sshpass "
     "mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh 7z 7za 7zr rar unrar arj smbmap "
     "evil-winrm crackmapexec netexec nxc psexec xfreerdp rdesktop freerdp plink pscp psftp putty "
@@ -120,22 +120,22 @@ _OF_SHARE = lazy(r"[A-Za-z]:\Z|\*\Z|[/$%]|\\\\")
 _FLAGS = lazy(r"-[A-Za-z0-9]{1,8}\Z")
 
 
-def in_clients(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield the passwords that commands take without a name, as an argument or through a pipe.
+def find_argument_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    """Yield the passwords of commands in unnamed arguments or pipes.
 
-    `raw` is the text in ASCII, `small` that in small letters.
+    `raw` is the text in ASCII, `small` the same in lower case.
     """
-    yield from _check_argument(text, small, b"net use", _of_share)
-    yield from _check_argument(text, small, b"net user", _of_user)
-    yield from _check_argument(text, small, b"htpasswd", _of_password_file)
+    yield from _check_argument(text, small, b"net use", _share_password)
+    yield from _check_argument(text, small, b"net user", _user_password)
+    yield from _check_argument(text, small, b"htpasswd", _htpasswd_password)
     words = vocabulary(small)
     for sought, pattern in _PLACES:
         if letters(sought) in words:
             for found in matches(text, raw, (sought,), pattern):
                 if has_mixed_characters(found["value"]) and not is_ordinary(found["value"]):
                     yield Secret(*found.span("value"), "password")
-    yield from _in_options(text, raw)
-    yield from _in_marked_options(text, raw)
+    yield from _short_option_secrets(text, raw)
+    yield from _marked_option_secrets(text, raw)
 
 
 _PLACES = (
@@ -148,8 +148,8 @@ _PLACES = (
 )
 
 
-def _in_options(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the passwords in short options of commands that have such an option."""
+def _short_option_secrets(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the passwords in short options of commands that have a password option."""
     for found in matches(text, raw, _SOUGHT, _SHORT, shift=1):
         if not found["blank"] and found["option"] not in _GLUED:
             continue
@@ -164,8 +164,8 @@ def _in_options(text: str, raw: bytes) -> Iterator[Secret]:
                 yield Secret(start, start + len(value), "password")
 
 
-def _in_marked_options(text: str, raw: bytes) -> Iterator[Secret]:
-    """Yield the values of `/p:` and `pass:`, which mean a password for every command."""
+def _marked_option_secrets(text: str, raw: bytes) -> Iterator[Secret]:
+    """Yield the values of `/p:` and `pass:`, which are passwords in every command."""
     for found in matches(text, raw, (b" /p", b" /P", b" /rp", b" /RP"), _SLASH, shift=1):
         if is_safe(found["value"]) and not is_ordinary(found["value"]):
             yield Secret(*found.span("value"), "password")
@@ -190,7 +190,7 @@ def _password_after_user(found: re.Match[str]) -> tuple[int, str]:
 
 
 def _is_password_option(text: str, at: int, option: str) -> bool:
-    """Tell whether the command before an option takes a password with it."""
+    """Tell whether the command before an option has a password option with this letter."""
     low = max(0, at - MOST_BEFORE)
     low = max([low, *(end + len(mark) for mark in _LINE_END if (end := text.rfind(mark, low, at)) >= 0)])
     line = text[low:at]
@@ -238,20 +238,20 @@ def _arguments(text: str, at: int) -> list[_Argument]:
     return found
 
 
-def _of_share(arguments: Sequence[_Argument]) -> _Argument | None:
+def _share_password(arguments: Sequence[_Argument]) -> _Argument | None:
     """Return the password of `net use DRIVE SHARE PASSWORD /user:NAME`, in any order."""
     if not any(value.lower().startswith(("/user:", "/u:")) for _, value in arguments):
         return None
     return next((one for one in arguments if not _OF_SHARE.match(one[1])), None)
 
 
-def _of_user(arguments: Sequence[_Argument]) -> _Argument | None:
+def _user_password(arguments: Sequence[_Argument]) -> _Argument | None:
     """Return the password of `net user NAME PASSWORD /add`."""
     given = [one for one in arguments if one[1][:1] != "/"]
     return given[1] if len(given) == 2 and len(arguments) > 2 else None
 
 
-def _of_password_file(arguments: Sequence[_Argument]) -> _Argument | None:
+def _htpasswd_password(arguments: Sequence[_Argument]) -> _Argument | None:
     """Return the password of `htpasswd -b FILE NAME PASSWORD`; with -n there is no file."""
     # A container image may precede the options.
     first = next((number for number, (_, value) in enumerate(arguments[:2]) if value[:1] == "-"), None)
@@ -268,7 +268,7 @@ def _of_password_file(arguments: Sequence[_Argument]) -> _Argument | None:
     return given[place] if "b" in flags and len(given) > place else None
 
 
-def in_options(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+def find_option_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the secrets among the long options of a command: `--token ...`, `/p:...=...`."""
     words = vocabulary(small)
     for sought, kind in _LONG:
@@ -354,7 +354,7 @@ _OUTPUT = lazy(
     rf"|returns?|gives|got|response|shows)[^\n\\]{{0,24}})?){{1,4}}"
     r"[ \t>`\"'=→⎿│└|-]{0,8}(?P<value>[^\s\"'`\\,<>|]{6,512}+)[ \t\"'`]{0,3}(?=\r?\n|\\|\"|\Z)"
 )
-_SAID = lazy(
+_DESCRIBED = lazy(
     r"[`\"')]{0,3}[ \t]{0,2}(?::|=>|->|→|(?:which |that |it )?(?i:prints?|printed|gives|gave|returns?"
     r"|returned|outputs?|shows?|showed|says|said)|is|was)[: \t]{1,3}[`\"']{0,2}"
     r"(?P<value>[^\s\"'`\\,<>|]{8,512}+)"
@@ -377,10 +377,10 @@ _PRINTERS = tuple(
         "configure~get ecr~get-login kms~decrypt oc~extract ansible-vault railway~ netlify~ snyk~ pass~"
     ).split()
 )
-"""Every command that prints a secret contains one of these."""
+"""Parts of commands that print a secret; each such command has one of them."""
 
 
-def in_output(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+def find_output_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield secrets in the output of commands: alone in the line below, or described after the command."""
     behind = 0
     for at in sorted({at for name in names_in(small, _PRINTERS) for at in places(raw, name)}):
@@ -397,7 +397,9 @@ def in_output(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
         behind = line_end
         if not (found := _PRINTING.search(text, line, line_end)):
             continue
-        below = _OUTPUT.match(text, line_end) or _SAID.match(text, _end_of_code(text, found.end(), line_end))
+        below = _OUTPUT.match(text, line_end) or _DESCRIBED.match(
+            text, _end_of_code(text, found.end(), line_end)
+        )
         if below and _is_output_secret(below["value"]):
             yield Secret(*below.span("value"), "secret")
 
@@ -421,11 +423,11 @@ def _is_output_secret(value: str) -> bool:
 
 _CALL = lazy(r"[A-Za-z_]{0,30}\([ \t\n]{0,8}(?P<arguments>[^()\n]{3,300})")
 _STRING = lazy(r"\\{0,3}[\"'`](?P<value>[^\"'`\s\\]{1,128})\\{0,3}[\"'`]")
-_CALLED = tuple(
+_LOGIN_CALLS = tuple(
     b"login( log_in( signin( sign_in( signIn( Login( auth( Auth( _auth( redential authenticate( "
     b"uthentication( onnect( onnection( PDO( bind( bind_s( pw_set( Client( login_user( uthorize(".split()
 )
-_KEY_CALLED = tuple(
+_KEY_CALLS = tuple(
     b"Wallet( PrivateKey( privateKeyToAccount( Keypair. Fernet( from_key( OpenAI( Anthropic( stripe( Stripe( "
     b"createHmac( hmac.new( jwt.sign( jwt.encode( jwt.verify( AES.new( Cipheriv( ApiKey( api_key(".split()
 )
@@ -434,9 +436,9 @@ MIN_KEY = 16
 _PLACE = lazy(r"[/:@.\\]|\A\d+\Z")
 
 
-def in_key_calls(text: str, small: bytes, raw: bytes) -> Iterator[Secret]:
+def find_call_keys(text: str, small: bytes, raw: bytes) -> Iterator[Secret]:
     """Yield the keys in arguments of calls: of a wallet, a cipher, a signature or a service."""
-    for call in matches(text, raw, names_in(small, _KEY_CALLED), _KEY_CALL):
+    for call in matches(text, raw, names_in(small, _KEY_CALLS), _KEY_CALL):
         for one in _STRING.finditer(text, *call.span("arguments")):
             value = one["value"].removeprefix("0x")
             known = HEX.fullmatch(value) or is_random(value)
@@ -444,9 +446,9 @@ def in_key_calls(text: str, small: bytes, raw: bytes) -> Iterator[Secret]:
                 yield Secret(*one.span("value"), "secret")
 
 
-def in_calls(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+def find_call_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the passwords in arguments of calls after a name: `login("sam", "...")`."""
-    for name in names_in(small, _CALLED):
+    for name in names_in(small, _LOGIN_CALLS):
         for at in places(raw, name, step=len(name)):
             if not (found := _CALL.match(text, at)):
                 continue

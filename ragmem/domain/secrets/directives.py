@@ -68,7 +68,7 @@ _DIRECTIVES = tuple(
 MIN_ENCRYPTED = 8
 
 
-def in_directives(text: str, small: bytes) -> Iterator[Secret]:
+def find_directive_secrets(text: str, small: bytes) -> Iterator[Secret]:
     """Yield the secrets in directives of daemons and routers, and in commands."""
     words = vocabulary(small)
     for sought, pattern in _DIRECTIVES:

@@ -35,7 +35,7 @@ _ENTRY = lazy(
 )
 
 
-def in_lists(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+def find_listed_passwords(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the passwords below a heading such as `## Passwords`, or below a label alone in its line."""
     found = {at for name in names_in(small, _NAMES) for at in places(small, name)}
     found |= {at for at, _ in foreign_names(text)}

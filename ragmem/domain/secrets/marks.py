@@ -13,7 +13,7 @@ def mark(kind: str) -> str:
 
 
 def without_kinds(text: str) -> str:
-    """Return a text of the same length whose marks have no kind, so that a kind labels no value."""
+    """Return a text of the same length with marks without kinds, because a kind may look like a label."""
     if _BEGIN not in text:
         return text
     return MARKED.sub(lambda found: _BEGIN + "." * (len(found[0]) - len(_BEGIN) - 1) + "]", text)

@@ -22,10 +22,10 @@ from ragmem.domain.secrets.values import (
 from ragmem.domain.secrets.words import lazy, matches, names_in, places
 
 MIN_VALUE = 8
-"""Minimum characters of the value of such a name (`token = ...`); a shorter one is rarely a secret."""
+"""Minimum characters of an assigned value (`token = ...`); a shorter one is rarely a secret."""
 
 MIN_PASSWORD = 4
-"""Minimum characters of the value of a name that can only mean a password."""
+"""Minimum characters of the value of a password name."""
 
 MIN_BARE = 6
 """Minimum characters of a password without quotes and without unusual punctuation."""
@@ -79,7 +79,7 @@ _ASSIGNED = lazy(
 _BLOCK = rf":[ \t]{{1,4}}[|>][-+1-9]{{0,2}}[ \t]{{0,4}}{BREAK}[ \t]{{1,40}}"
 """Between a name and a value that YAML writes in the next line."""
 
-_TOLD = lazy(
+_IN_SENTENCE = lazy(
     rf"{_SUFFIX}{_AFTER}"
     r"(?:(?P<spaced>(?<=[ \t])(?:-String |-b |--body[ =])?)(?!(?:is|to|was|as)[ \t])|"
     rf"(?:is|to|was|as)[ \t]{{1,4}}|(?P<block>{_BLOCK})|[:=][ \t]*\\?[nr]?\s{{1,4}}"
@@ -106,7 +106,7 @@ _SURE_KEY = lazy(
     r"|symmetric|crypto|decryption|cipher|aes|ssl|tls|wallet|validator|team|user|server|push|vapid|backup|ssh"
     r"|unlock|developer|node|member|integration)[_ -]?$"
 )
-"""Words before `key` and `token` that mean a secret, not the key of a table."""
+"""Words before `key` and `token` that indicate a secret, not the key of a table."""
 
 _OWNED = lazy(r"(?:api|private|secret|access|auth|master|signing|encryption|bearer|wallet)[_ -]$")
 """The same words, if a value follows without a separator."""
@@ -115,7 +115,7 @@ _TABLE_KEY = lazy(
     r"(?:cache|primary|foreign|public|sort|partition|idempotency|object|row|map|lookup|routing|group|dedupe"
     r"|storage|search|next|page|prev|cursor|continuation|translation|i18n|locale|anon|publishable)[_ -]?$"
 )
-_REVERSED = lazy(
+_VALUE_BEFORE_NAME = lazy(
     r"value\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'](?P<value>[^\s\"'\\]{6,128}+)\\{0,3}[\"'],?\s{0,2"
     r"0}"
     r"\\{0,3}[\"']?(?:name|key|id)\\{0,3}[\"']?[ \t]{0,2}[:=][ \t]{0,2}\\{0,3}[\"'][\w.-]{0,40}\Z",
@@ -176,8 +176,8 @@ _TAILS = {
 """The patterns of whole names that are longer than the searched string."""
 
 
-def in_assignments(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
-    """Yield the values of names of secrets; `raw` is the text in ASCII, `small` the same in lower case."""
+def find_assigned_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+    """Yield the values assigned to names of secrets; `raw` is the text in ASCII, `small` in lower case."""
     for sought in names_in(small, _NAMED):
         name = _NAMED[sought]
         at = small.find(sought)
@@ -212,7 +212,7 @@ _VARIABLE = lazy(r"(?<![A-Za-z0-9_])(?!BY|COM|ENCOM|SUR|TRES|OVER|UNDER|IM)[A-Z0
 """An environment variable that ends in `PASS` without a separator."""
 
 _OWNER = lazy(r"(?:root|bind|admin|user|db|my|sql|smtp|mail|ldap|login|proxy|usr|svc|app)$", re.IGNORECASE)
-"""Words directly before `pass` and `pw`, which are the end of many other words."""
+"""Words directly before `pass` and `pw`, which also end many other words."""
 
 
 def _assigned_value(
@@ -220,25 +220,27 @@ def _assigned_value(
 ) -> Generator[Secret, None, int]:
     """Yield the value of the name from `at` to `behind`; return the position for the next search."""
     found = _ASSIGNED.match(text, behind)
-    told = found is None and name in _IN_PROSE and raw[behind : behind + 1] in _TOLD_AFTER
-    if told:
-        found = _TOLD.match(text, behind)
+    in_sentence = found is None and name in _IN_PROSE and raw[behind : behind + 1] in _SENTENCE_SEPARATORS
+    if in_sentence:
+        found = _IN_SENTENCE.match(text, behind)
     before = small[max(0, at - 16) : at].decode()
     if found:
         group = "quoted" if found["mark"] else "bare"
         start = found.start(group)
         value = found[group] if group == "quoted" else found[group].rstrip(".!?*")
-        # A value that is no secret may contain the next name: `key: secret_key = ...`.
+        # An ordinary value may contain the next name: `key: secret_key = ...`.
         end = max(end, min(start, end + AROUND))
-        if told:
+        if in_sentence:
             value = _whole_value(found, value, name, before)
-        operator = "" if told else found["operator"] or ""
+        operator = "" if in_sentence else found["operator"] or ""
         if _is_secret(
             name,
             value,
             before=before,
             quoted=group == "quoted",
-            told=told or not operator or (name == "pass" and operator == ":" and group == "bare"),
+            in_sentence=in_sentence
+            or not operator
+            or (name == "pass" and operator == ":" and group == "bare"),
             # The token or key of a service in the environment
             variable=raw[max(0, at - 1) : behind].isupper() and raw[at - 1 : at] == b"_",
             setting=operator in _SETTING and raw[at:behind].isupper() and (name != "pass" or operator != ":"),
@@ -253,7 +255,7 @@ def _assigned_value(
             yield Secret(*short.span("bare"), "password")
     if before.endswith(_REVERSE) or ("name" in before or "key" in before or "id" in before):
         low = max(0, at - AROUND)
-        given = _REVERSED.search(text[low:at]) if small.find(b"value", low, at) >= 0 else None
+        given = _VALUE_BEFORE_NAME.search(text[low:at]) if small.find(b"value", low, at) >= 0 else None
         if given and is_plausible_password(given["value"]) and not is_ordinary(given["value"]):
             yield Secret(low + given.start("value"), low + given.end("value"), kind_of(name))
     return end
@@ -297,7 +299,7 @@ def _is_alone_on_line(found: re.Match[str], value: str, name: str, before: str) 
     return name not in {"key", "token"} or bool(_SURE_KEY.search(before) and not _TABLE_KEY.search(before))
 
 
-_TOLD_AFTER = frozenset(bytes((code,)) for code in b" \t*`\"'|:=")
+_SENTENCE_SEPARATORS = frozenset(bytes((code,)) for code in b" \t*`\"'|:=")
 _IN_PROSE = frozenset({"password", "secret", "token", "key"})
 
 
@@ -316,7 +318,7 @@ def _is_secret(
     *,
     before: str,
     quoted: bool,
-    told: bool = False,
+    in_sentence: bool = False,
     variable: bool = False,
     setting: bool = False,
 ) -> bool:
@@ -325,14 +327,16 @@ def _is_secret(
             len(value) >= MIN_PASSWORD
             and not is_ordinary(value)
             and (
-                _is_password(name, value, quoted=quoted, told=told, setting=setting)
+                _is_password(name, value, quoted=quoted, in_sentence=in_sentence, setting=setting)
                 # A generated password may have no digit.
                 or (name != "pass" and len(value) >= MIN_TOKEN and value.isalpha() and is_random(value))
             )
         )
-    if len(value) < MIN_VALUE or is_ordinary(value) or told:
-        return told and len(value) >= MIN_VALUE and not is_ordinary(value) and _is_assigned(value, before)
-    if name in _LONG_ONES:
+    if len(value) < MIN_VALUE or is_ordinary(value) or in_sentence:
+        return (
+            in_sentence and len(value) >= MIN_VALUE and not is_ordinary(value) and _is_assigned(value, before)
+        )
+    if name in _LONG_VALUE_NAMES:
         return not _is_harmless(name, value, before) and len(value) >= MIN_TOKEN and is_random(value)
     if name in {"key", "token"} and (_TABLE_KEY.search(before) or not (variable or _SURE_KEY.search(before))):
         # The key of a table or cache may be a hash or an id.
@@ -361,12 +365,12 @@ def _is_harmless(name: str, value: str, before: str) -> bool:
     return bool(UUID.match(value) or _DATED.search(value) or HEX.fullmatch(tail))
 
 
-def _is_password(name: str, value: str, *, quoted: bool, told: bool, setting: bool) -> bool:
+def _is_password(name: str, value: str, *, quoted: bool, in_sentence: bool, setting: bool) -> bool:
     """Tell whether the value of a password name is a password, not a type, a state or a name in code."""
     letters = value.replace("_", "").replace("-", "")
     if is_word(value) or (letters.isalpha() and name in letters.lower()):
         return False
-    if told:
+    if in_sentence:
         return is_safe(value) and len(value) >= MIN_BARE and not (name == "pass" and HEX.fullmatch(value))
     if value.isdigit():
         return len(value) >= (MIN_PASSWORD if setting else MIN_BARE)
@@ -379,7 +383,7 @@ def _is_password(name: str, value: str, *, quoted: bool, told: bool, setting: bo
     return quoted or setting or (len(value) >= MIN_BARE and mixed)
 
 
-_LONG_ONES = frozenset({"sig", "signature", "sess", "sid", "salt", "bearer"})
+_LONG_VALUE_NAMES = frozenset({"sig", "signature", "sess", "sid", "salt", "bearer"})
 _LINKED = ("?", "&", "-", "&amp;", "u0026")
 _DATED = lazy(r"(?:19|20)\d\d-?[01]\d-?[0-3]\d")
 
@@ -414,7 +418,7 @@ def _is_login(encoded: str) -> bool:
     )
 
 
-def in_headers(text: str, small: bytes) -> Iterator[Secret]:
+def find_header_tokens(text: str, small: bytes) -> Iterator[Secret]:
     """Yield the secrets of `Authorization` headers, bearer tokens and registry logins."""
     for login in matches(text, small, (b"basic ",), _BASIC):
         if _is_login(login["value"]):
@@ -436,7 +440,7 @@ _COOKIE = lazy(
 _PAIR = lazy(r"[\w.%-]{1,64}=(?P<value>[^;,\s]{16,2048}+)")
 
 
-def in_cookies(text: str, small: bytes) -> Iterator[Secret]:
+def find_cookies(text: str, small: bytes) -> Iterator[Secret]:
     """Yield the random values of the cookies in a header."""
     at = small.find(b"cookie")
     while at >= 0:

@@ -59,7 +59,7 @@ MOST_DOCUMENT = 64_000
 """Characters of a Kubernetes document that are searched for its secrets."""
 
 
-def key_blocks(text: str, raw: bytes) -> Iterator[Secret]:
+def find_key_blocks(text: str, raw: bytes) -> Iterator[Secret]:
     """Yield the private keys in PEM armour, also escaped in JSON, quoted, or without an end."""
     if b"-----BEGIN " in raw:
         for block in _PEM.finditer(text):
@@ -86,7 +86,7 @@ def _key_of(block: str) -> str:
     return block + max(_LINE.findall(block), key=lambda line: len(set(line[-16:])), default="")
 
 
-def in_addresses(text: str, raw: bytes) -> Iterator[Secret]:
+def find_url_credentials(text: str, raw: bytes) -> Iterator[Secret]:
     """Yield the passwords and tokens before the host of a URL."""
     if b"@" not in raw:
         return
@@ -103,7 +103,7 @@ def in_addresses(text: str, raw: bytes) -> Iterator[Secret]:
             yield Secret(*found.span("value"), "token")
 
 
-def in_files(text: str, raw: bytes) -> Iterator[Secret]:
+def find_file_credentials(text: str, raw: bytes) -> Iterator[Secret]:
     """Yield the secrets of .netrc, .pgpass and Kubernetes manifests."""
     if b"machine" in raw and b"password" in raw:
         for found in _NETRC.finditer(text):

@@ -9,7 +9,7 @@ _TAG = re.compile(r"<(?P<close>/)?private\s{0,8}>", re.IGNORECASE)
 def private_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans between <private> tags; an unclosed one hides the rest of the text.
 
-    Tags may be nested. In a code fence they count as anywhere; in backticks, `<private>`, one is spoken of.
+    Tags may be nested, and they also count in code fences. A tag in backticks, `<private>`, does not count.
     """
     depth = begin = 0
     for tag in _TAG.finditer(text):
@@ -33,15 +33,12 @@ def without_private(text: str) -> str:
 
 def remove_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return the text without these sorted spans; a blank separates the remaining words."""
-    kept = ""
     parts: list[str] = []
     at = 0
     for start, end in (*spans, (len(text), len(text))):
-        part = text[at:start]
-        if part and kept and not (kept[-1].isspace() or part[0].isspace()):
-            parts.append(" ")
-        if part:
+        if part := text[at:start]:
+            if parts and not (parts[-1][-1].isspace() or part[0].isspace()):
+                parts.append(" ")
             parts.append(part)
-            kept = part
         at = end
     return "".join(parts)

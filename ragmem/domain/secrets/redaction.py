@@ -15,22 +15,22 @@ from ragmem.errors import UsageError
 __all__ = ["DEFAULT", "MOST_PASSES", "Redactor", "Secret", "cover", "find_secrets", "refuse_secret"]
 
 _APART = "\n\0\n"
-"""Separator of texts that are searched together; no secret spans it except those that begin like _FAR."""
+"""Separator of texts that are searched together; only secrets that begin like _FAR can span it."""
 
 _FAR = re.compile(r"-----BEGIN|<private", re.IGNORECASE)
 
 
 MOST_PASSES = 6
-"""Search passes; each finds everything but secrets directly next to another one."""
+"""Maximum search passes; each finds everything except secrets directly next to another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
     """Redacts secrets by the rules of one home; immutable and safe to share between threads and processes.
 
-    What a pattern of `allow` matches as a whole is no secret; what one of `extra` finds is (of a pattern with
-    a group, the first group). With `stored` texts are stored with their secrets, and redacted only where they
-    are shown or sent. Raises re.error for a pattern that is none.
+    A value that a pattern of `allow` matches as a whole is not a secret; a match of `extra` is (the first
+    group, if the pattern has one). With `stored`, texts are stored with their secrets and redacted only when
+    they are shown or sent. Raises re.error for an invalid pattern.
     """
 
     stored: bool = False
@@ -48,8 +48,8 @@ class Redactor:
     def redact(self, text: str) -> tuple[str, int]:
         """Return the text with each secret replaced by `[redacted: kind]`, and the number of replacements.
 
-        The time is linear in the text; the result has nothing more to redact. Values that stand for a secret
-        (YOUR_API_KEY, xxxx, ${TOKEN}) and hashes, ids and names that are none stay.
+        The time is linear in the text; redaction is idempotent. Placeholders (YOUR_API_KEY, xxxx, ${TOKEN}),
+        hashes, ids and names stay.
         """
         count = 0
         # A neighbour of a secret may be recognized only after the secret is gone.
@@ -60,7 +60,7 @@ class Redactor:
             text, count = cover(text, secrets), count + len(secrets)
         return text, count
 
-    def beginning(self, text: str, most: int) -> str:
+    def truncate(self, text: str, most: int) -> str:
         """Return at most `most` characters; fewer if the cut would make a secret unrecognizable."""
         if len(text) <= most:
             return text
@@ -70,20 +70,20 @@ class Redactor:
         return text[:most]
 
     def redact_document(self, document: Any) -> Any:
-        """Return a copy of a JSON document with the secrets of its texts replaced; its keys stay.
+        """Return a copy of a JSON document with the secrets in its texts replaced; its keys stay.
 
-        The key above a text is the name that its value was given: `{"password": ...}` is found as in a text.
+        The key of a text counts as its name: `{"password": ...}` is found as in a text.
         """
         redacted = iter(self._redact_each(list(_texts_with_names(document, ""))))
 
-        def copied(part: Any) -> Any:
+        def copy(part: Any) -> Any:
             if isinstance(part, str):
                 return next(redacted)
             if isinstance(part, Mapping):
-                return {key: copied(value) for key, value in part.items()}
-            return [copied(item) for item in part] if isinstance(part, list | tuple) else part
+                return {key: copy(value) for key, value in part.items()}
+            return [copy(item) for item in part] if isinstance(part, list | tuple) else part
 
-        return copied(document)
+        return copy(document)
 
     def _redact_each(self, named: Sequence[tuple[str, str]]) -> list[str]:
         """Return the redacted texts; they are searched together, because each search has a fixed cost."""
@@ -105,11 +105,11 @@ def _compile(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 
 
 DEFAULT = Redactor()
-"""The default rules, for places without access to a home's settings."""
+"""The default rules, for code without access to the settings of a home."""
 
 
 def refuse_secret(name: str, what: str, redactor: Redactor) -> None:
-    """Raise UsageError for a name with a secret, because names are stored as they are."""
+    """Raise UsageError for a name with a secret, because names are stored verbatim."""
     if name and not redactor.stored and redactor.find(name):
         raise UsageError(f"the {what} holds a secret", hint="choose a name that anyone may read")
 
@@ -117,7 +117,7 @@ def refuse_secret(name: str, what: str, redactor: Redactor) -> None:
 def cover(text: str, secrets: Sequence[Secret], start: int = 0, end: int | None = None) -> str:
     """Return text[start:end] with the secrets replaced, given the secrets of the whole text.
 
-    So a part of a text shows nothing of a secret that begins before it or goes on behind it.
+    So a part of a text reveals nothing of a secret that begins before it or continues after it.
     """
     stop = len(text) if end is None else end
     parts: list[str] = []

@@ -4,19 +4,25 @@ import base64
 import re
 from collections.abc import Iterator
 
-from ragmem.domain.secrets.commands import in_calls, in_clients, in_key_calls, in_options, in_output
-from ragmem.domain.secrets.directives import in_directives
-from ragmem.domain.secrets.dress import remove_disguises
-from ragmem.domain.secrets.lists import in_lists
+from ragmem.domain.secrets.commands import (
+    find_argument_passwords,
+    find_call_keys,
+    find_call_passwords,
+    find_option_secrets,
+    find_output_secrets,
+)
+from ragmem.domain.secrets.directives import find_directive_secrets
+from ragmem.domain.secrets.disguises import remove_disguises
+from ragmem.domain.secrets.lists import find_listed_passwords
 from ragmem.domain.secrets.marks import MARKED, without_kinds
-from ragmem.domain.secrets.names import in_assignments, in_cookies, in_headers
-from ragmem.domain.secrets.places import in_addresses, in_files, key_blocks
+from ragmem.domain.secrets.names import find_assigned_secrets, find_cookies, find_header_tokens
+from ragmem.domain.secrets.places import find_file_credentials, find_key_blocks, find_url_credentials
 from ragmem.domain.secrets.private import private_spans
-from ragmem.domain.secrets.sentences import in_sentences
-from ragmem.domain.secrets.shapes import in_known_formats, in_vendors, runs
-from ragmem.domain.secrets.tables import in_tables
+from ragmem.domain.secrets.sentences import find_prose_secrets
+from ragmem.domain.secrets.tables import find_table_secrets
+from ragmem.domain.secrets.token_formats import find_known_formats, find_vendor_keys, runs
 from ragmem.domain.secrets.values import UUID, Secret, has_mixed_characters, is_random
-from ragmem.domain.secrets.wallets import seed_phrases
+from ragmem.domain.secrets.wallets import find_seed_phrases
 from ragmem.domain.secrets.words import lazy
 
 Patterns = tuple[re.Pattern[str], ...]
@@ -82,32 +88,32 @@ def _as_text(encoded: bytes) -> str:
 
 def _find(text: str, raw: bytes, small: bytes, allow: Patterns, extra: Patterns) -> list[Secret]:
     found = [
-        *key_blocks(text, raw),
-        *in_known_formats(text, raw, small),
-        *in_vendors(text, small),
-        *in_addresses(text, raw),
-        *in_files(text, raw),
-        *in_headers(text, small),
-        *in_cookies(text, small),
-        *in_options(text, raw, small),
-        *in_clients(text, raw, small),
-        *in_directives(text, small),
-        *in_key_calls(text, small, raw),
-        *in_lists(text, raw, small),
-        *seed_phrases(small),
-        *in_calls(text, raw, small),
-        *in_output(text, raw, small),
-        *in_assignments(text, raw, small),
-        *in_sentences(text, raw, small),
-        *in_tables(text, raw, small),
+        *find_key_blocks(text, raw),
+        *find_known_formats(text, raw, small),
+        *find_vendor_keys(text, small),
+        *find_url_credentials(text, raw),
+        *find_file_credentials(text, raw),
+        *find_header_tokens(text, small),
+        *find_cookies(text, small),
+        *find_option_secrets(text, raw, small),
+        *find_argument_passwords(text, raw, small),
+        *find_directive_secrets(text, small),
+        *find_call_keys(text, small, raw),
+        *find_listed_passwords(text, raw, small),
+        *find_seed_phrases(small),
+        *find_call_passwords(text, raw, small),
+        *find_output_secrets(text, raw, small),
+        *find_assigned_secrets(text, raw, small),
+        *find_prose_secrets(text, raw, small),
+        *find_table_secrets(text, raw, small),
     ]
     for pattern in extra:
-        found += _extra(text, pattern)
+        found += _extra_matches(text, pattern)
     if allow:
         found = [one for one in found if not _is_allowed(text[one.start : one.end], allow)]
     seen: set[int] = set()
     for one in found:
-        # The loop also visits appended secrets, because a token may be broken more than once.
+        # The loop also visits appended secrets, because a token may have several line breaks.
         if one.end not in seen and (more := _line_continuation(text, one)):
             found.append(more)
         seen.add(one.end)
@@ -139,7 +145,7 @@ def _line_continuation(text: str, one: Secret) -> Secret | None:
     return Secret(one.end - 1, found.end("rest"), one.kind)
 
 
-def _extra(text: str, pattern: re.Pattern[str]) -> Iterator[Secret]:
+def _extra_matches(text: str, pattern: re.Pattern[str]) -> Iterator[Secret]:
     marks = [mark.span() for mark in MARKED.finditer(text)]
     for one in pattern.finditer(text):
         start, end = one.span(1) if pattern.groups and one[1] is not None else one.span()

@@ -18,7 +18,7 @@ from ragmem.domain.secrets.values import (
 )
 from ragmem.domain.secrets.words import lazy, matches, names_in, places
 
-MIN_TOLD = 5
+MIN_PROSE_PASSWORD = 5
 """Minimum characters of a password in prose."""
 
 FOREIGN = (
@@ -39,7 +39,7 @@ _PARTICLE = "[是は가が为為는은이]"
 _MARK = r"[:=\uff1a\uff1d→⇒—–]|->|=>|-(?=[ \t])"
 _OPEN = r"[*_]{0,2}\\{0,3}[\"'`“”„«»‘’「『<(\[]?[*_]{0,2}"
 _WORD = r"[^\s\"'`\\“”„«»‘’「」『』。、，；！？（）：…—–|<>]"
-_TOLD = lazy(
+_STATED = lazy(
     r"[^\W\d_A-Z]{0,4}?"
     r"(?:[*_`\"')\]]{1,3})?"
     r"(?P<filler>(?:[ \t]{1,3}(?!is\b)[^\s.!?;:=\"'`|,<>{}]{1,24}){0,6}?"
@@ -49,7 +49,7 @@ _TOLD = lazy(
     r"|simply|just))"
     rf"{{0,3}}[ \t\u3000]{{0,3}}(?:[:=][ \t]{{0,3}})?(?P<open>{_OPEN})(?P<value>{_WORD}{{5,128}}+)"
 )
-"""After the name: the system it belongs to, a verb or a mark, and the password."""
+"""After the name: its system, a verb or a mark, and the password."""
 
 _TO = r"to|auf|zu|en|à|a|em|para|in|na|на|naar|till|til|als|into|by|with|from|von|de|da|с|от|z|van|från|fra"
 _CHANGED = lazy(
@@ -66,10 +66,12 @@ _WORDS = lazy(
 )
 """A phrase of several words in quotes, after `passphrase`."""
 
-_SIDE = lazy(rf"[^\W\d_A-Z]{{0,4}}[*_`]{{0,2}}(?P<open>[ \t]{{1,3}}{_OPEN})(?P<value>{_WORD}{{6,128}}+)")
+_AFTER_NAME = lazy(
+    rf"[^\W\d_A-Z]{{0,4}}[*_`]{{0,2}}(?P<open>[ \t]{{1,3}}{_OPEN})(?P<value>{_WORD}{{6,128}}+)"
+)
 """Directly after the name: `with password ...`."""
 
-_BELOW = lazy(
+_NEXT_LINE = lazy(
     rf"(?:s|es)?[*_`\"')\]]{{0,3}}[:\uff1a][*_]{{0,2}}[ \t]{{0,3}}(?:(?:\r?\n"
     rf"|\\{{1,2}}n)[ \t>*-]{{0,8}}(?:`{{3}}\w{{0,8}}[ \t]{{0,3}})?){{1,4}}"
     rf"`?(?P<value>{_WORD}{{6,128}}+)`?[ \t]{{0,3}}(?=\r?\n|\\|\"|\Z)"
@@ -77,7 +79,7 @@ _BELOW = lazy(
 """A password alone in the line below its name."""
 
 _DIGIT = lazy(r"[\d\u00b2\u00b3\u00b9\u2070-\u2089]")
-_AHEAD = lazy(
+_BEFORE_NAME = lazy(
     rf"(?:^|[\s(\[])(?P<open>{_OPEN})(?P<value>{_WORD}{{6,64}}+)[\"'`“”’»]?[*_]{{0,2}},?[ \t]"
     r"(?:is|was|as|for|als|ist|war|comme|como|come|est|es|è|é|jako|som|als het|как"
     r"|—)(?:[ \t]\w{1,12}){0,3}[ \t][\w-]{0,12}\Z",
@@ -163,9 +165,9 @@ def foreign_names(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(one.span() for one in _FOREIGN.finditer(text))
 
 
-def in_sentences(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+def find_prose_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the passwords, logins, codes, PINs and seed phrases in prose."""
-    for name in names_in(small, _TOLD_NAMES):
+    for name in names_in(small, _PASSWORD_NAMES):
         for at in places(small, name, step=len(name)):
             if not raw[at - 1 : at].isalpha() or raw[at : at + 1].isupper() or name in _WITHIN:
                 yield from _passwords_near(text, at, at + len(name), short=len(name) < 5 or name in _WEAK)
@@ -183,15 +185,15 @@ def in_sentences(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
             and not is_ordinary(phrase["value"])
         ):
             yield Secret(*phrase.span("value"), "password")
-    yield from _logins(text, raw, small)
-    yield from _codes(text, raw, small)
+    yield from _login_secrets(text, raw, small)
+    yield from _code_secrets(text, raw, small)
 
 
 _WEAK = (b"clave ", b"clave:", b"chave ", b"chave:", b"chiave ", b"chiave:", b"klucz ", b"klucz:")
-"""Words for a key that mean a password if one follows."""
+"""Words for a key that may also mean a password."""
 
 _AS = (b"as pw", b"as the pw", b"as pass", b"as the pass", b"as my pw", b"als pw")
-_TOLD_NAMES = (
+_PASSWORD_NAMES = (
     *(name.encode() for name in PASSWORDS),
     *b"pw:,pw is,pw ist,pass is,pass was,pass:,pass ,pw ,mdp".split(b","),
     *_WEAK,
@@ -202,7 +204,7 @@ _WITHIN = frozenset({b"password", b"passwort", b"kennwort", b"senord", b"aloz", 
 def _passwords_near(text: str, at: int, end: int, *, short: bool) -> Iterator[Secret]:
     if short:
         end = at + len(text[at:end].split(maxsplit=1)[0].rstrip(":"))
-    found = _TOLD.match(text, end)
+    found = _STATED.match(text, end)
     value = found["value"].rstrip(_STOPS) if found else ""
     if found and value and _is_password(value, found["open"], found["verb"], short=short):
         yield _password_at(found, value)
@@ -225,15 +227,15 @@ def _passwords_near(text: str, at: int, end: int, *, short: bool) -> Iterator[Se
 
 def _password_after(text: str, end: int) -> Secret | None:
     """Return the password directly after its name, or alone in the line below."""
-    if side := _SIDE.match(text, end):
+    if side := _AFTER_NAME.match(text, end):
         value = side["value"].rstrip(_STOPS)
         quoted = side["open"].strip() != "" and side["open"].strip() not in "(<["
-        ordinary = len(value) < MIN_TOLD or is_ordinary(value) or is_code(value)
+        ordinary = len(value) < MIN_PROSE_PASSWORD or is_ordinary(value) or is_code(value)
         if not ordinary and (is_safe(value) or (quoted and is_plausible_password(value))):
             return _password_at(side, value)
-    if below := _BELOW.match(text, end):
+    if below := _NEXT_LINE.match(text, end):
         value = below["value"].rstrip(_STOPS)
-        if len(value) > MIN_TOLD and _is_safe_word(value):
+        if len(value) > MIN_PROSE_PASSWORD and _is_safe_word(value):
             return _password_at(below, value)
     return None
 
@@ -242,7 +244,7 @@ def _password_before(text: str, at: int) -> Secret | None:
     """Return the password before its name."""
     low = max(0, at - 110)
     # Without a digit the place alone is not enough.
-    if _DIGIT.search(text, low, at) and (ahead := _AHEAD.search(text[low:at])):
+    if _DIGIT.search(text, low, at) and (ahead := _BEFORE_NAME.search(text[low:at])):
         value = ahead["value"].rstrip(_STOPS)
         if _is_safe_word(value):
             return Secret(low + ahead.start("value"), low + ahead.start("value") + len(value), "password")
@@ -264,7 +266,7 @@ _STOPS = ".,;:!?)]}>*_"
 
 def _is_password(value: str, opening: str, verb: str, *, short: bool) -> bool:
     """Tell whether the value in a sentence is a password; a plain word is one only in quotes."""
-    if len(value) < MIN_TOLD or is_ordinary(value) or is_word(value) or is_code(value):
+    if len(value) < MIN_PROSE_PASSWORD or is_ordinary(value) or is_word(value) or is_code(value):
         return False
     if short:
         return is_safe(value)
@@ -278,7 +280,7 @@ def _is_password(value: str, opening: str, verb: str, *, short: bool) -> bool:
         and value.islower()
         and value.isascii()
         and not is_name(value)
-        and len(value) > MIN_TOLD
+        and len(value) > MIN_PROSE_PASSWORD
     )
 
 
@@ -296,12 +298,12 @@ def is_code(value: str) -> bool:
     )
 
 
-def _logins(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+def _login_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     for name in names_in(small, _LOGIN_NAMES):
         for at in places(small, name, step=len(name)):
             if not raw[at - 1 : at].isalpha() and (found := _LOGIN.match(text, at + len(name))):
                 value = found["value"].rstrip(_STOPS)
-                if len(value) > MIN_TOLD and _is_safe_word(value):
+                if len(value) > MIN_PROSE_PASSWORD and _is_safe_word(value):
                     yield _password_at(found, value)
 
 
@@ -314,7 +316,7 @@ _LOGIN_NAMES = tuple(
 )
 
 
-def _codes(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+def _code_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     for name in names_in(small, _CODE_NAMES):
         at = small.find(name)
         while at >= 0:
@@ -358,7 +360,7 @@ def _is_seed_phrase(lead: str, words: str) -> bool:
 
 
 def _is_key_of_code(value: str) -> bool:
-    """Tell whether a value has groups of capitals and digits like a code, and is no date or word."""
+    """Tell whether a value has groups of capitals and digits like a code, and is not a date or word."""
     groups = value.split("-")
     if value.isdigit():
         return True

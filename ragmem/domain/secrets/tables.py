@@ -70,7 +70,7 @@ _TAG_CELL = lazy(
 _TAG = lazy(r"<[^<>]{1,80}>")
 
 
-def in_tables(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
+def find_table_secrets(text: str, raw: bytes, small: bytes) -> Iterator[Secret]:
     """Yield the passwords and keys in columns whose heading announces them."""
     rows = behind = 0
     # Rows that are headings themselves would be searched once for each of them.

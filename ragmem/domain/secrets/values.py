@@ -14,10 +14,10 @@ MIN_TURNS = 0.2
 """Minimum changes between lower case, upper case and digits per character; random strings have 0.4."""
 
 MIN_LETTERS = 3
-"""Distinct characters at the end of a value; one with fewer is a row of x or zeros."""
+"""Maximum distinct characters at the end of a placeholder: a row of x or zeros."""
 
 READ = 64
-"""Characters of a value that are searched for words of a placeholder."""
+"""Maximum characters of a value that are searched for words of a placeholder."""
 
 MIN_DENSE = 8
 MIN_STRONG = 10
@@ -65,7 +65,7 @@ _WORDS = frozenset(
     "vec64 int32 int64 uint8 uint32 uint64 float32 float64 varchar255 char64 nvarchar255 varbinary "
     "varchar2".split()
 )
-"""Values of such names that are no secrets: types, states, algorithms, keywords."""
+"""Values that are not secrets: types, states, algorithms, keywords."""
 
 _ABOUT = lazy(
     r"pass|pwd|secret|token|\bkey|_key|Key|auth|login|user|field|input|label|hash|prompt|required|valid"
@@ -78,9 +78,9 @@ UUID = lazy(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 HEX = lazy(r"[0-9a-f]+", re.IGNORECASE)
 _RUN = lazy(r"[A-Za-z0-9]+")
 _TURN = lazy(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_SOUP = lazy(r"[^\w\s./:,;()\[\]-]")
-MIN_SOUP = 6
-"""Minimum number of marks that no name, path, address or call has."""
+_UNUSUAL_MARK = lazy(r"[^\w\s./:,;()\[\]-]")
+MIN_UNUSUAL_MARKS = 6
+"""Minimum number of marks; names, paths, addresses and calls have fewer."""
 
 _REFERENCE = lazy(
     r"\$\{|\$\(|\$\$|\$\w+(?::\w+)?\Z|%\(|%\{|%[\w-]+%?\Z|@[\w.]+\Z|@\{|&\w+;?\Z|~/|\.{0,2}/|\.[\w.]+\Z"
@@ -116,7 +116,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_ordinary(value: str) -> bool:
-    """Tell whether the value is no secret: a test value, a placeholder or a reference."""
+    """Tell whether a value is not a secret: a test value, a placeholder or a reference."""
     return bool(is_placeholder(value) or _TRIAL.fullmatch(value) or _REFERENCE.match(value))
 
 
@@ -141,9 +141,9 @@ def has_mixed_characters(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Tell whether letters and digits change as in a random string, with enough entropy."""
-    marks = len(_SOUP.findall(value))
+    marks = len(_UNUSUAL_MARK.findall(value))
     # More marks than a name has count as changes, too.
-    turns = len(_TURN.findall(value)) + (marks if marks >= MIN_SOUP else 0)
+    turns = len(_TURN.findall(value)) + (marks if marks >= MIN_UNUSUAL_MARKS else 0)
     counts = Counter(value)
     entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
     return turns >= max(2, MIN_TURNS * len(value)) and entropy >= min(
@@ -166,7 +166,7 @@ def is_strong(value: str) -> bool:
 def is_plausible_password(value: str) -> bool:
     """Tell whether a value may be a chosen password: letters with digits or marks inside.
 
-    This is not certain for a word with a number after it, or a name with capitals in it: see `is_safe`.
+    A word with a number after it, or a name with capitals, may match, too: see `is_safe`.
     """
     if is_word(value) or UUID.fullmatch(value):
         return False
@@ -182,7 +182,7 @@ def is_plausible_password(value: str) -> bool:
 
 
 def is_safe(value: str) -> bool:
-    """Tell whether a value that only its place marks is a password: at least three types of characters."""
+    """Tell whether a value is a password by its place alone: at least three types of characters."""
     kinds = _kinds(value)
     sorts = sum(bool(kinds & one) for one in (_LOWER, _UPPER, _DIGIT, _MARK))
     mixed = has_mixed_characters(value) or kinds == _ALL

@@ -24,7 +24,7 @@ def _seeds() -> frozenset[bytes]:
     return frozenset(word.encode() for word in ENGLISH.split())
 
 
-def seed_phrases(small: bytes) -> Iterator[Secret]:
+def find_seed_phrases(small: bytes) -> Iterator[Secret]:
     """Yield each run of twelve or more words of the BIP-39 list."""
     seeds = _seeds()
     if b"\1" * MIN_WORDS not in bytes(map(seeds.__contains__, words_of(small))):

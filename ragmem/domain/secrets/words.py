@@ -27,7 +27,7 @@ def word_set(small: bytes) -> frozenset[bytes]:
 def vocabulary(small: bytes) -> bytes:
     """Return each word of a text once; a string whose letters are missing here is not in the text.
 
-    It is about seven times shorter than the text, and most texts lack most strings.
+    It is about seven times shorter than the text.
     """
     return b" ".join(word_set(small))
 

@@ -10,10 +10,10 @@ from typing import Any
 from ragmem.errors import UsageError
 
 EVERYONE = ("", "all")
-"""Names that address all agents; no agent may have them."""
+"""Recipients that mean all agents; no agent may have such an id."""
 
 STARTING = "starting"
-"""The status of a new start; earlier stop and pause signals become void."""
+"""The status at a start; it voids earlier stop and pause signals."""
 
 STOPPED = "stopped"
 """The status of an agent that has ended."""
@@ -40,7 +40,7 @@ SUPERSEDES: Mapping[MessageType, tuple[MessageType, ...]] = {
     MessageType.RESUME: (MessageType.STOP, MessageType.PAUSE, MessageType.RESUME),
     MessageType.MESSAGE: (),
 }
-"""Signal -> waiting signals that it makes void."""
+"""Signal -> pending signals that it voids."""
 
 
 class AgentEventType(StrEnum):
@@ -58,7 +58,7 @@ class AgentEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent that checked in. `stale`: no heartbeat for too long; `waiting`: unacknowledged messages."""
+    """A registered agent. `stale`: no heartbeat for too long; `waiting`: count of unacknowledged messages."""
 
     id: str
     config_name: str
@@ -79,7 +79,7 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class AgentMessage:
     """A message to one agent; ids grow with time and are never used again.
 
     `delivered` is the time of the first delivery; the agent may not have read it.
@@ -114,7 +114,7 @@ def begins_or_ends(before: Agent | None, after: Agent) -> bool:
     return another or (after.status in (STARTING, STOPPED) and after.status != before.status)
 
 
-def apply_signal(agent: Agent, letter: Letter) -> Agent:
+def apply_signal(agent: Agent, letter: AgentMessage) -> Agent:
     """Return an agent after a signal."""
     if letter.sort is MessageType.STOP:
         return replace(agent, should_stop=True, stop_reason=letter.text)
@@ -145,7 +145,7 @@ def parse_event_type(name: str) -> str:
 
 def own_type(name: str) -> str:
     """Return the type of an agent's own event; raises UsageError for one of ragmem's types."""
-    if parse_event_type(name) in {happening.value for happening in AgentEventType}:
+    if parse_event_type(name) in set(AgentEventType):
         raise UsageError(f'events of the type "{name}" are written by ragmem alone', hint="choose another")
     return name
 

@@ -12,10 +12,10 @@ from ragmem.domain.sessions.transcript import Act, ActType, Exchange
 from ragmem.domain.text.exchanges import clip
 
 MOST_NAMED = 12
-"""Maximum files, questions or commands in one line; the others are counted."""
+"""Maximum files, questions or commands in one line; the number of others is added."""
 
-LEANS = 60
-"""A shorter question is read together with the one before: "yes", "do the second one"."""
+MIN_STANDALONE = 60
+"""A shorter question needs the previous one as context: "yes", "do the second one"."""
 
 
 class Phase(StrEnum):
@@ -29,7 +29,7 @@ class Phase(StrEnum):
     RESULT = "result"
 
 
-_OF = {
+_PHASES = {
     ActType.READ: Phase.RESEARCH,
     ActType.SEARCHED: Phase.RESEARCH,
     ActType.DELEGATED: Phase.RESEARCH,
@@ -41,7 +41,7 @@ _OF = {
 }
 """All other actions belong to the phase in which they occur."""
 
-_LISTED = {
+_ACTION_LABELS = {
     ActType.READ: "Looked at",
     ActType.SEARCHED: "Searched for",
     ActType.DELEGATED: "Handed on",
@@ -53,7 +53,7 @@ _LISTED = {
     ActType.REPORTED: "Reported",
     ActType.FAILED: "Failed",
 }
-_ONE_EACH = frozenset((ActType.COMMITTED, ActType.REPORTED, ActType.FAILED))
+_ONE_PER_LINE = frozenset((ActType.COMMITTED, ActType.REPORTED, ActType.FAILED))
 _LABEL = re.compile(
     r"^(?=(?:\[[^\]\n]{1,60}\][ \t]{0,4})?(?:#{1,6}[ \t]{1,4})?[*_]{0,3}"
     r"(?:user|human|assistant|ai|agent|bot|model|system|tool)\b[^:\n]{0,45}?(?::|[*_]{0,3}[ \t]*$))",
@@ -73,9 +73,9 @@ class PhaseSpan:
 def phase_spans(acts: Sequence[Act]) -> list[PhaseSpan]:
     """Return the phases of an exchange in order.
 
-    Words belong to the next action, because an assistant announces its actions; the words after the last
-    action are the result. A look at files within another phase starts no phase of its own without a word
-    about it.
+    Text belongs to the next action, because an assistant announces its actions; the text after the last
+    action is the result. Reading files within another phase starts a new phase only if the assistant
+    announces it.
     """
     found: list[PhaseSpan] = []
     waiting: list[Act] = []
@@ -83,7 +83,7 @@ def phase_spans(acts: Sequence[Act]) -> list[PhaseSpan]:
         waiting.append(act)
         if act.deed in {ActType.SAID, ActType.ADDED}:
             continue
-        phase = _OF.get(act.deed) or (found[-1].phase if found else Phase.RESEARCH)
+        phase = _PHASES.get(act.deed) or (found[-1].phase if found else Phase.RESEARCH)
         if found and phase is Phase.RESEARCH and len(waiting) == 1:
             phase = found[-1].phase
         if not found or found[-1].phase is not phase:
@@ -97,48 +97,48 @@ def phase_spans(acts: Sequence[Act]) -> list[PhaseSpan]:
 
 def phases_of(exchange: Exchange) -> list[Phase]:
     """Return the phases of an exchange, each once, in the order of their start."""
-    return list(dict.fromkeys([Phase.TASK, *(stretch.phase for stretch in phase_spans(exchange.acts))]))
+    return list(dict.fromkeys([Phase.TASK, *(span.phase for span in phase_spans(exchange.acts))]))
 
 
 def text_of(exchange: Exchange) -> str:
     """Return the text of an exchange: the question, then the answer under headings of its phases.
 
-    An answer in words alone has no headings. No line of it begins a turn of a conversation but ours.
+    An answer without actions has no headings. No line of a quoted text looks like the start of a turn.
     """
     parts = [_with_label("User:", _plain(_question(exchange)))]
-    told = phase_spans(exchange.acts)
-    if not told:
+    spans = phase_spans(exchange.acts)
+    if not spans:
         return parts[0]
-    headed = len(told) > 1 or told[0].phase is not Phase.RESULT
+    with_headings = len(spans) > 1 or spans[0].phase is not Phase.RESULT
     parts.append("Assistant:")
-    for stretch in told:
-        if headed:
-            parts.append(f"# {stretch.phase.capitalize()}")
-        parts += _paragraphs([_nearby(act, exchange.cwd) for act in stretch.acts])
+    for span in spans:
+        if with_headings:
+            parts.append(f"# {span.phase.capitalize()}")
+        parts += _paragraphs([_relative_act(act, exchange.cwd) for act in span.acts])
     if exchange.interrupted:
         parts.append("(The user stopped it here.)")
     return "\n\n".join(parts)
 
 
-def _nearby(act: Act, cwd: str) -> Act:
+def _relative_act(act: Act, cwd: str) -> Act:
     """Return an act with paths relative to the assistant's working folder."""
     here = f"{cwd.rstrip('/')}/"
-    if act.deed in _LISTED and len(here) > len("/x/") and here in act.text:
+    if act.deed in _ACTION_LABELS and len(here) > len("/x/") and here in act.text:
         return Act(act.deed, act.text.replace(here, ""))
     return act
 
 
 def _question(exchange: Exchange) -> str:
-    asked = exchange.asked
+    question = exchange.question
     if exchange.part > 1:
-        asked = f"{asked} (part {exchange.part})"
-    # A short question needs the context before it.
-    return f"{asked}\n\n(earlier: {exchange.before})" if exchange.before and len(asked) < LEANS else asked
+        question = f"{question} (part {exchange.part})"
+    needs_context = exchange.before and len(question) < MIN_STANDALONE
+    return f"{question}\n\n(earlier: {exchange.before})" if needs_context else question
 
 
 def _paragraphs(acts: Iterable[Act]) -> Iterator[str]:
     """Yield texts unchanged, and the actions between them as a list."""
-    for done, group in groupby(acts, key=lambda act: act.deed in _LISTED):
+    for done, group in groupby(acts, key=lambda act: act.deed in _ACTION_LABELS):
         if done:
             yield "\n".join(_action_lines(list(group)))
             continue
@@ -148,12 +148,9 @@ def _paragraphs(acts: Iterable[Act]) -> Iterator[str]:
             if planned:
                 yield "\n".join(f"- Plan: {act.text}" for act in texts)
             else:
-                yield from (_act_text(act) for act in texts)
-
-
-def _act_text(act: Act) -> str:
-    text = _plain(act.text)
-    return _with_label("The user added:", text) if act.deed is ActType.ADDED else text
+                for act in texts:
+                    text = _plain(act.text)
+                    yield _with_label("The user added:", text) if act.deed is ActType.ADDED else text
 
 
 def _with_label(label: str, text: str) -> str:
@@ -164,12 +161,12 @@ def _with_label(label: str, text: str) -> str:
 def _action_lines(acts: Sequence[Act]) -> Iterator[str]:
     for deed, group in groupby(acts, key=lambda act: act.deed):
         counted = Counter(act.text for act in group)
-        if deed in _ONE_EACH:
-            yield from (f"- {_LISTED[deed]}: {text}" for text in counted)
+        if deed in _ONE_PER_LINE:
+            yield from (f"- {_ACTION_LABELS[deed]}: {text}" for text in counted)
             continue
         named = [_action_line(deed, text, times) for text, times in counted.most_common(None)][:MOST_NAMED]
         more = f" and {len(counted) - MOST_NAMED} more" if len(counted) > MOST_NAMED else ""
-        yield f"- {_LISTED[deed]} {', '.join(named)}{more}"
+        yield f"- {_ACTION_LABELS[deed]} {', '.join(named)}{more}"
 
 
 def _action_line(deed: ActType, text: str, times: int) -> str:
@@ -178,10 +175,7 @@ def _action_line(deed: ActType, text: str, times: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in which no line looks like a turn's label, and no code fence reaches beyond its end.
-
-    A blank before a label takes that away.
-    """
+    """Return a text with a blank before lines that look like labels of turns, and with closed fences."""
     text = _LABEL.sub(" ", text)
     fences = _FENCE.findall(text)
     return f"{text}\n{fences[-1]}" if len(fences) % 2 else text
@@ -189,7 +183,7 @@ def _plain(text: str) -> str:
 
 def title_of(exchange: Exchange, most: int, redactor: Redactor) -> str:
     """Return the question in one line, with the previous one if it is short."""
-    asked = clip(exchange.asked, most, redactor=redactor)
-    if exchange.before and len(asked) < LEANS:
-        asked = clip(f"{asked} (earlier: {exchange.before})", most, redactor=redactor)
-    return f"{asked} (part {exchange.part})" if exchange.part > 1 else asked
+    title = clip(exchange.question, most, redactor=redactor)
+    if exchange.before and len(title) < MIN_STANDALONE:
+        title = clip(f"{title} (earlier: {exchange.before})", most, redactor=redactor)
+    return f"{title} (part {exchange.part})" if exchange.part > 1 else title

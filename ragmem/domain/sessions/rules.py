@@ -1,4 +1,4 @@
-"""A user's rules for an assistant: rules that patterns decide, and rules that need judgement."""
+"""A user's rules for an assistant: rules with patterns, and rules for a language model."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,16 +17,16 @@ MAX_EXCERPT = 200
 
 _PATTERN = re.compile(r"`(?P<literal>[^`\n]+)`|/(?P<regex>(?:\\.|[^/\\\n])+)/")
 _ITEM = re.compile(r"^[ \t]{0,8}(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(?P<said>\S.*)$", re.MULTILINE)
-_NAMED = re.compile(
+_NAME_PREFIX = re.compile(
     r"^(?:\*\*(?P<bold>[^*\n]{1,60}?):?\*\*:?|(?!judge:)(?P<plain>[a-z0-9][a-z0-9-]{0,40}):)[ \t]+(?=\S)"
 )
-_DEMANDS = re.compile(
+_KEYWORD = re.compile(
     r"(?P<verb>judge:|(?:never|always|do not|don't|don\u2019t|must not|must|avoid)\b):?[ \t]*", re.IGNORECASE
 )
 _EMPHASIS = re.compile(r"^(?P<mark>\*\*|__|\*|_)(?P<said>\S.*?)(?P=mark)")
 _NEVER = frozenset({"never", "do not", "don't", "don\u2019t", "must not", "avoid"})
 _WHEN = re.compile(r"\b(when|if|unless)\b", re.IGNORECASE)
-# Words that may stand between the patterns of a rule.
+# Words that may be between the patterns of a rule.
 _FILLING = frozenset(
     "say says saying write writes use uses mention mentions contain contains name names the text it and or a"
     " an".split()
@@ -38,8 +38,8 @@ _SENTENCE_END = re.compile(r"[.!?]+(?=\s)|\n")
 class Rule:
     """A rule. Without patterns a language model must judge it.
 
-    A match of `never` breaks the rule, and so does the absence of every `always`. The rule applies if one of
-    `when` matches (if there are any) and none of `unless` does.
+    A match of any `never` breaks the rule, and so does the absence of all `always`. The rule applies if one
+    of `when` matches (if there are any) and none of `unless` does.
     """
 
     name: str
@@ -69,14 +69,14 @@ class Violation:
 def read_markdown(text: str) -> list[Rule]:
     """Return the rules in the lists of a Markdown text: items that begin with never, always or judge.
 
-    `never` and `always` with nothing but patterns (`literal` in backticks, /regular expression/), "or",
-    "when" and "unless" are decided by text; any other sentence takes judgement. Other items, code and prose
-    are no rules. Raises ConfigError for a pattern that is none, and for too many rules.
+    Sentences of `never` or `always` with only patterns (`literal` in backticks, /regular expression/), "or",
+    "when" and "unless" are checked by pattern, any other by a language model. Other items, code and prose are
+    not rules. Raises ConfigError for an invalid pattern, and for too many rules.
     """
     found: dict[str, Rule] = {}
     for item in _ITEM.finditer(_prose(text)):
         said = item["said"].strip()
-        named = _NAMED.match(said)
+        named = _NAME_PREFIX.match(said)
         if named and (rule := _of_sentence((named["bold"] or named["plain"]).strip(), said[named.end() :])):
             _add(found, rule, named=True)
         # Emphasis at the beginning may mark the keyword: `**Never** push`.
@@ -89,7 +89,7 @@ def read_tables(document: Mapping[str, Any]) -> list[Rule]:
     """Return the rules of a TOML document: its [[rule]] tables.
 
     Keys: name, statement, never, always, when, unless (a literal, a /regular expression/, or a list of them),
-    judge (a sentence), in_code. Raises ConfigError for what is none of these.
+    judge (a sentence), in_code. Raises ConfigError for anything else.
     """
     found: dict[str, Rule] = {}
     tables = document.get("rule", [])
@@ -105,9 +105,9 @@ def violations(text: str, rules: Sequence[Rule]) -> list[Violation]:
     prose = _prose(text)
     found = []
     for rule in rules:
-        looked_at = text if rule.in_code else prose
-        if rule.by_text and looked_at.strip() and (at := _find_violation(rule, looked_at)) is not None:
-            found.append(Violation(rule.name, rule.statement, excerpt(looked_at, at)))
+        checked = text if rule.in_code else prose
+        if rule.by_text and checked.strip() and (at := _find_violation(rule, checked)) is not None:
+            found.append(Violation(rule.name, rule.statement, excerpt(checked, at)))
     return found
 
 
@@ -143,11 +143,11 @@ def _find_violation(rule: Rule, text: str) -> int | None:
 
 
 def _of_sentence(name: str, said: str) -> Rule | None:
-    demands = _DEMANDS.match(said)
-    if demands is None:
+    keyword = _KEYWORD.match(said)
+    if keyword is None:
         return None
-    verb = demands["verb"].lower().rstrip(":")
-    rest = said[demands.end() :]
+    verb = keyword["verb"].lower().rstrip(":")
+    rest = said[keyword.end() :]
     statement = _shorten(rest if verb == "judge" else said)
     name = name or _name_of(statement)
     if verb != "judge" and _PATTERN.search(rest) and _has_only_patterns(rest):

@@ -1,4 +1,4 @@
-"""The common model of all transcripts: a person asks, an assistant speaks and acts."""
+"""The common model of all transcripts: the user asks, the assistant speaks and acts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,18 +44,17 @@ class Act:
 class Exchange:
     """A question, and everything that the assistant said and did until the next question.
 
-    `number` counts the questions of a session from 1. An exchange that is too long for one memory comes in
-    parts, numbered from 1, each with the question's beginning. `key` is the assistant's own name for the
-    question, the same in a copy of the session; `agent` is empty but for a subagent, `entry` is how the
-    assistant was started where it tells. `before` is the
-    question that came before, in short. `finished` tells that the next question, or the end, was seen.
-    Times are None where the transcript has none.
+    `number` counts the questions of a session from 1. An exchange that is too long for one memory is split
+    into parts, numbered from 1, each with the beginning of the question. `key` is the assistant's own id of
+    the question, the same in a copy of the session. `agent` is set for a subagent only; `entry` is how the
+    assistant was started, if known. `before` is the previous question, shortened. `finished`: the next
+    question, or the end, was read. Times are None if the transcript has none.
     """
 
     session: str
     number: int
     assistant: str
-    asked: str
+    question: str
     acts: tuple[Act, ...] = ()
     part: int = 1
     key: str = ""
@@ -74,8 +73,8 @@ class Exchange:
     interrupted: bool = False
 
     @property
-    def answered(self) -> str:
-        """All words of the assistant, without its actions."""
+    def answer_text(self) -> str:
+        """The text of the assistant, without its actions."""
         return "\n\n".join(act.text for act in self.acts if act.deed is ActType.SAID)
 
 

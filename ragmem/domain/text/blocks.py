@@ -1,7 +1,6 @@
 """The structure of a Markdown text as spans: sections, blocks, lines and sentences.
 
-Every function reads the text once and visits no character more than a few times, so the time is linear for
-any input. A text without Markdown is a sequence of paragraphs.
+Every function takes linear time for any input. A text without Markdown is a sequence of paragraphs.
 """
 
 import re
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 MAX_HEADING_CHARS = 200
-"""A longer heading line is text that happens to begin with `#`."""
+"""A longer line that begins with `#` is text, not a heading."""
 
 MAX_TITLE_CHARS = 80
 """Maximum characters of one heading in a path of headings, so that the path leaves room for the text."""
@@ -54,7 +53,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
     """Yield the blocks of text[begin:stop] in order; together they hold every non-blank character once.
 
     A fence runs to its closing line or to the end of the text. An item is one list item with its lazy and
-    indented continuation lines, without its nested items, which are blocks of their own.
+    indented continuation lines; nested items are separate blocks.
     """
     cut = _LINE.finditer(text, begin, len(text) if stop is None else stop)
     rows = [(line.start(), line.start() + len(line.group().rstrip())) for line in cut]
@@ -88,7 +87,7 @@ def blocks(text: str, begin: int = 0, stop: int | None = None) -> Iterator[Block
 def sections(text: str, begin: int, stop: int) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
     """Yield the sections of text[begin:stop], each with its path of headings.
 
-    A title of the path is clipped; the first block of a section is its heading, where it has one.
+    Titles in the path are shortened; the first block of a section is its heading, if it has one.
     """
     path: list[tuple[int, str]] = []
     section: list[Block] = []

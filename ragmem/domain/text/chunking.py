@@ -15,7 +15,7 @@ MAX_CHARS = 900
 """225 of the 256 WordPiece tokens of the window, at four characters each; the rest is for headings."""
 
 MIN_CHARS = 300
-"""A smaller section has too little context and is merged with its neighbour under the same parent."""
+"""A smaller section has too little context; it is merged with a neighbour under the same parent."""
 
 SEPARATOR = " > "
 
@@ -26,13 +26,12 @@ def chunk(
     """Return the chunks of a text in order; a blank text has none.
 
     Each chunk is `text[start:end]` without white space at its ends; together they hold every non-blank
-    character exactly once. A chunk follows the headings of a text, the turns of a conversation, the
-    definitions of a program; a section that is too large is split between paragraphs, list items, sentences,
-    lines and words, in this order, and a code fence or table is kept whole where it fits. `heading` is the
-    path of headings ("A > B") that all of the chunk's text stands under; above an answer it begins with what
-    was asked. No chunk has more than `max_chars` characters besides a heading, and fewer where digits,
-    punctuation or other scripts take more than a token for four characters. The same text and memory id give
-    the same chunks; the time is linear. Raises ValueError unless 0 <= min_chars <= max_chars and max_chars >
+    character exactly once. Texts are split at headings, conversations at turns, programs at definitions. A
+    section that is too large is split between paragraphs, list items, sentences, lines and words, in this
+    order; a code fence or table that fits stays whole. `heading` is the path of headings ("A > B") above all
+    of the chunk's text; above an answer it begins with the question. A chunk has at most `max_chars`
+    characters besides its heading, fewer if digits, punctuation or other scripts need more tokens. The result
+    is deterministic; the time is linear. Raises ValueError unless 0 <= min_chars <= max_chars and max_chars >
     0.
     """
     if not (0 <= min_chars <= max_chars and max_chars > 0):

@@ -4,12 +4,12 @@ import re
 from functools import lru_cache
 from itertools import chain
 
-from ragmem.domain.text.keywords import means_nothing
+from ragmem.domain.text.keywords import is_stop_word
 
 _TOKEN = re.compile(r"[^\s,;:()\"'`!?*=|\u2026]+")
 _EDGES = ".,;:()[]\"'`!?*"
 _PIECE = re.compile(r"[A-Z]{2,}(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d[\w.]*")
-_SAY_NOTHING = frozenset(
+_IGNORED_WORDS = frozenset(
     """
     no longer any more anymore now nowadays instead rather than moved move renamed rename replaced replace
     replaces switched switch changed change gone removed remove dropped drop deleted fixed fix used formerly
@@ -63,12 +63,12 @@ def words_of(text: str) -> frozenset[str]:
 def stems(token: str) -> tuple[str, ...]:
     """Return the stem of a token, and those of its parts if it is a name."""
     lowered = token.lower()
-    if lowered in _SAY_NOTHING or means_nothing(lowered):
+    if lowered in _IGNORED_WORDS or is_stop_word(lowered):
         return ()
     if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
         return (stem(lowered),)
     parts = [stem(piece.lower()) for piece in _PIECE.findall(token)]
     if "/" in token:
         parts.append(lowered.rstrip("/").rpartition("/")[2])
-    kept = dict.fromkeys(part for part in parts if part not in _SAY_NOTHING and not means_nothing(part))
+    kept = dict.fromkeys(part for part in parts if part not in _IGNORED_WORDS and not is_stop_word(part))
     return (lowered, *(part for part in kept if part != lowered))

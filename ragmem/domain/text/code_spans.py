@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from ragmem.domain.text.keywords import means_nothing
+from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.known_names import COMMON_WORDS
 from ragmem.domain.text.token_types import (
     CODE_WEIGHT,
@@ -68,7 +68,7 @@ _WORDS = (
     ("tool", re.compile(rf"(?:{'|'.join(map(re.escape, sorted(COMMANDS)))})$")),
     ("symbol", _WORDLIKE),
 )
-"""Patterns of a word of code that is no name by its form, the most certain first."""
+"""Patterns of code words with an ambiguous form, the most certain first."""
 
 _PARTS = (
     ("symbol", _DECLARED),
@@ -146,8 +146,8 @@ def _by_prefix(text: str) -> tuple[str, str]:
 def command_name(line: str) -> str:
     """Return the command in a line, without quoted and example arguments; "" if there is none.
 
-    A line runs a command when it begins with a known program, a script or a slash command, when it has
-    flags, or when it is of two to four words in small letters of which the first opens no other phrase.
+    A command line begins with a known program, a script or a slash command, has flags, or consists of two to
+    four lower-case words of which the first does not begin another phrase.
     """
     cut = _ARGUMENT.search(line)
     words = (line[: cut.start()] if cut else line).split()
@@ -156,7 +156,7 @@ def command_name(line: str) -> str:
     if not words or not _PROGRAM.match(words[0]):
         return ""
     known = words[0] in COMMANDS or words[0].startswith(("./", "/", "~/"))
-    flagged = any(_FLAG.match(word) for word in words[1:])
-    plain = 1 < len(words) <= MAX_PLAIN_COMMAND and all(_SUBCOMMAND.match(word) for word in words)
-    opens = words[0] in KEYWORDS or words[0] in COMMON_WORDS or means_nothing(words[0])
-    return " ".join(words) if known or ((flagged or plain) and not opens) else ""
+    has_flags = any(_FLAG.match(word) for word in words[1:])
+    is_plain = 1 < len(words) <= MAX_PLAIN_COMMAND and all(_SUBCOMMAND.match(word) for word in words)
+    begins_phrase = words[0] in KEYWORDS or words[0] in COMMON_WORDS or is_stop_word(words[0])
+    return " ".join(words) if known or ((has_flags or is_plain) and not begins_phrase) else ""

@@ -1,4 +1,4 @@
-"""JSON data within a text: its records, and which of its words are keys."""
+"""Find JSON data within a text: its records and keys."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -34,5 +34,5 @@ def records(text: str, rows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
 
 
 def without_keys(text: str) -> str:
-    """Return data with blanked keys and with each value on a new line; all offsets stay the same."""
+    """Return data with blanked keys and a semicolon after each value; all offsets stay the same."""
     return _NEXT_VALUE.sub(r"\1;", _KEY.sub(lambda key: f"{':':>{len(key.group())}}", text))

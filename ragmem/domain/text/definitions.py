@@ -10,7 +10,7 @@ from itertools import pairwise
 from ragmem.domain.text.python_syntax import module_tree
 
 MAX_PARSED_CHARS = 200_000
-"""A longer text is data: only its layout is used, it is not parsed."""
+"""A longer text is data: it is split by layout and not parsed."""
 
 MAX_DEPTH = 4
 """Nesting levels: namespace, class, method, block; deeper code is split by lines only."""

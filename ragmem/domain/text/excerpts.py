@@ -18,17 +18,16 @@ Span = tuple[int, int]
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text without a tokenizer: four characters each, marks one each.
 
-    The costs are the ones of chunking, fitted with the MiniLM vocabulary on developers' notes. The estimate
-    of two joined texts is at most the sum of both.
+    The costs are those of chunking, fitted with the MiniLM vocabulary on developers' notes. The estimate of
+    two joined texts is not above the sum of both.
     """
     return math.ceil(size_of(text, 0, len(text)) / CHARACTERS_PER_TOKEN)
 
 
 def atoms(text: str) -> list[Span]:
-    """Return the spans of a text that are shown whole or not at all, in order.
+    """Return the spans of a text that must not be split, in order.
 
-    They are headings, code fences, sentences, and lines of tables; the first line of a table includes its
-    head.
+    They are headings, code fences, sentences and table rows; the first row of a table includes its head.
     """
     found: list[Span] = []
     for block in blocks(text):
@@ -57,7 +56,7 @@ def is_fence(text: str, span: Span) -> bool:
     return text.startswith(("```", "~~~"), span[0])
 
 
-def overlapping(parts: Sequence[Span], start: int, end: int) -> range:
+def find_overlaps(parts: Sequence[Span], start: int, end: int) -> range:
     """Return the indexes of the sorted spans that overlap text[start:end]."""
     if start >= end:
         return range(0)

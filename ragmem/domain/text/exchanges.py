@@ -8,22 +8,22 @@ from ragmem.domain.text.blocks import Block, BlockType, sections
 from ragmem.domain.text.pieces import Budget, Piece, atoms_of, merge, pack, size_of
 from ragmem.domain.text.turns import Turn
 
-ASKED_SHARE = 4.5
+QUESTION_SHARE = 4.5
 """Maximum share of the window for the question above its answer: 200 of 900 characters."""
 
 TALK_SHARE = 1.8
-"""Maximum share of the window for a group of short turns: one vector cannot represent many topics."""
+"""Maximum share of the window for a group of short turns; one vector cannot represent many topics."""
 
 
 def pieces_of(text: str, turns: Sequence[Turn], budget: Budget, redactor: Redactor) -> list[Piece]:
     """Return the pieces of a conversation from its turns.
 
     Each piece of an answer has the question as its heading, so that the words of the question find it. A
-    short question shares its piece with the beginning of the answer. Short exchanges, and the turns of a talk
-    among people, share a piece as well.
+    short question shares a piece with the beginning of its answer. Short exchanges and the turns of a talk
+    among people also share pieces.
     """
     most = int(budget.most / TALK_SHARE)
-    together = Budget(most, min(budget.least, most))
+    group_budget = Budget(most, min(budget.least, most))
     found: list[Piece] = []
     short: list[Piece] = []
     for exchange in _exchanges(turns):
@@ -31,13 +31,13 @@ def pieces_of(text: str, turns: Sequence[Turn], budget: Budget, redactor: Redact
         if len(pieces) == 1 and pieces[0].size < budget.least:
             short += pieces
         else:
-            found += merge(short, together) + pieces
+            found += merge(short, group_budget) + pieces
             short = []
-    return found + merge(short, together)
+    return found + merge(short, group_budget)
 
 
 def _exchanges(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """Yield the turns that belong together: questions with their answers, or one turn of a talk."""
+    """Yield groups of turns: questions with their answers, or one turn of a talk."""
     exchange: list[Turn] = []
     for turn in turns:
         if exchange and not (exchange[0].asks and (not turn.asks or exchange[-1].asks)):
@@ -56,21 +56,21 @@ def _pieces_of_exchange(
     answers = exchange[len(questions) :]
     if not questions or not answers:
         return merge(_pack_turns(text, exchange, (), budget), budget)
-    asked = clip(
+    question = clip(
         " ".join(text[turn.body : turn.end] for turn in questions),
-        int(budget.most / ASKED_SHARE),
+        int(budget.most / QUESTION_SHARE),
         redactor=redactor,
     )
-    path = (asked,) if asked else ()
+    path = (question,) if question else ()
     # Half of the heading fits into the reserve of the window for headings.
-    most = budget.most - len(asked) // 2
-    beneath = Budget(most, min(budget.least, most))
+    most = budget.most - len(question) // 2
+    answer_budget = Budget(most, min(budget.least, most))
     end = questions[-1].end
     if size_of(text, questions[0].start, end) >= budget.least:
         pieces = merge(_pack_turns(text, questions, (), budget), budget)
-        return pieces + merge(_pack_turns(text, answers, path, beneath), beneath)
+        return pieces + merge(_pack_turns(text, answers, path, answer_budget), answer_budget)
     lead = [atom for turn in questions for _, atoms in _sections(text, turn, most) for atom in atoms]
-    pieces = merge(_pack_turns(text, answers, path, beneath, lead=lead), beneath)
+    pieces = merge(_pack_turns(text, answers, path, answer_budget, lead=lead), answer_budget)
     return [replace(piece, path=piece.path[len(path) :]) if piece.start < end else piece for piece in pieces]
 
 
@@ -102,7 +102,7 @@ def _sections(text: str, turn: Turn, most: int) -> Iterator[tuple[tuple[str, ...
         yield (), list(atoms_of(text, label, most))
 
 
-BEYOND = 4_096
+SECRET_REACH = 4_096
 """Characters after the cut in which a secret may end."""
 
 
@@ -113,8 +113,8 @@ def clip(text: str, most: int, redactor: Redactor) -> str:
         return line
     blank = line.rfind(" ", most // 2, most)
     if blank <= 0:
-        # A rest of a secret could not be recognized any more.
-        line = redactor.redact(" ".join(text[: 4 * most + BEYOND].split()))[0]
+        # A truncated secret would not be recognized later.
+        line = redactor.redact(" ".join(text[: 4 * most + SECRET_REACH].split()))[0]
         if len(line) <= most:
             return line
     return line[: blank if blank > 0 else most - 1] + "…"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 MAX_CHARS = 200
-"""A longer token is data (base64, minified code), whose parts nobody searches for."""
+"""A longer token is data (base64, minified code), whose parts are not search terms."""
 
 _RUN = re.compile(
     r"`[^`]+`"
@@ -48,10 +48,9 @@ def parts(token: str) -> list[str]:
 def identifiers(text: str) -> list[str]:
     """Return the code-like tokens of a text, each once, in order of appearance.
 
-    Paths, dotted names, camelCase, snake_case, flags, environment variables, error codes, versions, hashes,
-    addresses and inline code; what the form of a token proves is told by `domain.text.token_types`. The
-    line number behind a path and the parentheses of a call are left out. Well-known names (Python, GitHub)
-    are words.
+    These are paths, dotted names, camelCase, snake_case, flags, environment variables, error codes, versions,
+    hashes, addresses and inline code, as `domain.text.token_types` classifies them. The line number after a
+    path and the parentheses of a call are removed. Well-known names (Python, GitHub) count as words.
     """
     found: dict[str, None] = {}
     for word in dict.fromkeys(text.split()):
@@ -92,7 +91,7 @@ def _parts(token: str) -> tuple[str, ...]:
 
 
 def _identifier(run: str) -> str:
-    """Return a run of letters and marks as the identifier that it is, or ""."""
+    """Return the identifier in a run of letters and marks, or ""."""
     token = run.lstrip(_AROUND_STARTS).rstrip(_AROUND_ENDS)
     if run[0] != "`":
         if not 1 < len(token) <= MAX_CHARS or token.isdigit() or (token.isalpha() and token.islower()):

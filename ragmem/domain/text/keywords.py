@@ -21,7 +21,7 @@ don't didn't doesn't isn't can't what's i'm it's i've we've there's
 _STOP_WORDS = frozenset(_STOP.split())
 
 
-def means_nothing(word: str) -> bool:
+def is_stop_word(word: str) -> bool:
     """Tell whether a lower-case word is a stop word."""
     return word in _STOP_WORDS
 
@@ -34,7 +34,7 @@ INTENTS = {
     "who": "person author",
     "which": "choice",
 }
-"""The theme of a question by its first such word, besides the themes that it names."""
+"""Question word -> a theme that is added to those of the question; the first one counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,11 @@ class Levels:
 
 
 def levels(query: str) -> Levels:
-    """Return what a question names, and what it is about.
+    """Return the low-level and high-level keywords of a question.
 
-    Low are names, identifiers, quotations and single words; high are the phrases that its words make between
-    small words, a word that stands alone included, and what it asks for (a cause, a way, ...). Both are empty
-    for a query without a letter, digit or underscore, else neither is.
+    Low are names, identifiers, quotations and single words. High are the phrases between stop words,
+    including single words, and the theme of the question word (a cause, a way, ...). Both are empty only for
+    a query without a letter, digit or underscore.
     """
     low = keywords(query)
     runs: list[list[str]] = [[]]
@@ -67,17 +67,16 @@ def levels(query: str) -> Levels:
         if found.group()[-1] in ".:":
             runs.append([])
     themes = dict.fromkeys(" ".join(run) for run in runs if run)
-    asked = next((INTENTS[word] for word in _WORDS.findall(query.lower()) if word in INTENTS), "")
-    high = [*themes, asked] if asked else list(themes)
+    intents = [INTENTS[word] for word in _WORDS.findall(query.lower()) if word in INTENTS]
+    high = [*themes, *intents[:1]]
     return Levels(low, tuple(high[:MAX_KEYWORDS]) or low)
 
 
 def keywords(query: str) -> tuple[str, ...]:
     """Return up to 12 keywords of a question: first the specific ones, then the words that carry meaning.
 
-    Quoted phrases, code, paths and names keep their form; other words come in small letters, each once, in
-    the order of the question. Not empty for a query with at least one letter, digit or underscore; else
-    empty.
+    Quoted phrases, code, paths and names keep their form; other words are in lower case, each once, in the
+    order of the question. Empty only for a query without a letter, digit or underscore.
     """
     specific: dict[str, None] = {}
     plain: dict[str, None] = {}
@@ -94,14 +93,11 @@ def keywords(query: str) -> tuple[str, ...]:
             spare.setdefault(lowered)
         else:
             plain.setdefault(lowered)
-    chosen = [*specific, *plain][:MAX_KEYWORDS]
-    if chosen:
-        return tuple(chosen)
-    return tuple(spare)[:MAX_KEYWORDS]
+    return tuple([*specific, *plain] or spare)[:MAX_KEYWORDS]
 
 
 def _is_specific(token: str, *, first: bool) -> bool:
-    """Tell whether a word is a name or an identifier; a capital that opens a question says nothing."""
+    """Tell whether a word is a name or an identifier; an initial capital of the question does not count."""
     if any(mark in token for mark in "_/.:@") and any(part.isalnum() for part in token):
         return True
     if any(letter.isdigit() for letter in token) and any(letter.isalpha() for letter in token):

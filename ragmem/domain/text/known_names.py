@@ -1,4 +1,4 @@
-"""Word lists for extraction: well-known names, file extensions, and words that are no names."""
+"""Word lists for extraction: well-known names, file extensions, and words that are not names."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -120,7 +120,7 @@ fixme warning tip am pm utc api apis cli sdk sdks llm llms ai ui ux id ids url u
 db ide readme faq tdd ml gpu cpu ram io qa dev prod get post put patch delete success failed pending
 """
 COMMON_WORDS = frozenset(_COMMON.split())
-"""Words that are never names alone, even with a capital."""
+"""Words that alone are never names, even with a capital."""
 
 _STARTERS = """
 add added adds allow allows analyze apply ask avoid build building call check choose clean configure
@@ -133,7 +133,7 @@ currently previously initially eventually additionally similarly otherwise meanw
 therefore thus hence unlike although though despite during given regarding
 """
 NAME_STARTERS = frozenset(_STARTERS.split())
-"""Capitalized words at the beginning of sentences and items that are no names."""
+"""Capitalized words at the beginning of sentences and items that are not names."""
 
 _KINDS = {
     "tool": "cli tool plugin extension agent skill app desktop editor linter formatter compiler terminal",
@@ -162,7 +162,7 @@ collaboration patterns conventions standards structure requirements projects fil
 workflow process issues notes summary reference tips tools features fixes updates changes improvements
 """
 GENERIC_NOUNS = frozenset(_GENERIC.split())
-"""Nouns for an activity, mostly in headings; they are no part of a name."""
+"""Nouns for an activity, mostly in headings; they are not part of a name."""
 
 MADE_IN = frozenset("cli sdk sdks client project".split())
-"""Nouns for things written in a language; they are no part of the language's name."""
+"""Nouns for things written in a language; they are not part of the language's name."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MAX_CHARS = 50_000
-"""Characters that are parsed; a longer text is no answer."""
+"""Maximum characters that are parsed; a longer text is not an answer."""
 
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 # An unclosed string ends with its line; a search for its end from each quote would be quadratic.
@@ -25,7 +25,7 @@ class LooseJson:
     whole: bool = False
 
 
-def read_loosely(text: str) -> LooseJson:
+def parse_loose_json(text: str) -> LooseJson:
     """Return the JSON document in a text, or the innermost objects of a broken one; never raises.
 
     A leading section of thoughts is skipped. If a key occurs twice with lists, the lists are joined.
@@ -49,7 +49,7 @@ def _documents(content: str) -> Iterator[str]:
 
 
 def _innermost(content: str) -> Iterator[str]:
-    """Yield the objects that contain no other one."""
+    """Yield the objects that contain no other object."""
     start = -1
     for found in _STRING_OR_BRACE.finditer(content):
         if found.group() == "{":

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from posixpath import commonprefix
 
 from ragmem.domain.text.blocks import MAX_HEADING_CHARS, Block, BlockType, lines, sentences, trim
 from ragmem.domain.text.definitions import parts
@@ -57,15 +58,14 @@ def size_of(text: str, start: int, end: int) -> int:
 
 
 def atoms_of(text: str, block: Block, most: int) -> Iterator[Piece]:
-    """Yield the smallest parts of a block that need not be split, none larger than `most`."""
+    """Yield the smallest parts of a block, none larger than `most`."""
     size = size_of(text, block.start, block.end)
     if block.form is BlockType.HEADING:
         yield Piece(block.start, block.end, size, bare=True)
     elif size <= most:
         yield Piece(block.start, block.end, size)
     elif block.form is BlockType.FENCE:
-        for _, atom in atoms_of_code(text, block.start, block.end, most):
-            yield atom
+        yield from (atom for _, atom in atoms_of_code(text, block.start, block.end, most))
     else:
         split = lines if block.form is BlockType.TABLE else sentences
         for start, end in split(text, block.start, block.end):
@@ -179,10 +179,5 @@ def _fits_with(last: Piece, piece: Piece, follows: tuple[str, ...], budget: Budg
 
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the longest common beginning of two paths."""
-    length = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        length += 1
-    return one[:length]
+    """Return the longest common prefix of two paths."""
+    return tuple(commonprefix((one, other)))

@@ -1,4 +1,4 @@
-"""Parse Python source, even if several threads parse at once."""
+"""Parse Python source, safely with several threads."""
 
 import ast
 from collections.abc import Callable
@@ -11,12 +11,12 @@ _TRIES = 16
 
 
 def module_tree(text: str) -> ast.Module:
-    """Return the tree of a module; raises as `ast.parse` (SyntaxError, ValueError, RecursionError ...)."""
+    """Return the tree of a module; raises the errors of `ast.parse` (SyntaxError, ValueError, ...)."""
     return _parse_twice(lambda: ast.parse(text))
 
 
 def expression_tree(text: str) -> ast.expr:
-    """Return the tree of one expression; raises what `ast.parse` raises."""
+    """Return the tree of one expression; raises the errors of `ast.parse`."""
     return _parse_twice(lambda: ast.parse(text, mode="eval").body)
 
 

@@ -1,40 +1,40 @@
-"""Spans of time: calendar units, and the distance of a moment from one."""
+"""Spans of time: calendar units, and the distance of a moment from a span."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 
 Span = tuple[datetime | None, datetime | None]
-"""From the first moment to the first one after it; None is an open end."""
+"""The first moment, and the first one after the span; None is an open end."""
 
-Stretch = tuple[datetime, datetime]
-"""A span with both ends, without a time zone: the calendar of the user applies."""
+ClosedSpan = tuple[datetime, datetime]
+"""A span with both ends, without a time zone, in the calendar of the user."""
 
 OPEN_LENGTH = timedelta(days=7)
 """The tolerance of an open span at its named end: "since Monday" may mean the weekend before."""
 
-LONG = timedelta(days=35)
-"""A longer span, or an open one, is not selective: half of all memories may lie within it."""
+MAX_SELECTIVE = timedelta(days=35)
+"""Maximum length of a selective span; a longer or open one may contain half of all memories."""
 
-FORGIVEN = timedelta(minutes=30)
+MIN_LENGTH = timedelta(minutes=30)
 """The minimum length by which the distance from a time of day is measured."""
 
 SAME_DAY = 0.5
 """The weight of the day if a question names a time of it; a memory may have only a date."""
 
-GONE = 3.0
+ZERO_DISTANCE = 3.0
 """Distance, in lengths of the span, from which the score is 0: half to the power of 9 is 0.2 %."""
 
 _DAY = timedelta(days=1)
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
 
-def days(first: date, count: int = 1) -> Stretch:
+def days(first: date, count: int = 1) -> ClosedSpan:
     """Return a span of whole days; raises OverflowError beyond the years 1 to 9999."""
     start = datetime.combine(first, time.min)
     return start, start + count * _DAY
 
 
-def months(year: int, month: int, count: int = 1) -> Stretch:
+def months(year: int, month: int, count: int = 1) -> ClosedSpan:
     """Return a span of whole months; a month below 1 or above 12 counts into other years.
 
     Raises ValueError beyond the years 1 to 9999.
@@ -42,37 +42,37 @@ def months(year: int, month: int, count: int = 1) -> Stretch:
     return _first_of(year, month), _first_of(year, month + count)
 
 
-def quarter(year: int, number: int) -> Stretch:
+def quarter(year: int, number: int) -> ClosedSpan:
     """Return a quarter of a year, from 1; as in `months`, numbers may count into other years."""
     return months(year, 3 * number - 2, 3)
 
 
-def season(year: int, name: str) -> Stretch:
+def season(year: int, name: str) -> ClosedSpan:
     """Return a meteorological season of the northern hemisphere, in whole months."""
     return months(year, _SEASONS[name], 3)
 
 
-def week(year: int, number: int) -> Stretch:
+def week(year: int, number: int) -> ClosedSpan:
     """Return a week by ISO 8601; raises ValueError if the year has no such week."""
     return days(date.fromisocalendar(year, number, 1), 7)
 
 
-def week_of(day: date) -> Stretch:
+def week_of(day: date) -> ClosedSpan:
     """Return the week, from Monday, of a day."""
     return days(day - day.weekday() * _DAY, 7)
 
 
-def third(stretch: Stretch, number: int) -> Stretch:
+def third(stretch: ClosedSpan, number: int) -> ClosedSpan:
     """Return the first (0), middle or last (2) third: early, mid and late May."""
     start, end = stretch
     part = (end - start) / 3
     return start + number * part, start + (number + 1) * part
 
 
-def seventh(stretch: Stretch, number: int) -> Stretch:
+def seventh(stretch: ClosedSpan, number: int) -> ClosedSpan:
     """Return a week of a month or year, from 1; -1 means its last seven days.
 
-    The fifth week of a month is what is left of it. Raises ValueError where nothing is left.
+    The fifth week of a month is its remaining days. Raises ValueError if there are none.
     """
     start, end = stretch
     if number < 0:
@@ -83,7 +83,7 @@ def seventh(stretch: Stretch, number: int) -> Stretch:
     return first, min(first + 7 * _DAY, end)
 
 
-def half(stretch: Stretch, number: int) -> Stretch:
+def half(stretch: ClosedSpan, number: int) -> ClosedSpan:
     """Return the first (1) or second half; of a year from 1 July, of a month from its 16th."""
     start, end = stretch
     if (end - start) > timedelta(days=31):
@@ -98,26 +98,23 @@ def shift_months(moment: datetime, count: int) -> datetime:
     Raises ValueError beyond the years 1 to 9999.
     """
     first, after = months(moment.year, moment.month + count)
-    return min(
-        first + (moment.day - 1) * _DAY + (moment - datetime.combine(moment, time.min)),
-        after - _DAY + (moment - datetime.combine(moment, time.min)),
-    )
+    day = min(first + (moment.day - 1) * _DAY, after - _DAY)
+    return day + (moment - datetime.combine(moment, time.min))
 
 
-def short(spans: Sequence[Span]) -> list[tuple[datetime, datetime]]:
+def selective_spans(spans: Sequence[Span]) -> list[tuple[datetime, datetime]]:
     """Return the closed spans that are short enough to be selective."""
-    return [
-        (start, end) for start, end in spans if start is not None and end is not None and end - start <= LONG
-    ]
+    closed = [(start, end) for start, end in spans if start is not None and end is not None]
+    return [(start, end) for start, end in closed if end - start <= MAX_SELECTIVE]
 
 
 def time_match(event_time: datetime, spans: Sequence[Span]) -> float:
     """Return how near a moment is to the nearest of these spans: 1 inside, down to 0.
 
     Outside it is 2 ** -(distance / length) ** 2: half at one length of the span from its nearest end, 6 % at
-    two, 0 from three on. So a named day forgives a day and a named month a month: what happened on a day is
-    often written down on the next, and a date is remembered with an error in proportion to its unit. An open
-    span ("before March") falls off over a week at its named end. All moments carry a time zone.
+    two, 0 from three on. So a named day tolerates a day and a named month a month: an event is often written
+    down on the next day, and the error of a remembered date is in proportion to its unit. An open span
+    ("before March") falls off over a week at its named end. All moments need a time zone.
     """
     return max((_nearness(event_time, span) for span in spans), default=0.0)
 
@@ -132,12 +129,12 @@ def _nearness(moment: datetime, span: Span) -> float:
         return 1.0
     if start is None or end is None:
         return _decay(distance / OPEN_LENGTH)
-    return _decay(distance / max(end - start, FORGIVEN))
+    return _decay(distance / max(end - start, MIN_LENGTH))
 
 
 def _decay(lengths: float) -> float:
-    return 2.0 ** -(lengths**2) if lengths < GONE else 0.0
+    return 2.0 ** -(lengths**2) if lengths < ZERO_DISTANCE else 0.0
 
 
 def _first_of(year: int, month: int) -> datetime:
-    return datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)  # noqa: DTZ001 - see Stretch
+    return datetime(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)  # noqa: DTZ001 - see ClosedSpan

@@ -1,4 +1,4 @@
-"""Infer from the form of a single word or piece of code which kind of thing it names."""
+"""Infer the entity type of a single word or piece of code from its form."""
 
 import re
 from functools import lru_cache
@@ -121,8 +121,7 @@ def _by_pattern(token: str) -> tuple[str, str] | None:
 def is_file(token: str) -> bool:
     """Tell whether a bare word is a path; alternatives such as input/output are not.
 
-    A path is absolute, ends in a slash, or its last part has a file extension or marks that words do not
-    have.
+    A path is absolute, ends in a slash, or has a file extension or a mark that words do not have.
     """
     if (found := _FILE.match(token)) and found.group(1).lower() in FILE_ENDINGS:
         return token not in _CALLED_LIKE_FILES

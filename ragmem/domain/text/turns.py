@@ -14,10 +14,10 @@ SURE_REPLIERS = frozenset({"assistant", "ai"})
 """Other labels, which also occur once each in lists of facts ("User: postgres", "System: Debian")."""
 
 MAX_LEAD = 600
-"""Maximum characters before the first turn of a record; a text that quotes one has more."""
+"""Maximum characters before the first turn of a transcript; a text that quotes one has more."""
 
 MIN_SHARE = 0.4
-"""Minimum share of lines that begin a turn among people; labels of facts seldom repeat."""
+"""Minimum share of lines that begin a turn among people; labels in a list of facts seldom repeat."""
 
 _LABEL = re.compile(
     r"^(?:\[[^\]\n]{1,60}\][ \t]{0,4})?(?:#{1,6}[ \t]{1,4})?[*_]{0,3}"
@@ -34,8 +34,7 @@ _LABEL = re.compile(
 class Turn:
     """The text of one speaker: `text[start:end]`, after the label `text[body:end]`.
 
-    `speaker` is the label in lower case, "" before the first turn; `asks` marks the user in the transcript of
-    an assistant.
+    `asks` marks the user in the transcript of an assistant.
     """
 
     start: int
@@ -48,9 +47,9 @@ class Turn:
 def turns(text: str) -> list[Turn]:
     """Return the turns of a conversation in order, together all of the text; none for any other text.
 
-    A conversation is either the record of an assistant (lines such as "user:", "### Assistant" or
-    "[10:02] Human:"), or lines that begin with the names of at least two people who each speak again. A label
-    within a code fence begins no turn. The time is linear.
+    A conversation is either the transcript of an assistant (lines such as "user:", "### Assistant" or
+    "[10:02] Human:"), or lines that begin with the names of at least two people who each speak again. Labels
+    within code fences do not count. The time is linear.
     """
     labels = _labels(text)
     if len(labels) < 2:

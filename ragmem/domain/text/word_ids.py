@@ -2,25 +2,25 @@
 
 from collections.abc import Iterable
 
-from ragmem.domain.text.keywords import means_nothing
+from ragmem.domain.text.keywords import is_stop_word
 from ragmem.domain.text.words import fold_words, pairs, stem
 
 WHOLE = 4000
-"""Characters of a text up to which it is read whole; of a longer one the summary is read."""
+"""Maximum characters of a text that is read whole; of a longer one the summary is read."""
 
 SHORTEST = 2
 LONGEST = 64
 """Maximum letters of a word; longer ones are data."""
 
-SAYS_NOTHING = -1
+STOP_WORD = -1
 """The number of a word that does not count."""
 
 
 class WordNumbers:
     """Numbers words in the order of their first occurrence, from 0.
 
-    Words are folded and stemmed. A path, a flag, a dotted name or a name of several words counts as its
-    words, and the latter also as a whole.
+    Words are folded and stemmed. A name of several parts counts as its words; if blanks separate them, also
+    as a whole.
     """
 
     def __init__(self) -> None:
@@ -37,11 +37,11 @@ class WordNumbers:
 
         `names` are what the text names.
         """
-        told = f"{title}\n{text if len(text) <= WHOLE or not summary else summary}"
+        content = f"{title}\n{text if len(text) <= WHOLE or not summary else summary}"
         known, named = self._words, self._names
-        found = [known[word] for word in fold_words(told)]
-        if not told.isascii():
-            found += [_number(self._numbers, pair) for pair in pairs(told)]
+        found = [known[word] for word in fold_words(content)]
+        if not content.isascii():
+            found += [_number(self._numbers, pair) for pair in pairs(content)]
         found += [named[name] for name in sorted(names)]
         return found
 
@@ -53,7 +53,7 @@ class _Words(dict[str, int]):
         self._numbers = numbers
 
     def __missing__(self, word: str) -> int:
-        self[word] = number = _number(self._numbers, stem(word)) if _is_informative(word) else SAYS_NOTHING
+        self[word] = number = _number(self._numbers, stem(word)) if _is_informative(word) else STOP_WORD
         return number
 
 
@@ -65,7 +65,7 @@ class _Names(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         words = fold_words(name)
-        self[name] = number = _number(self._numbers, " ".join(words)) if len(words) > 1 else SAYS_NOTHING
+        self[name] = number = _number(self._numbers, " ".join(words)) if len(words) > 1 else STOP_WORD
         return number
 
 
@@ -74,4 +74,4 @@ def _number(numbers: dict[str, int], word: str) -> int:
 
 
 def _is_informative(word: str) -> bool:
-    return SHORTEST <= len(word) <= LONGEST and not word.isdecimal() and not means_nothing(word)
+    return SHORTEST <= len(word) <= LONGEST and not word.isdecimal() and not is_stop_word(word)

@@ -1,8 +1,8 @@
-"""What a piece of text between two blanks tells on its own: what it names, if not as part of a name."""
+"""The shape of a word: the features of a piece of text between two blanks."""
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ragmem.domain.text.known_names import AMBIGUOUS_NAMES, COMMON_WORDS, KNOWN_NAMES, NAME_STARTERS
 from ragmem.domain.text.token_types import MAX_NAME_CHARS, classify_token
@@ -31,11 +31,11 @@ _MIN_SLASHED = 3
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a piece of text between blanks tells on its own; `text` is "" where it names nothing.
+    """The features of a piece of text between blanks; `text` is "" if it has no name.
 
-    `alone` is what the word names by itself: name, type and weight. `common` words name nothing, and one that
-    `opens` a sentence has its capital from there. `labels` tells that the word is bold or followed by a
-    colon. `parts` are the names that slashes join.
+    `alone` is the entity of the word by itself: name, type and weight. `common` words name nothing. The
+    capital of a word that `opens` may come from the beginning of a sentence. `labels`: the word is bold or
+    followed by a colon. `parts` are names joined by slashes.
     """
 
     text: str = ""
@@ -54,28 +54,24 @@ class Shape:
 @lru_cache(maxsize=32768)
 def shape_of(raw: str) -> Shape:
     """Return the shape of a piece of text between blanks."""
-    ends_name = raw.rstrip("*_\"'").endswith(_ENDS_NAME)
-    ends_sentence = raw.endswith(_ENDS_SENTENCE)
-    opens_bracket = raw[0] in "(["
+    shape = partial(
+        Shape,
+        ends_name=raw.rstrip("*_\"'").endswith(_ENDS_NAME),
+        ends_sentence=raw.endswith(_ENDS_SENTENCE),
+        opens_bracket=raw[0] in "([",
+    )
     plain = raw.strip(_AROUND_PLAIN)
     if plain.isalpha() and plain.islower() and plain not in KNOWN_NAMES:
-        return Shape(plain, ends_name=ends_name, ends_sentence=ends_sentence, opens_bracket=opens_bracket)
+        return shape(plain)
     word = _bare(raw)
     if not word:
-        return Shape(ends_name=ends_name, ends_sentence=ends_sentence, opens_bracket=opens_bracket)
+        return shape()
     offset = max(raw.find(word), 0)
     alone = classify_token(word)
     if alone is None and "/" in word and (parts := _slash_parts(word)):
-        return Shape(
-            word,
-            offset,
-            ends_name=ends_name,
-            ends_sentence=ends_sentence,
-            opens_bracket=opens_bracket,
-            parts=parts,
-        )
+        return shape(word, offset, parts=parts)
     lowered = word.lower()
-    return Shape(
+    return shape(
         word,
         offset,
         alone,
@@ -84,9 +80,6 @@ def shape_of(raw: str) -> Shape:
         common=alone is None and lowered in COMMON_WORDS,
         opens=lowered in NAME_STARTERS or lowered in AMBIGUOUS_NAMES,
         labels=raw.startswith(("**", "__")) or raw.rstrip("*_").endswith(":"),
-        ends_name=ends_name,
-        ends_sentence=ends_sentence,
-        opens_bracket=opens_bracket,
     )
 
 
@@ -101,15 +94,15 @@ def _slash_parts(word: str) -> tuple[str, ...]:
     return parts if known and COMMON_WORDS.isdisjoint(parts) else ()
 
 
-def _expand_contraction(word: str) -> str:
-    """Return what is left of a contraction (I'm, don't) or elision (l'API); of a negated verb nothing."""
+def _strip_contraction(word: str) -> str:
+    """Return the word in a contraction (I'm) or elision (l'API); "" for a negated verb (don't)."""
     if _NEGATED.search(word):
         return ""
     return _ELIDED.sub("", _CONTRACTED.sub("", word), count=1)
 
 
 def _bare(raw: str) -> str:
-    """Return a word without the punctuation around it, or "" where nothing nameable is left."""
+    """Return a word without the punctuation around it, or "" if no name remains."""
     if len(raw) > 2 * MAX_NAME_CHARS or _TAG.match(raw):
         return ""
     word = raw.strip(_AROUND).rstrip("." + _AROUND)
@@ -121,7 +114,7 @@ def _bare(raw: str) -> str:
         word = word.split("(", 1)[0]
     if raw.startswith("__") and word.endswith("__.py"):
         word = f"__{word}"
-    word = POSSESSIVE.sub("", _expand_contraction(word)).strip("~" if not word.startswith("~/") else "")
+    word = POSSESSIVE.sub("", _strip_contraction(word)).strip("~" if not word.startswith("~/") else "")
     if word[:1].isupper():
         word = _QUALIFIED.sub("", word)
     return word if any(letter.isalnum() for letter in word) else ""

@@ -1,8 +1,9 @@
-"""Cut texts into the words that full text search finds them by, in the way of SQLite's FTS5.
+"""Tokenize texts for full text search as SQLite's FTS5 does.
 
-The same as its tokenizer `porter unicode61 remove_diacritics 2`: runs of letters and digits, folded, without
-accents, with their English endings removed (M. F. Porter, "An algorithm for suffix stripping", 1980). Only a
-letter of a script that is written without spaces is a word by itself: a run of those is a whole sentence.
+The result is that of the tokenizer `porter unicode61 remove_diacritics 2`: runs of letters and digits,
+folded, without accents and English endings (M. F. Porter, "An algorithm for suffix stripping", 1980). The
+only difference: in scripts without spaces each letter is a word, because a run of letters is a whole
+sentence.
 """
 
 import re
@@ -13,7 +14,7 @@ from functools import cache, lru_cache
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _SEPARATOR = " "
 _COMBINING = range(0x300, 0x332)
-"""Accents that stand behind their letter; further ones separate words, as in SQLite."""
+"""Combining accents; others separate words, as in SQLite."""
 
 # Thai, Lao, Burmese, Hangul, Khmer, Kana, Han; Hangul has spaces, but joins particles to its nouns.
 _UNSPACED = (
@@ -24,9 +25,9 @@ _UNSPACED = (
 
 SHORTEST_STEMMED = 3
 LONGEST_STEMMED = 64
-"""Bytes; a longer word is a hash or a blob, and has no ending."""
+"""Bytes; a longer word is a hash or a blob without an ending."""
 
-# Suffix -> replacement; of each step the first suffix that fits decides, so longer ones come first.
+# Suffix -> replacement; in each step the first matching suffix counts, so longer ones come first.
 _STEP_2 = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
     "logi": "log", "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous",
@@ -45,12 +46,12 @@ _STEP_4 = (
 
 @cache
 def _unspaced_pattern(count: str) -> re.Pattern[str]:
-    # So large a set of letters takes milliseconds to compile, which an English question does not pay.
+    # This large set of letters takes milliseconds to compile; an English question does not need it.
     return re.compile(f"[{_UNSPACED}]{count}")
 
 
 class _FoldTable(dict[int, str]):
-    """Code point -> what stands for it: a folded letter, nothing for an accent, a space between words."""
+    """Code point -> its replacement: a folded letter, nothing for an accent, a space between words."""
 
     def __missing__(self, code: int) -> str:
         self[code] = folded = _fold(chr(code))
@@ -59,7 +60,7 @@ class _FoldTable(dict[int, str]):
 
 _FOLDING = _FoldTable()
 _ASCII_FOLDING = bytes(ord(chr(n).lower()) if n < 128 and chr(n).isalnum() else 32 for n in range(256))
-"""The same as a table of bytes, with which most texts are folded in a third of the time."""
+"""The same as a table of bytes; it folds most texts in a third of the time."""
 
 
 def _fold(letter: str) -> str:
@@ -81,7 +82,7 @@ def words_of(text: str) -> list[str]:
 
 def fold_words(text: str) -> list[str]:
     """Return the words of a text in order, folded, with their endings."""
-    # Most have a few curly quotes and accents, of which no more is left then.
+    # Most texts are then ASCII: their only other characters are curly quotes and accents.
     plain = text if text.isascii() else _NOT_ASCII.sub(_fold_match, text)
     if plain.isascii():
         return plain.encode().translate(_ASCII_FOLDING).decode().split()
@@ -93,7 +94,7 @@ def _fold_match(found: re.Match[str]) -> str:
 
 
 def pairs(text: str) -> list[str]:
-    """Return each two neighbours in a script without spaces, where one letter tells little."""
+    """Return the letter bigrams in scripts without spaces, where a single letter means little."""
     letters = "".join(set(_NOT_ASCII.findall(text)))
     if not letters or not _unspaced_pattern("").search(letters):
         return []
@@ -102,7 +103,7 @@ def pairs(text: str) -> list[str]:
 
 
 def is_pair(word: str) -> bool:
-    """Tell whether a word is one of `pairs`: perhaps the end of a word and the beginning of the next."""
+    """Tell whether a word is one of `pairs`; it may span two words."""
     return pairs(word) == [word]
 
 

@@ -1,6 +1,6 @@
-"""`ragmem mcp`: MCP on standard input and output, by the standard library alone.
+"""`ragmem mcp`: MCP on standard input and output, with the standard library alone.
 
-The official SDK takes longer to import than a handshake may take; docs/adr/012-mcp-on-stdio.md has figures.
+The official SDK takes longer to import than a handshake may take (docs/adr/012-mcp-on-stdio.md).
 """
 
 import _signal  # type: ignore[import-not-found]  # signal itself takes 5 ms, for its enums
@@ -8,7 +8,7 @@ import os
 import time
 
 from ragmem.config.folders import folder_of
-from ragmem.mcp.stdio.asking import Asker
+from ragmem.mcp.stdio.call_handler import CallHandler
 from ragmem.mcp.stdio.session import Session
 from ragmem.mcp.stdio.wire import Wire
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from ragmem.mcp.definitions import Profile
 
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
-"""Where Claude Code tells a server which project is open."""
+"""The variable in which Claude Code passes the open project to a server."""
 
 SESSION_VARIABLE = "RAGMEM_SESSION"
 
 GRACE_S = 0.8
-"""Seconds that running calls have when the input has ended."""
+"""Seconds that running calls have after the end of the input."""
 
 INTERRUPTED = 130
 
 
 class Options:
-    """What `ragmem mcp` was called with; `project` is a folder, empty for that which the client has open."""
+    """The options of `ragmem mcp`; an empty `project` means the folder that the client has open."""
 
     __slots__ = ("profile", "project", "structured")
 
@@ -42,7 +42,7 @@ class Options:
 
 
 def options_of(arguments: list[str]) -> Options | None:
-    """Return what a command line says, None for what the whole command line has to explain."""
+    """Return the options of a command line; None where the full command line has to report an error."""
     profile, project, structured = "default", "", False
     rest = list(arguments)
     while rest:
@@ -59,20 +59,20 @@ def options_of(arguments: list[str]) -> Options | None:
 
 
 def run(options: Options) -> int:
-    """Answer the client on standard input until it leaves; return the exit code."""
-    # Whatever prints here, a library or a child, must not get between the messages.
+    """Answer the client on standard input until it closes that; return the exit code."""
+    # The output of a library or a child process must not mix with the messages.
     source, sink = os.dup(0), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nowhere, 0)
     os.dup2(2, 1)
     before = {number: _signal.signal(number, _end) for number in (_signal.SIGTERM, _signal.SIGHUP)}
     before[_signal.SIGINT] = _signal.signal(_signal.SIGINT, _interrupt)
-    # One that comes just before a read begins, or to another thread, would be heard of after that read only.
+    # A signal just before a read, or to another thread, would otherwise be handled only after that read.
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     woken_before = _signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     try:
-        _serve(options, Wire(source, sink, woken=woken, left=_end))
+        _serve(options, Wire(source, sink, woken=woken, on_close=_end))
     finally:
         _signal.set_wakeup_fd(woken_before)
         os.dup2(source, 0)
@@ -88,12 +88,12 @@ def _serve(options: Options, wire: Wire) -> None:
     here = os.getcwd()  # noqa: PTH109 - pathlib takes 10 ms to import
     data = folder_of("data", os.environ, home=os.path.expanduser("~"), cwd=here)  # noqa: PTH111
     session = os.environ.get(SESSION_VARIABLE) or f"mcp-{os.getpid()}-{time.time_ns():x}"
-    asker = Asker(data, session=session, profile=options.profile, structured=options.structured)
+    handler = CallHandler(data, session=session, profile=options.profile, structured=options.structured)
     client = Session(
         wire,
-        asker.answer,
+        handler.answer,
         profile=options.profile,
-        folder=_opened(options.project, here),
+        folder=_start_folder(options.project, here),
         fixed_folder=bool(options.project),
     )
     for line in wire.lines():
@@ -102,11 +102,11 @@ def _serve(options: Options, wire: Wire) -> None:
     while client.is_busy and time.monotonic() < until:
         time.sleep(0.005)
     if not client.is_busy:
-        asker.close()
+        handler.close()
 
 
-def _opened(project: str, here: str) -> str:
-    """Return the folder that is taken for the client's until it tells another."""
+def _start_folder(project: str, here: str) -> str:
+    """Return the folder that counts as the client's until it names another."""
     given = os.environ.get(PROJECT_VARIABLE, "")
     if project:
         return os.path.abspath(project)  # noqa: PTH100
@@ -114,7 +114,7 @@ def _opened(project: str, here: str) -> str:
 
 
 def _end(*_: object) -> None:
-    """Leave at once: nothing of a call is half stored, and nobody takes its answer."""
+    """Exit at once: no call is half stored, and nobody reads its answer."""
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""One client on a wire: its requests answered at once or by workers, its cancellations, batches and roots."""
+"""One client of the server: its requests, answered at once or by workers, its cancellations and roots."""
 
 import _thread
 import os
@@ -6,7 +6,13 @@ import time
 
 from ragmem import json_text
 from ragmem.mcp.stdio import protocol
-from ragmem.mcp.stdio.protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Refused
+from ragmem.mcp.stdio.protocol import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ProtocolError,
+)
 from ragmem.mcp.stdio.wire import LONGEST, Wire
 from ragmem.mcp.stdio.workers import Workers
 
@@ -20,23 +26,23 @@ if TYPE_CHECKING:
     from ragmem.mcp.stdio.protocol import Params
 
     Reply = Callable[[Params | None], None]
-    # Takes the answer to a request, None where there is to be none.
+    # Takes the answer to a request; None for no answer.
 
 MOST_CALLS = 16
-"""Calls that are made at the same time; more wait in line."""
+"""Maximum number of concurrent calls; more are queued."""
 
 MOST_WAITING = 1_000
-"""Calls that may wait in line."""
+"""Maximum length of the queue."""
 
 ROOTS_S = 1.0
-"""Seconds that the first call waits until the client has told which folder is open."""
+"""Seconds that the first call waits for the client to name the open folder."""
 
 ROOTS = "ragmem-roots"
-"""How the ids of our own requests begin."""
+"""Prefix of the ids of our own requests."""
 
 
 class Call:
-    """A request that the memory answers; `cancelled` once nobody wants the answer any more."""
+    """A request that the memory answers; `cancelled` once the client has withdrawn it."""
 
     __slots__ = ("agent", "cancelled", "folder", "method", "params", "stateless")
 
@@ -50,9 +56,9 @@ class Call:
 
 
 class Session:
-    """What was said by a client so far; `take` is called by one thread.
+    """The state of one client; only one thread calls `take`.
 
-    `answer` makes the result of a call, and raises Refused for what is answered by an error.
+    `answer` makes the result of a call, and raises ProtocolError where that is an error.
     """
 
     def __init__(
@@ -80,18 +86,20 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether any call is not answered yet."""
+        """Whether a call is still open."""
         return self._workers.open > 0
 
     def take(self, line: bytes | None) -> None:
-        """Take a line in, None for one that was too long."""
+        """Handle a line; None is one that was too long."""
         if line is None:
-            self._send(_failure(None, Refused(INVALID_REQUEST, f"a message has more than {LONGEST:,} bytes")))
+            self._send(
+                _failure(None, ProtocolError(INVALID_REQUEST, f"a message has more than {LONGEST:,} bytes"))
+            )
             return
         try:
             found = json_text.read(line.decode())
         except ValueError:
-            self._send(_failure(None, Refused(PARSE_ERROR, "a line is one message of JSON in UTF-8")))
+            self._send(_failure(None, ProtocolError(PARSE_ERROR, "a line is one message of JSON in UTF-8")))
             return
         if isinstance(found, list):
             self._batch(found)
@@ -101,7 +109,7 @@ class Session:
     def _batch(self, messages: "list[Any]") -> None:
         if not messages or self._version not in protocol.BATCH_VERSIONS:
             reason = "is empty" if not messages else f"is not of version {self._version}"
-            self._send(_failure(None, Refused(INVALID_REQUEST, f"an array of messages that {reason}")))
+            self._send(_failure(None, ProtocolError(INVALID_REQUEST, f"an array of messages that {reason}")))
             return
         batch = _Batch(self._wire, len(messages))
         for message in messages:
@@ -110,11 +118,11 @@ class Session:
     def _message(self, message: "Any", reply: "Reply") -> None:
         try:
             identifier, method, params = _read(message)
-        except Refused as refused:
+        except ProtocolError as refused:
             reply(_failure(_id_of(message), refused))
             return
         if method is None:
-            self._hear(message)
+            self._take_roots(message)
             reply(None)
         elif identifier is None:
             self._notice(method, params)
@@ -130,15 +138,14 @@ class Session:
                 result = protocol.answer_without_memory(method, params, self._profile)
                 if method == "initialize":
                     self._begin(params, result)
-                reply(
-                    _success(identifier, protocol.add_stateless_fields(method, result, stateless=stateless))
-                )
+                result = protocol.add_stateless_fields(method, result, stateless=stateless)
+                reply(_success(identifier, result))
                 return
             if identifier in self._running:
-                raise Refused(INVALID_REQUEST, "a request of this id is being answered")
+                raise ProtocolError(INVALID_REQUEST, "a request of this id is being answered")
             if self._workers.open >= MOST_WAITING:
-                raise Refused(INTERNAL_ERROR, f"{MOST_WAITING:,} calls are waiting already")
-        except Refused as refused:
+                raise ProtocolError(INTERNAL_ERROR, f"{MOST_WAITING:,} calls are waiting already")
+        except ProtocolError as refused:
             reply(_failure(identifier, refused))
             return
         call = Call(method, params, stateless=stateless, agent=self._client, folder=self._folder)
@@ -157,18 +164,18 @@ class Session:
             if call is not None:
                 call.cancelled = True
         elif method in {"notifications/initialized", "notifications/roots/list_changed"}:
-            self._ask_roots()
+            self._request_roots()
 
-    def _ask_roots(self) -> None:
-        """Ask the client which folders are open, where it can tell and nothing else was said."""
+    def _request_roots(self) -> None:
+        """Ask the client for its open folders, if it supports that and no folder was fixed."""
         if not self._has_roots or self._fixed_folder:
             return
         self._roots_asked += 1
         self._roots_due = time.monotonic() + ROOTS_S
         self._send({"jsonrpc": "2.0", "id": f"{ROOTS}-{self._roots_asked}", "method": "roots/list"})
 
-    def _hear(self, message: "Params") -> None:
-        """Take in the answer to our own latest request; any other is none of ours."""
+    def _take_roots(self, message: "Params") -> None:
+        """Use the answer to our latest request; ignore any other answer."""
         if message.get("id") != f"{ROOTS}-{self._roots_asked}":
             return
         result = message.get("result")
@@ -178,7 +185,7 @@ class Session:
         self._roots_due = 0.0
 
     def _run(self, identifier: str | int, call: Call, reply: "Reply") -> None:
-        """Make the answer of a call, in a thread of its own."""
+        """Answer a call in a worker thread."""
         while time.monotonic() < self._roots_due:
             time.sleep(0.005)
         call.folder = self._folder
@@ -186,14 +193,13 @@ class Session:
         if not call.cancelled:
             try:
                 result = self._answer(call)
-                answer = _success(
-                    identifier, protocol.add_stateless_fields(call.method, result, stateless=call.stateless)
-                )
-            except Refused as refused:
+                result = protocol.add_stateless_fields(call.method, result, stateless=call.stateless)
+                answer = _success(identifier, result)
+            except ProtocolError as refused:
                 answer = _failure(identifier, refused)
-            except Exception as error:  # noqa: BLE001 - a bug is told to the client, which can go on
+            except Exception as error:  # noqa: BLE001 - a bug is reported to the client, which can go on
                 told = f"this is a bug in ragmem: {type(error).__name__}"
-                answer = _failure(identifier, Refused(INTERNAL_ERROR, told))
+                answer = _failure(identifier, ProtocolError(INTERNAL_ERROR, told))
         with self._guard:
             del self._running[identifier]
         reply(None if call.cancelled else answer)
@@ -204,7 +210,7 @@ class Session:
 
 
 class _Batch:
-    """The answers to an array of messages, sent as one array when the last is there."""
+    """The answers to an array of messages, sent as one array when all are there."""
 
     def __init__(self, wire: Wire, count: int) -> None:
         self._wire = wire
@@ -213,7 +219,7 @@ class _Batch:
         self._guard = _thread.allocate_lock()
 
     def reply(self, answer: "Params | None") -> None:
-        """Add an answer, or that there is none."""
+        """Add an answer; None counts a message without one."""
         with self._guard:
             self._left -= 1
             if answer is not None:
@@ -224,21 +230,21 @@ class _Batch:
 
 
 def _read(message: "Any") -> "tuple[str | int | None, str | None, Params]":
-    """Return id, method and params of a message; no method where it is an answer. Raises Refused."""
+    """Return id, method and params of a message; an answer has no method. Raises ProtocolError."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        raise Refused(INVALID_REQUEST, 'a message is an object with "jsonrpc": "2.0"')
+        raise ProtocolError(INVALID_REQUEST, 'a message is an object with "jsonrpc": "2.0"')
     method, identifier = message.get("method"), _id_of(message)
     if method is None and identifier is not None and ("result" in message or "error" in message):
         return identifier, None, {}
     if not isinstance(method, str):
-        raise Refused(INVALID_REQUEST, "a request has a method, a text")
+        raise ProtocolError(INVALID_REQUEST, "a request has a method, a text")
     if "id" in message and identifier is None:
-        raise Refused(INVALID_REQUEST, "an id is a text or a whole number")
+        raise ProtocolError(INVALID_REQUEST, "an id is a text or a whole number")
     params = message.get("params", {})
     if params is None:
         params = {}
     if not isinstance(params, dict) or not isinstance(params.get("_meta") or {}, dict):
-        raise Refused(INVALID_PARAMS, "params is an object, and so is its _meta")
+        raise ProtocolError(INVALID_PARAMS, "params is an object, and so is its _meta")
     return identifier, method, params
 
 
@@ -251,12 +257,12 @@ def _success(identifier: str | int, result: "Params") -> "Params":
     return {"jsonrpc": "2.0", "id": identifier, "result": result}
 
 
-def _failure(identifier: str | int | None, refused: Refused) -> "Params":
+def _failure(identifier: str | int | None, refused: ProtocolError) -> "Params":
     return {"jsonrpc": "2.0", "id": identifier, "error": refused.error}
 
 
 def _folder(root: "Any") -> str:
-    """Return the folder that a root names, empty where it names none of this machine."""
+    """Return the folder that a root names; empty where it is not on this machine."""
     uri = root.get("uri") if isinstance(root, dict) else None
     if not isinstance(uri, str) or not uri.startswith("file://"):
         return ""

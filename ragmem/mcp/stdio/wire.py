@@ -1,4 +1,4 @@
-"""Messages as lines on two descriptors: read as they come, written whole, one at a time."""
+"""Read and write messages as lines on two descriptors."""
 
 import _thread
 import os
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from typing import Any
 
 LONGEST = 4 * 1024 * 1024
-"""Bytes of a line; of a longer one nothing is read but its end."""
+"""Bytes of a line; a longer one is skipped."""
 
 CHUNK = 65_536
 
 
 class Wire:
-    """A client at the other end, written to from several threads; `left` is called when it has gone.
+    """The connection to a client; several threads may send. `on_close` is called when the client is gone.
 
-    From `woken` something can be read once a signal has come, whose handler runs then.
+    `woken` becomes readable when a signal arrives, so that its handler runs at once.
     """
 
-    def __init__(self, source: int, sink: int, *, woken: int, left: "Callable[[], None]") -> None:
+    def __init__(self, source: int, sink: int, *, woken: int, on_close: "Callable[[], None]") -> None:
         self._source = source
         self._sink = sink
         self._woken = woken
-        self._left = left
+        self._on_close = on_close
         self._turn = _thread.allocate_lock()
 
     def lines(self) -> "Iterator[bytes | None]":
-        """Yield every line that has something on it, None for one that is too long; end with the input."""
+        """Yield every line that is not blank, None for one that is too long; end with the input."""
         held = bytearray()
         skipping = False
         while part := self._read():
@@ -53,7 +53,7 @@ class Wire:
             yield line
 
     def send(self, message: "Any") -> None:
-        """Write a message as one line; where nobody reads any more, `left` is called."""
+        """Write a message as one line; call `on_close` where nobody reads any more."""
         data = json_text.write(message).encode("utf-8", "replace") + b"\n"
         with self._turn:
             view = memoryview(data)
@@ -61,10 +61,10 @@ class Wire:
                 try:
                     view = view[os.write(self._sink, view) :]
                 except BlockingIOError:
-                    # Some clients make both ends of a pipe so.
+                    # Some clients make both ends of a pipe non-blocking.
                     select.select((), (self._sink,), ())
                 except OSError:
-                    self._left()
+                    self._on_close()
                     return
 
     def _read(self) -> bytes:

@@ -1,4 +1,4 @@
-"""A small thread pool; threads start when they are needed."""
+"""A small thread pool that starts threads on demand."""
 
 import _thread
 from _queue import SimpleQueue
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Workers:
-    """At most `most` threads. They stay: each may keep a database connection of its own."""
+    """A pool of up to `most` threads. They never end, because each may keep a database connection."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -21,11 +21,11 @@ class Workers:
 
     @property
     def open(self) -> int:
-        """How many jobs are waiting or being done."""
+        """The number of jobs that are queued or running."""
         return self._open
 
     def do(self, job: "Callable[[], None]") -> None:
-        """Let a thread do this, as soon as one is free; it must not raise."""
+        """Run a job in the next free thread; it must not raise."""
         with self._guard:
             self._open += 1
             more = self._open > self._started and self._started < self._most

@@ -1,6 +1,6 @@
-"""Source code, read into symbols and what they refer to."""
+"""Read source code into symbols and their references."""
 
 from ragmem.readers.code.languages import LANGUAGES, MANIFESTS, language_of
-from ragmem.readers.code.reading import read_code
+from ragmem.readers.code.reader import read_code
 
 __all__ = ["LANGUAGES", "MANIFESTS", "language_of", "read_code"]

@@ -2,13 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Syntax, named_by_path, node_text
-
-if TYPE_CHECKING:  # the parser is loaded when a file is read
-    from ragmem.readers.code.syntax import Captures
+from ragmem.readers.code.syntax import Import, Syntax, path_namespace
 
 _POINTED = """
 (function_definition (storage_class_specifier)? @storage declarator: {declarator}) @function
@@ -101,6 +97,7 @@ _CPP_ONLY = re.compile(
     r"\bvirtual\b|\bconstexpr\b|^#include\s*<(?:string|vector|memory|iostream|map|functional|utility)>",
     re.MULTILINE,
 )
+_TEST_FILE = re.compile(r"(?:^|/)tests?/|(?:_tests?|^tests?_\w+|/test_\w+|[a-z]Tests?)\.\w+$")
 _GUARDED = re.compile(r"#\s*ifdef\s+__cplusplus\b.*?#\s*endif", re.DOTALL)
 
 
@@ -115,7 +112,7 @@ _LEADING_MACRO = re.compile(
 
 
 def _without_macros(text: str) -> str:
-    """Blank the macros that say how a definition is exported; no grammar can tell them from its name."""
+    """Blank the export macros of definitions; no grammar can tell them from names."""
 
     def blank(found: re.Match[str]) -> str:
         return found[1] + " " * len(found[2])
@@ -124,12 +121,11 @@ def _without_macros(text: str) -> str:
 
 
 def is_cpp(text: str) -> bool:
-    """Tell whether a header that might be C holds what only C++ knows."""
+    """Tell whether a header that might be C uses syntax of C++."""
     return bool(_CPP_ONLY.search(_GUARDED.sub("", text)))
 
 
-def _imports(captures: "Captures") -> Iterator[Import]:
-    text = node_text(captures["import"][0])
+def _imports(text: str) -> Iterator[Import]:
     if include := _INCLUDE.match(text):
         yield Import(include[2] if include[1] == "<" else f"./{include[2]}", "*", "")
     elif using := _USING.match(text):
@@ -145,22 +141,18 @@ def _is_test(name: str, kind: SymbolKind, _around: str) -> bool:
     return kind is SymbolKind.FUNCTION and name.startswith(("test_", "Test_"))
 
 
-def _is_test_file(path: str) -> bool:
-    return bool(re.search(r"(?:^|/)tests?/|(?:_tests?|^tests?_\w+|/test_\w+|[a-z]Tests?)\.\w+$", path))
-
-
 def _syntax(package: str, query: str) -> Syntax:
     return Syntax(
         package,
         query,
-        naming=named_by_path,
-        is_test_file=_is_test_file,
+        namespace=path_namespace,
+        is_test_file=_TEST_FILE.search,
         separator="::",
         member_separator="::",
         is_test=_is_test,
         is_local=_is_local,
         imports=_imports,
-        prepared=_without_macros,
+        preprocess=_without_macros,
     )
 
 

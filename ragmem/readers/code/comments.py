@@ -1,11 +1,11 @@
-"""What authors say about their code: the sentence before a definition, and what a file is for."""
+"""Comments about code: the sentence before a definition, and the purpose of a file."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 LONGEST = 300
-"""Characters of a sentence that is kept."""
+"""Maximum characters of a sentence."""
 
 _FEWEST_SPACES = 2
 """A leading comment of one or two words is the heading of a section, unless it is a sentence."""
@@ -34,7 +34,7 @@ _PASSED = re.compile(r"\s*(?:@|#\[|\[|template\b)|\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on lines of its own, `first` to `last` (from 0)."""
+    """A comment on its own lines, `first` to `last` (from 0)."""
 
     first: int
     last: int
@@ -42,7 +42,7 @@ class Comment:
 
 
 def join_comments(comments: Iterable[Comment]) -> list[Comment]:
-    """Return comments in order, those of `//` or `#` on successive lines as one."""
+    """Return comments in order; `//` or `#` comments on successive lines become one."""
     together: list[Comment] = []
     for comment in sorted(comments, key=lambda item: item.first):
         before = together[-1] if together else None
@@ -55,7 +55,7 @@ def join_comments(comments: Iterable[Comment]) -> list[Comment]:
 
 
 def first_sentence(comment: str) -> str:
-    """Return what a comment says first, without its marks and tags; empty where it says nothing."""
+    """Return the first sentence of a comment, without marks and tags; empty without one."""
     lines: list[str] = []
     for line in comment.splitlines():
         bare = _CLOSING.sub("", _OPENING.sub("", line))
@@ -75,12 +75,12 @@ def first_sentence(comment: str) -> str:
 
 
 def is_legal(comment: str) -> bool:
-    """Tell whether a comment speaks of rights instead of the code."""
+    """Tell whether a comment is a licence or a copyright notice."""
     return bool(_LEGAL.search(comment))
 
 
 def doc_before(line: int, ends: Mapping[int, Comment], lines: list[str]) -> str:
-    """Return the first sentence of the comment that ends above a line (from 0), over attributes."""
+    """Return the first sentence of the comment above a line (from 0); attributes between are skipped."""
     above = line - 1
     while above >= 0 and above not in ends and _PASSED.match(lines[above]) and lines[above].strip():
         above -= 1
@@ -89,10 +89,10 @@ def doc_before(line: int, ends: Mapping[int, Comment], lines: list[str]) -> str:
 
 
 def purpose(comments: list[Comment], first_code: int, described: int) -> str:
-    """Return what a file's leading comment says: above `first_code`, and not right above `described`.
+    """Return the first sentence of a file's leading comment.
 
-    `first_code` is the line of the first statement, `described` that of the first definition (from 0).
-    Licences, instructions to tools and the description of the first definition alone are passed over.
+    It is above `first_code`, the line of the first statement, and not directly above `described`, that of the
+    first definition (from 0). Licences, instructions to tools and the comment of that definition are skipped.
     """
     for comment in comments:
         if comment.first > first_code:

@@ -2,13 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Syntax, named_by_path, node_text
-
-if TYPE_CHECKING:  # the parser is loaded when a file is read
-    from ragmem.readers.code.syntax import Captures
+from ragmem.readers.code.syntax import Import, Syntax, path_namespace
 
 _QUERY = """
 (comment) @comment
@@ -55,10 +51,11 @@ _QUERY = """
 
 _USING = re.compile(r"(?:global\s+)?using\s+(static\s+)?(?:(\w+)\s*=\s*)?([\w.]+)")
 _TEST = re.compile(r"\[(?:\w+\.)*(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod|Property)\b")
+_TEST_FILE = re.compile(r"Tests?\.cs$|(?:^|/)tests?/|\.(?:Unit|Integration)?Tests?/")
 
 
-def _imports(captures: "Captures") -> Iterator[Import]:
-    if found := _USING.match(node_text(captures["import"][0])):
+def _imports(text: str) -> Iterator[Import]:
+    if found := _USING.match(text):
         if found[2]:
             module, _, member = found[3].rpartition(".")
             if module:
@@ -71,15 +68,11 @@ def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
     return kind is SymbolKind.METHOD and bool(_TEST.search(around))
 
 
-def _is_test_file(path: str) -> bool:
-    return bool(re.search(r"Tests?\.cs$|(?:^|/)tests?/|\.(?:Unit|Integration)?Tests?/", path))
-
-
 CSHARP = Syntax(
     "tree_sitter_c_sharp",
     _QUERY,
-    naming=named_by_path,
-    is_test_file=_is_test_file,
+    namespace=path_namespace,
+    is_test_file=_TEST_FILE.search,
     is_test=_is_test,
     imports=_imports,
     supers=frozenset({"base"}),

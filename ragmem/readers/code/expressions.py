@@ -1,4 +1,4 @@
-"""What the text of an expression tells: names, types, whom a call goes to."""
+"""Parse the text of an expression: names, types, the receiver of a call."""
 
 import re
 
@@ -23,12 +23,12 @@ _INFERRED = frozenset({"var", "auto", "dynamic", "let"})
 
 
 def dotted_name(text: str) -> str:
-    """Return names with dots between them, whatever the language puts there."""
+    """Return a name with dots in place of the separators of its language."""
     return _SEPARATORS.sub(".", text.strip()).strip(".")
 
 
 def without_arguments(name: str) -> str:
-    """Return a name without its template arguments; an operator's stays as it is."""
+    """Return a name without its template arguments; the name of an operator stays as it is."""
     if "<" not in name or "operator" in name or name.startswith("<"):
         return name
     for _ in range(_MOST_WRAPPED):
@@ -40,7 +40,7 @@ def without_arguments(name: str) -> str:
 
 
 def bare_type(text: str) -> str:
-    """Return a type's bare name: no arguments, pointers, references, nor what may hold one of it."""
+    """Return the bare name of a type, without arguments, pointers, references and wrappers such as Option."""
     bare = text.strip().removeprefix(":")
     for _ in range(_MOST_WRAPPED):
         bare = _BEFORE_TYPE.sub("", bare.strip())
@@ -52,7 +52,7 @@ def bare_type(text: str) -> str:
 
 
 def type_stated(syntax: Syntax, stated: str, value: str) -> str:
-    """Return the type that a declaration gives by a type or a value; `name()` for what a call returns."""
+    """Return the type of a declaration by its type or value; `name()` for the result of a call."""
     if stated and (bare := bare_type(stated)) not in _INFERRED:
         return bare
     if made := _MAKING.match(value):
@@ -66,24 +66,24 @@ def type_stated(syntax: Syntax, stated: str, value: str) -> str:
 
 
 def receiver_of(syntax: Syntax, text: str) -> str:
-    """Return whom a call goes to: names joined by dots, `@self` first for the object itself.
+    """Return the receiver of a call: names joined by dots, with `@self` for the object itself.
 
-    `?` is anything else, `=Type` an object that is made on the spot, `=name()` what a call returns.
+    `=Type` is an object that is created on the spot, `=name()` the result of a call, `?` anything else.
     """
     bare = text.strip().lstrip("(*&")
     if made := _MAKING.match(bare):
         return f"={dotted_name(made[1])}"
     path = dotted_name(bare if "(" in bare else bare.rstrip(")"))
     if _PATH.match(path):
-        return _named(syntax, path)
+        return _resolve_self(syntax, path)
     called = _CALLING.fullmatch(bare)
     if called and "." not in bare[called.end(1) :]:
         return f"={receiver_of(syntax, called[1])}()"
     return "?"
 
 
-def _named(syntax: Syntax, path: str) -> str:
-    if path.endswith(".class"):  # Java's name for what is known of a class
+def _resolve_self(syntax: Syntax, path: str) -> str:
+    if path.endswith(".class"):  # Java's name for the reflection object of a class
         return "?"
     if path.endswith(".this"):  # Java's name for the object around an inner one
         return "@self"

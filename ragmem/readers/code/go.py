@@ -3,12 +3,8 @@
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-from ragmem.readers.code.syntax import Import, Naming, Syntax, node_text
-
-if TYPE_CHECKING:  # the parser is loaded when a file is read
-    from ragmem.readers.code.syntax import Captures
+from ragmem.readers.code.syntax import Import, Namespace, Syntax
 
 _QUERY = """
 (comment) @comment
@@ -57,8 +53,8 @@ _SPEC = re.compile(r"""(?:([\w.]+)\s+)?["`]([^"`]+)["`]""")
 _VERSION = re.compile(r"v\d+$")
 
 
-def _imports(captures: "Captures") -> Iterator[Import]:
-    if not (spec := _SPEC.match(node_text(captures["import"][0]))):
+def _imports(text: str) -> Iterator[Import]:
+    if not (spec := _SPEC.match(text)):
         return
     local, module = spec[1] or "", spec[2]
     if not local:
@@ -68,16 +64,16 @@ def _imports(captures: "Captures") -> Iterator[Import]:
     yield Import(module, "*" if local == "." else "", "" if local in {"_", "."} else local)
 
 
-def _naming(path: str) -> Naming:
+def _namespace(path: str) -> Namespace:
     folder = str(PurePosixPath(path).parent)
-    return Naming(path, "" if folder == "." else folder)
+    return Namespace(path, "" if folder == "." else folder)
 
 
 GO = Syntax(
     "tree_sitter_go",
     _QUERY,
-    naming=_naming,
-    is_test_file=lambda path: path.endswith("_test.go"),
+    namespace=_namespace,
+    is_test_file=re.compile(r"_test\.go\Z").search,
     imports=_imports,
     selves=frozenset(),
     supers=frozenset(),

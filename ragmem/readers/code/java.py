@@ -2,13 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Syntax, named_by_path, node_text
-
-if TYPE_CHECKING:  # the parser is loaded when a file is read
-    from ragmem.readers.code.syntax import Captures
+from ragmem.readers.code.syntax import Import, Syntax, path_namespace
 
 _QUERY = """
 [(line_comment) (block_comment)] @comment
@@ -54,10 +50,11 @@ _QUERY = """
 
 _IMPORT = re.compile(r"import\s+(static\s+)?([\w.]+?)(?:\.(\*))?\s*;")
 _TEST = re.compile(r"@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b")
+_TEST_FILE = re.compile(r"(?:^|/)src/\w*[tT]est\w*/|(?:Tests?|IT|TestCase)\.java$")
 
 
-def _imports(captures: "Captures") -> Iterator[Import]:
-    if found := _IMPORT.match(node_text(captures["import"][0])):
+def _imports(text: str) -> Iterator[Import]:
+    if found := _IMPORT.match(text):
         if found[3]:
             yield Import(found[2], "*", "*")
         else:
@@ -69,15 +66,11 @@ def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
     return kind is SymbolKind.METHOD and bool(_TEST.search(around))
 
 
-def _is_test_file(path: str) -> bool:
-    return bool(re.search(r"(?:^|/)src/\w*[tT]est\w*/|(?:Tests?|IT|TestCase)\.java$", path))
-
-
 JAVA = Syntax(
     "tree_sitter_java",
     _QUERY,
-    naming=named_by_path,
-    is_test_file=_is_test_file,
+    namespace=path_namespace,
+    is_test_file=_TEST_FILE.search,
     is_test=_is_test,
     imports=_imports,
 )

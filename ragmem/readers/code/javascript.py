@@ -3,12 +3,8 @@
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-from ragmem.readers.code.syntax import Import, Naming, Syntax, node_text
-
-if TYPE_CHECKING:  # the parser is loaded when a file is read
-    from ragmem.readers.code.syntax import Captures
+from ragmem.readers.code.syntax import Import, Namespace, Syntax
 
 _COMMON = """
 (comment) @comment
@@ -129,8 +125,7 @@ _TESTING = re.compile(r"(?:[._-](?:test|spec|e2e|cy)\.[cm]?[jt]sx?$)|(?:^|/)(?:_
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|spec|e2e)/")
 
 
-def _imports(captures: "Captures") -> Iterator[Import]:
-    text = node_text(captures["import"][0])
+def _imports(text: str) -> Iterator[Import]:
     if default := _EXPORTED.match(text):
         if default[1] not in _NAMELESS:
             yield Import("", default[1], "default", exported=True)
@@ -148,7 +143,7 @@ def _imports(captures: "Captures") -> Iterator[Import]:
         named = _ALL.search(head)
         yield Import(module, "" if named else "*", named[1] if named else "*", exported=True)
     part = _PART.match(text, source.end())
-    # Behind a part of the module stand names within that part.
+    # After a part of the module, the names are those of that part.
     for name, local in () if part else _items(head):
         yield Import(module, name, local, exported=exported)
     if not exported and (default := _DEFAULT.match(text)):
@@ -166,9 +161,9 @@ def _items(text: str) -> Iterator[tuple[str, str]]:
                 yield item[1], item[2] or item[1]
 
 
-def _naming(path: str) -> Naming:
+def _namespace(path: str) -> Namespace:
     module = _ENDING.sub("", path)
-    return Naming(module, module)
+    return Namespace(module, module)
 
 
 def _is_test_file(path: str) -> bool:
@@ -179,7 +174,7 @@ def _syntax(package: str, entry: str, query: str) -> Syntax:
     return Syntax(
         package,
         query,
-        naming=_naming,
+        namespace=_namespace,
         is_test_file=_is_test_file,
         entry=entry,
         imports=_imports,

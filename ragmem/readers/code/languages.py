@@ -1,4 +1,4 @@
-"""Which language a file is written in, by its name."""
+"""The language of a file by its name."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -18,7 +18,7 @@ LANGUAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "csharp": (".cs",),
     }
 )
-"""Languages and how the names of their files end. A `.h` is C, unless its text is C++."""
+"""Languages and the suffixes of their files. A `.h` is C, unless its text is C++."""
 
 MANIFESTS: Mapping[str, str] = MappingProxyType(
     {
@@ -29,14 +29,14 @@ MANIFESTS: Mapping[str, str] = MappingProxyType(
         "Cargo.toml": "rust",
     }
 )
-"""Files that say how a repository's imports are meant, read for that alone."""
+"""Files that tell how to resolve the imports of a repository."""
 
 _BY_ENDING = {ending: language for language, endings in LANGUAGES.items() for ending in endings}
 _BY_NAME = {"Rakefile": "ruby", "Gemfile": "ruby"}
 
 
 def language_of(path: str) -> str | None:
-    """Return the language of a file by its name, None for one that is no code.
+    """Return the language of a file by its name; None for a file that is not code.
 
     Manifests count as code of their language, because imports cannot be resolved without them.
     """

@@ -1,11 +1,10 @@
-"""Manifests: what they say of the names that a repository's files import."""
+"""Read manifests for the names under which a repository's files are imported."""
 
 import json
 import posixpath
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -18,21 +17,15 @@ _BUILT = re.compile(r"^\.?/?(?:dist|build|out)/")
 
 
 def read_manifest(path: str, text: str, language: str) -> ParsedFile:
-    """Return what a manifest says as the fact `manifest`; `problem` where it cannot be read."""
+    """Return the content of a manifest as the fact `manifest`, or a `problem`."""
     said: dict[str, Any] = {}
     purpose = problem = ""
     try:
         said, purpose = _READERS[posixpath.basename(path)](text)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         problem = f"it cannot be read: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-    own = Symbol(
-        path,
-        PurePosixPath(path).name,
-        SymbolKind.MODULE,
-        1,
-        text.rstrip("\n").count("\n") + 1,
-        doc=purpose,
-    )
+    last = text.rstrip("\n").count("\n") + 1
+    own = Symbol(path, posixpath.basename(path), SymbolKind.MODULE, 1, last, doc=purpose)
     facts: Mapping[str, Any] = {"manifest": said} if said else {}
     return ParsedFile(path, language, path, purpose, (own,), facts, problem)
 
@@ -49,7 +42,7 @@ def _package(text: str) -> tuple[dict[str, Any], str]:
         said["package"] = name
     entry = content.get("source") or content.get("module") or content.get("main")
     if isinstance(entry, str):
-        # What is built is not in the repository; its source lies where the others of its kind do.
+        # Build output is not in the repository; its source is usually in src.
         said["entry"] = _BUILT.sub("src/", entry)
     return said, _sentence(content.get("description"))
 

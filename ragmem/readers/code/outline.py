@@ -1,4 +1,4 @@
-"""A file of code as its definitions and what they refer to, found by the query of its language."""
+"""Extract the definitions and references of a file of code with the query of its language."""
 
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from ragmem.readers.code.expressions import bare_type, dotted_name, without_argu
 from ragmem.readers.code.parsing import ParseResult, parse_code
 from ragmem.readers.code.references import References
 from ragmem.readers.code.scopes import OWNING, Facts, Scope
-from ragmem.readers.code.syntax import Naming, Syntax
+from ragmem.readers.code.syntax import Namespace, Syntax
 
 if TYPE_CHECKING:  # the parser is loaded when a file is read
     from tree_sitter import Node
@@ -31,32 +31,32 @@ _RANK = {name: rank for rank, name in enumerate(("package", *_OPENING, *_REFERRI
 _LONGEST_NAME = 120
 _LONGEST_COMMENT = 4_000
 _DEEPEST = 60
-"""Definitions and functions inside each other; what lies deeper is no work of a person."""
+"""Maximum nesting of definitions and functions; no person nests deeper."""
 _MOST_NAMED = 4
-"""Definitions that a file's purpose names where its author says none."""
+"""Definitions that a file's purpose names where its author gives none."""
 
 
 def outline(path: str, text: str, *, language: str, syntax: Syntax) -> ParsedFile:
-    """Read one file. What the grammar cannot read is passed over and told in `problem`.
+    """Read one file. Text that does not follow the grammar is skipped and reported in `problem`.
 
-    Raises SlowFileError for a file that no parser gets through.
+    Raises SlowFileError for a file that takes the parser too long.
     """
     text = text.encode("utf-8", "replace").decode()
-    source = syntax.prepared(text).encode()
+    source = syntax.preprocess(text).encode()
     return _Reader(path, text, source, language, syntax).read(parse_code(source, syntax))
 
 
 class _Reader:
-    """Walks the matches of one file in the order of their places."""
+    """Walks the matches of one file in the order of their positions."""
 
     def __init__(self, path: str, text: str, source: bytes, language: str, syntax: Syntax) -> None:
         self.path = path
         self.lines = text.split("\n")
         self.language = language
         self.syntax = syntax
-        self.naming: Naming = syntax.naming(path)
-        self.in_tests = syntax.is_test_file(path)
-        self.facts = Facts(self.naming.prefix)
+        self.namespace: Namespace = syntax.namespace(path)
+        self.in_tests = bool(syntax.is_test_file(path))
+        self.facts = Facts(self.namespace.prefix)
         self.references = References(source, syntax, self.facts)
         self.symbols: list[Symbol] = []
         self.comments: list[Comment] = []
@@ -64,8 +64,8 @@ class _Reader:
 
     def read(self, found: ParseResult) -> ParsedFile:
         events = self._sort_symbols(found.matches)
-        module = self.naming.module
-        stack = [Scope(len(self.lines) * 10**9, self.naming.prefix, module, self.naming.prefix)]
+        module = self.namespace.module
+        stack = [Scope(len(self.lines) * 10**9, self.namespace.prefix, module, self.namespace.prefix)]
         for main, node, captures in events:
             while node.start_byte >= stack[-1].end:
                 stack.pop()
@@ -76,20 +76,13 @@ class _Reader:
             else:
                 self.references.refer(main, node, captures, stack)
         described = min((item.line - 1 for item in self.symbols), default=-1)
-        said = purpose(self.comments, found.first_code, described) or self._defines()
+        said = purpose(self.comments, found.first_code, described) or self._list_definitions()
         name = PurePosixPath(self.path).name
         own = Symbol(
             module, name, SymbolKind.MODULE, 1, max(len(self.lines), 1), doc=said, is_test=self.in_tests
         )
-        return ParsedFile(
-            self.path,
-            self.language,
-            module,
-            said,
-            (own, *self.symbols),
-            facts=self.facts.as_json(),
-            problem=found.problem,
-        )
+        symbols, facts = (own, *self.symbols), self.facts.as_json()
+        return ParsedFile(self.path, self.language, module, said, symbols, facts, found.problem)
 
     def _sort_symbols(self, matches: "list[Captures]") -> "list[tuple[str, Node, Captures]]":
         events: dict[tuple[int, int, int, bool], tuple[str, Node, Captures]] = {}
@@ -102,7 +95,7 @@ class _Reader:
             node = captures[main][0]
             named = captures["name"][0].start_byte if captures.get("name") else -1
             opening = main in _OPENING
-            # One definition may match as several kinds: the first of them is meant.
+            # One definition may match as several kinds: the first one counts.
             key = (node.start_byte, node.end_byte, named if opening else number, opening)
             if key not in events or _RANK[main] < _RANK[events[key][0]]:
                 events[key] = (main, node, captures)
@@ -111,8 +104,8 @@ class _Reader:
         defined = [event for event in events.values() if event[0] in _KINDS]
         self.references.heads = {event[2]["name"][0].start_byte for event in defined}
         self.references.tests = {event[1].start_byte for event in defined if event[0] == "test"}
-        # What a framework's macro makes a test looks like a function to the grammar.
-        events = {key: event for key, event in events.items() if not self._shadowed(event)}
+        # A test that a framework's macro defines looks like a function to the grammar.
+        events = {key: event for key, event in events.items() if not self._is_shadowed(event)}
         return sorted(
             events.values(), key=lambda event: (event[1].start_byte, -event[1].end_byte, _RANK[event[0]])
         )
@@ -120,7 +113,7 @@ class _Reader:
     def _is_alone(self, node: "Node") -> bool:
         return not self.lines[node.start_point.row].encode()[: node.start_point.column].strip()
 
-    def _shadowed(self, event: "tuple[str, Node, Captures]") -> bool:
+    def _is_shadowed(self, event: "tuple[str, Node, Captures]") -> bool:
         return event[0] == "function" and event[1].start_byte in self.references.tests
 
     def _comment(self, node: "Node") -> Comment:
@@ -149,8 +142,8 @@ class _Reader:
                     ".", self.syntax.separator
                 )
                 prefix = self._within(around.prefix, name)
-            else:  # what it holds is seen by this file alone
-                prefix = self.naming.module
+            else:  # only this file sees its contents
+                prefix = self.namespace.module
             stack.append(Scope(node.end_byte, prefix, around.symbol, prefix))
         elif name := self.references.text(captures["name"][0], _LONGEST_NAME).strip("\"'`"):
             self._define(main, name, node, captures, stack)
@@ -174,7 +167,7 @@ class _Reader:
         elif (main == "test" and not prefix) or (
             around.kind not in OWNING and self.syntax.is_local(name, storage)
         ):
-            prefix = self.naming.module
+            prefix = self.namespace.module
         if kind is SymbolKind.FUNCTION and main != "test" and (owner or around.kind in OWNING):
             kind = SymbolKind.METHOD
         instance = kind is SymbolKind.METHOD and not captures.get("static")
@@ -183,25 +176,18 @@ class _Reader:
         qualified = f"{prefix}{joint}{name}" if prefix else name
         first = self._first_line(node, captures)
         head = "\n".join(self.lines[self._top(first) : captures["name"][0].start_point.row + 1])
-        self.symbols.append(
-            Symbol(
-                qualified,
-                name,
-                kind,
-                first + 1,
-                node.end_point.row + (1 if node.end_point.column else 0),
-                doc=doc_before(first, self.ends, self.lines),
-                is_test=self.in_tests or main == "test" or self.syntax.is_test(name, kind, head),
-            )
-        )
-        # Nobody calls a test by its name.
+        last = node.end_point.row + (1 if node.end_point.column else 0)
+        doc = doc_before(first, self.ends, self.lines)
+        is_test = self.in_tests or main == "test" or self.syntax.is_test(name, kind, head)
+        self.symbols.append(Symbol(qualified, name, kind, first + 1, last, doc=doc, is_test=is_test))
+        # Tests are not called by their names.
         self.facts.members.append([prefix, "" if main == "test" else name, qualified])
         if kind is not SymbolKind.CONSTANT:
             holder = prefix if owner else qualified if kind in OWNING else around.type_owner
             stack.append(Scope(node.end_byte, qualified, qualified, qualified, holder, kind))
 
     def _first_line(self, node: "Node", captures: "Captures") -> int:
-        """Return the line (from 0) of a definition; that of its name where it begins in the midst of one."""
+        """Return the line (from 0) where a definition begins, or that of its name if it is earlier."""
         return min(node.start_point.row, captures["name"][0].start_point.row)
 
     def _top(self, line: int) -> int:
@@ -213,7 +199,7 @@ class _Reader:
     def _within(self, prefix: str, name: str) -> str:
         return f"{prefix}{self.syntax.separator}{name}" if prefix else name
 
-    def _defines(self) -> str:
+    def _list_definitions(self) -> str:
         known = {item.qualified for item in self.symbols}
         tops = {row[2] for row in self.facts.members if row[0] not in known}
         kinds = (SymbolKind.CONSTANT, SymbolKind.METHOD)

@@ -1,4 +1,4 @@
-"""Parse a text by the grammar of its language, and find in it what the language's query names."""
+"""Parse a text by the grammar of its language, and find the matches of the language's query."""
 
 import functools
 import importlib
@@ -20,20 +20,20 @@ EXTRA = "pip install 'ragmem[code]'"
 """Installs tree-sitter and its grammars, which every language but Python needs."""
 
 LONGEST_SECONDS = 5.0
-"""Of the processor; the largest files that people write take a fifth of this."""
+"""CPU time; the largest files that people write take a fifth of this."""
 _PIECE = 4_096
 """Bytes that the parser takes at once; no text of one piece is slow."""
 _MOST_MATCHES = 128
-"""Matches that the query keeps open at once; it would take time in the square of them."""
+"""Matches that the query keeps open at once; its time grows with their square."""
 
 
 class SlowFileError(Exception):
-    """A file takes longer to parse than any that a person writes."""
+    """A file takes too long to parse; no file that a person writes does."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseResult:
-    """What was found in a text: the matches of the query, as captures by name.
+    """The matches of the query in a text, as captures by name.
 
     `first_code` is the line (from 0) of the first statement; `tree` keeps the nodes alive.
     """
@@ -70,8 +70,8 @@ def _load_grammar(package: str, entry: str, query: str) -> "tuple[Language, Quer
 def parse_code(source: bytes, syntax: Syntax) -> ParseResult:
     """Parse a text; `problem` names the lines that do not follow the grammar.
 
-    Raises SlowFileError for a text that no parser gets through in LONGEST_SECONDS, SourceError without the
-    extra `code`.
+    Raises SlowFileError for a text that takes longer than LONGEST_SECONDS, SourceError without the extra
+    `code`.
     """
     grammar, query = _load_grammar(syntax.package, syntax.entry, syntax.query)
     from tree_sitter import Parser, QueryCursor  # noqa: PLC0415 - a question must not pay for it
@@ -89,10 +89,10 @@ def parse_code(source: bytes, syntax: Syntax) -> ParseResult:
 
 
 def _check_time(parser: "Parser", source: bytes) -> None:
-    """Raise SlowFileError for a text over which the parser breaks its head.
+    """Raise SlowFileError for a text that takes the parser too long.
 
-    Only a parser that asks for its text piece by piece can be stopped, and its trees ask for the text again
-    at every look: so what is large enough to be slow is parsed twice. (py-tree-sitter before 0.26.1 crashes.)
+    Only a parser that reads its text piece by piece can be stopped, and its trees read the text again at each
+    access. So a text that is large enough to be slow is parsed twice. (py-tree-sitter before 0.26.1 crashes.)
     """
     if len(source) < _PIECE:
         return

@@ -1,4 +1,4 @@
-"""Python: by its own parser, and where that fails, without the statements that it cannot read."""
+"""Python, read by its own parser; statements that it cannot parse are left out."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,20 +12,20 @@ if TYPE_CHECKING:  # the parser is loaded when a file is read
     from tree_sitter import Node
 
 _MOST_LEFT_OUT = 40
-"""Statements that are left out one by one; a file with more of them is of another Python."""
+"""Maximum number of statements to leave out; a file with more of them is of another Python version."""
 _MOST_CHARACTERS = 2_000_000
-"""Parsed for one file, over and over."""
+"""Characters that are parsed for one file in all attempts."""
 
 
 def read_python(path: str, text: str) -> ParsedFile:
-    """Return what a file defines; `problem` names the lines that were left out."""
+    """Return the definitions of a file; `problem` names the lines that were left out."""
     try:
         return parse_python(path, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return _without_what_fails(path, text.replace("\0", " "), error)
+        return _skip_errors(path, text.replace("\0", " "), error)
 
 
-def _without_what_fails(path: str, text: str, error: Exception) -> ParsedFile:
+def _skip_errors(path: str, text: str, error: Exception) -> ParsedFile:
     lines = text.split("\n")
     left_out: list[int] = []
     for _ in range(min(_MOST_LEFT_OUT, 1 + _MOST_CHARACTERS // (len(text) + 1))):
@@ -33,9 +33,9 @@ def _without_what_fails(path: str, text: str, error: Exception) -> ParsedFile:
         if not isinstance(error, SyntaxError) or not at:
             break
         try:
-            first, last = _statement(lines, min(at, len(lines)) - 1)
+            first, last = _find_statement(lines, min(at, len(lines)) - 1)
         except SourceError as missing:
-            problem = f"{_unreadable(error)}; to leave out that statement alone {missing}"
+            problem = f"{_describe_error(error)}; to leave out that statement alone {missing}"
             return replace(parse_python(path, ""), problem=f"{problem}, then ingest --code --rebuild")
         if first in left_out:
             break
@@ -49,14 +49,14 @@ def _without_what_fails(path: str, text: str, error: Exception) -> ParsedFile:
         else:
             shown = ", ".join(str(line + 1) for line in sorted(left_out)[:5])
             return replace(parsed, problem=f"left out what this Python cannot read, from line {shown}")
-    return replace(parse_python(path, ""), problem=_unreadable(error))
+    return replace(parse_python(path, ""), problem=_describe_error(error))
 
 
-def _unreadable(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"Python cannot read it: {getattr(error, 'msg', None) or error}"
 
 
-def _statement(lines: list[str], line: int) -> tuple[int, int]:
+def _find_statement(lines: list[str], line: int) -> tuple[int, int]:
     """Return the first and last line (from 0) of the innermost statement around one.
 
     Raises SourceError without the extra `code`.
@@ -85,4 +85,4 @@ def _statement(lines: list[str], line: int) -> tuple[int, int]:
 
 
 def _is_statement(node: "Node") -> bool:
-    return node.type.endswith(("_statement", "_definition")) or node.type == "ERROR"
+    return node.type.endswith(("_find_statement", "_definition")) or node.type == "ERROR"

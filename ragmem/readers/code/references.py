@@ -1,4 +1,4 @@
-"""What the code within a definition refers to: calls, bases, types of variables, imports."""
+"""The references of the code within a definition: calls, bases, types of variables, imports."""
 
 import re
 from typing import TYPE_CHECKING
@@ -15,16 +15,16 @@ if TYPE_CHECKING:  # the parser is loaded when a file is read
 
 _LONGEST_NAME = 120
 _LONGEST_TEXT = 300
-"""Characters of a type or a value that are read: what matters stands first."""
+"""Characters of a type or a value that are read, because what matters comes first."""
 _LONGEST_RECEIVER = 160
 _LONGEST_TOKENS = 4_000
 _CALLED = re.compile(r"(\)\s*\??\s*\.\s*)?\b((?:\w+\s*(?:::|\.)\s*)*[a-zA-Z_]\w*)\s*\(")
 
 
 class References:
-    """The references of one file, noted as facts.
+    """The references of one file, recorded as facts.
 
-    `heads` are the places of the names of definitions, `tests` those of calls that define a test.
+    `heads` are the positions of the names of definitions, `tests` those of calls that define a test.
     """
 
     def __init__(self, source: bytes, syntax: Syntax, facts: Facts) -> None:
@@ -35,20 +35,20 @@ class References:
         self.tests: set[int] = set()
 
     def text(self, node: "Node", most: int = _LONGEST_TEXT) -> str:
-        """Return the source text of a node, as much of it as matters."""
+        """Return the first `most` bytes of a node's source text."""
         end = min(node.end_byte, node.start_byte + most)
         return self.source[node.start_byte : end].decode("utf-8", "replace")
 
     def refer(self, main: str, node: "Node", captures: "Captures", stack: list[Scope]) -> None:
-        """Note what a match refers to, at the place that `stack` tells; the innermost scope stands last."""
+        """Record the references of a match within the scopes of `stack`, the innermost last."""
         line = node.start_point.row + 1
         if main == "import":
             if stack[-1].kind in OWNING:
-                return  # C++ takes over a base's names so
+                return  # C++ takes over names of a base in this way
             within = next((scope.prefix for scope in reversed(stack) if scope.kind is SymbolKind.MODULE), "")
             self.facts.imports.extend(
                 [item.module, item.member, item.local, line, item.exported, within]
-                for item in self.syntax.imports(captures)
+                for item in self.syntax.imports(self.text(node, len(self.source)))
             )
         elif main == "base":
             for base in captures["base"]:
@@ -65,7 +65,7 @@ class References:
             self._call(captures, line, stack)
 
     def _tokens(self, node: "Node", line: int, stack: list[Scope]) -> None:
-        """Note the calls in the arguments of a macro, which no grammar reads."""
+        """Record the calls in the arguments of a macro, which no grammar parses."""
         text = self.text(node, _LONGEST_TOKENS)
         before: re.Match[str] | None = None
         called = ""
@@ -73,7 +73,7 @@ class References:
             receiver, _, name = dotted_name(found[2]).rpartition(".")
             on = receiver and receiver_of(self.syntax, receiver)
             if found[1]:
-                # The object is what the call before returns, where nothing else stands between.
+                # The object is the result of the previous call, if there is nothing in between.
                 passed = text[before.end() : found.start() + 1] if before else "("
                 on = f"={called}()" if before and passed.count("(") + 1 == passed.count(")") else "?"
             called = f"{on}.{name}" if on and on != "?" and not on.startswith("=") else name
@@ -94,7 +94,7 @@ class References:
             if around.type_owner and declared:
                 self.facts.fields.append([around.type_owner, name, declared])
         elif around.kind in OWNING:
-            return  # the parameter of a method that is declared only
+            return  # the parameter of a method that is only declared
         elif declared or (len(stack) > 1 and not is_head):
             names = around.names
             names[name] = names.get(name) or declared

@@ -1,14 +1,14 @@
-"""Files of code that are no work of a person: too large, minified or generated."""
+"""Files of code that no person wrote: too large, minified or generated."""
 
 import re
 from pathlib import PurePosixPath
 
 MOST_CHARACTERS = 1_000_000
-"""A parser takes a second for this; nobody writes such a file."""
+"""A parser takes a second for this many; nobody writes such a file."""
 
 _BUNDLED = re.compile(r"[.-](?:min|bundle|chunk|pack)\.(?:js|mjs|cjs|ts)$")
 _MINIFIED_FROM = 5_000
-"""Characters, below which long lines prove nothing."""
+"""Characters below which long lines prove nothing."""
 _LONG_AVERAGE = 250
 _LONG_LINE = 20_000
 _HEAD = 1_500
@@ -19,14 +19,14 @@ _GENERATED = re.compile(
     re.IGNORECASE,
 )
 DEEPEST = 1_000
-"""Brackets within each other; parsers of ambiguous languages take time in the square of them."""
+"""Maximum nesting of brackets; the time of parsers for ambiguous languages grows with its square."""
 _BRACKETS = re.compile(r"[(\[{)\]}]")
 _STATEMENT_ENDS = re.compile(r"[;{}]")
 _COMMENTED = re.compile(r"^\s*(?://|/?\*|#|--)")
 
 
 def refusal(path: str, text: str) -> str:
-    """Return why a file is not read, empty where it is."""
+    """Return why a file is not read; empty where it is."""
     if len(text) > MOST_CHARACTERS:
         return f"{len(text):,} characters are more than {MOST_CHARACTERS:,}"
     if _BUNDLED.search(PurePosixPath(path).name) or _is_minified(text):

@@ -2,13 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Syntax, named_by_path, node_text
-
-if TYPE_CHECKING:  # the parser is loaded when a file is read
-    from ragmem.readers.code.syntax import Captures
+from ragmem.readers.code.syntax import Import, Syntax, path_namespace
 
 _QUERY = """
 (comment) @comment
@@ -56,10 +52,11 @@ _QUERY = """
 """
 
 _LOADING = re.compile(r"""(require|require_relative|load)\s*\(?\s*["']([^"'#]+)["']""")
+_TEST_FILE = re.compile(r"_(?:spec|test)\.rb$|(?:^|/)test_\w+\.rb$|(?:^|/)(?:spec|test)/")
 
 
-def _imports(captures: "Captures") -> Iterator[Import]:
-    if found := _LOADING.match(node_text(captures["import"][0])):
+def _imports(text: str) -> Iterator[Import]:
+    if found := _LOADING.match(text):
         relative = found[1] == "require_relative" and not found[2].startswith(".")
         yield Import(f"./{found[2]}" if relative else found[2], "", "")
 
@@ -68,15 +65,11 @@ def _is_test(name: str, kind: SymbolKind, _around: str) -> bool:
     return kind is SymbolKind.METHOD and name.startswith("test_")
 
 
-def _is_test_file(path: str) -> bool:
-    return bool(re.search(r"_(?:spec|test)\.rb$|(?:^|/)test_\w+\.rb$|(?:^|/)(?:spec|test)/", path))
-
-
 RUBY = Syntax(
     "tree_sitter_ruby",
     _QUERY,
-    naming=named_by_path,
-    is_test_file=_is_test_file,
+    namespace=path_namespace,
+    is_test_file=_TEST_FILE.search,
     separator="::",
     member_separator="#",
     is_test=_is_test,

@@ -2,13 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.readers.code.syntax import Import, Naming, Syntax, node_text
-
-if TYPE_CHECKING:  # the parser is loaded when a file is read
-    from ragmem.readers.code.syntax import Captures
+from ragmem.readers.code.syntax import Import, Namespace, Syntax
 
 _QUERY = """
 [(line_comment) (block_comment)] @comment
@@ -57,10 +53,10 @@ _USE = re.compile(r"(pub(?:\([^)]*\))?\s+)?use\s+(.*?);?\s*$", re.DOTALL)
 _EXTERN = re.compile(r"extern\s+crate\s+(\w+)(?:\s+as\s+(\w+))?")
 _TEST = re.compile(r"#\[(?:\w+::)*(?:test|rstest|test_case|bench|proptest)\b")
 _OTHER_TARGETS = ("tests", "benches", "examples")
+_TEST_FILE = re.compile(r"(?:^|/)tests?/|(?:^|/)tests?\.rs$|_tests?\.rs$")
 
 
-def _imports(captures: "Captures") -> Iterator[Import]:
-    text = node_text(captures["import"][0])
+def _imports(text: str) -> Iterator[Import]:
     if module := _MODULE.match(text):
         yield Import(f"self::{module[1]}", "", module[1])
     elif extern := _EXTERN.search(text):
@@ -75,7 +71,7 @@ def _imports(captures: "Captures") -> Iterator[Import]:
 
 
 def _used(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a `use` names, with its name in the file: `a::{b, c as d}` is `a::b` and `a::c`."""
+    """Yield the paths of a `use` with their names in the file: `a::{b, c as d}` is `a::b` and `a::c`."""
     prefixes = [""]
     path, alias, naming = "", "", False
     for part in [*_TOKENS.findall(text), ","]:
@@ -97,7 +93,7 @@ def _used(text: str) -> Iterator[tuple[str, str]]:
             path += part
 
 
-def _naming(path: str) -> Naming:
+def _namespace(path: str) -> Namespace:
     parts = path.removesuffix(".rs").split("/")
     mark = next((at for at, part in enumerate(parts[:-1]) if part == "src"), -1)
     if mark < 0:
@@ -109,7 +105,7 @@ def _naming(path: str) -> Naming:
         inside = inside[:-1]
     crate = parts[mark - 1].replace("-", "_") if mark > 0 else "crate"
     module = "::".join([crate, *inside] if mark >= 0 else inside) or crate
-    return Naming(module, module)
+    return Namespace(module, module)
 
 
 def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
@@ -118,15 +114,11 @@ def _is_test(_name: str, kind: SymbolKind, around: str) -> bool:
     )
 
 
-def _is_test_file(path: str) -> bool:
-    return bool(re.search(r"(?:^|/)tests?/|(?:^|/)tests?\.rs$|_tests?\.rs$", path))
-
-
 RUST = Syntax(
     "tree_sitter_rust",
     _QUERY,
-    naming=_naming,
-    is_test_file=_is_test_file,
+    namespace=_namespace,
+    is_test_file=_TEST_FILE.search,
     separator="::",
     member_separator="::",
     is_test=_is_test,

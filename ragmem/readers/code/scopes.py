@@ -1,4 +1,4 @@
-"""What is open at a place of a file, and what is found there."""
+"""The open scopes at a position of a file, and the facts that are found there."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,21 +11,21 @@ OWNING = (SymbolKind.CLASS, SymbolKind.INTERFACE)
 
 @dataclass(slots=True)
 class Scope:
-    """What is open at a place of the file: a definition, or a function without a name."""
+    """An open definition, or a function without a name."""
 
     end: int
     prefix: str
     symbol: str
     owner: str
     type_owner: str = ""
-    """The class that `this` is one of."""
+    """The class of `this`."""
     kind: SymbolKind | None = None
     names: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Facts:
-    """What linking needs of a file; each list is one of rows."""
+    """The facts of a file that linking needs, as lists of rows."""
 
     namespace: str
     imports: list[list[Any]] = field(default_factory=list)
@@ -36,6 +36,6 @@ class Facts:
     returns: list[list[str]] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what there is of them."""
+        """Return the facts that are not empty."""
         rows = {name: getattr(self, name) for name in self.__slots__}
         return {name: value for name, value in rows.items() if value or name == "namespace"}

@@ -1,1 +1,1 @@
-"""Documents become Markdown in parts that have names: pages, slides, sheets; read in a process apart."""
+"""Convert documents to Markdown in named parts (pages, slides, sheets), in a separate process."""

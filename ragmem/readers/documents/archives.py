@@ -1,4 +1,4 @@
-"""Opening the zip archive that an office file or an e-book is, unless unpacking it would take too much."""
+"""Open the zip archive of an office file or an e-book, unless it unpacks to too much."""
 
 import zipfile
 import zlib
@@ -13,13 +13,12 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedE
 
 
 def open_archive(path: str, limits: Limits) -> zipfile.ZipFile:
-    """Return the archive at `path`, after looking at what each of its members claims and truly unpacks to.
+    """Return the archive at `path`, after checking the claimed and the actual size of each member.
 
-    Sizes in a directory of an archive may lie, so that every member is unpacked once here, a megabyte at a
-    time and kept nowhere: a library that reads the archive later cannot meet more than was allowed. Raises
-    RefusedError: it is broken or cut short, has encrypted members, too many of them, names that lead out of
-    it, or unpacks to more than the limits allow. Archives within it are members like others: nothing here
-    unpacks them.
+    The sizes in the directory of an archive may be wrong, so every member is unpacked once here, a megabyte
+    at a time and without keeping it: a library that reads the archive later cannot exceed the limits. Raises
+    RefusedError for an archive that is damaged or cut short, has encrypted members, too many members or names
+    that lead out of it, or unpacks to more than the limits allow. Nested archives are not unpacked.
     """
     try:
         archive = zipfile.ZipFile(path)
@@ -35,7 +34,7 @@ def open_archive(path: str, limits: Limits) -> zipfile.ZipFile:
 
 
 def _refuse_claims(archive: zipfile.ZipFile, limits: Limits) -> None:
-    """Refuse what the archive's own directory admits to."""
+    """Check the claims of the archive's own directory."""
     members = archive.infolist()
     if len(members) > MEMBERS_MAX:
         raise RefusedError(f"it packs {len(members):,} files, more than {MEMBERS_MAX:,}")
@@ -51,7 +50,7 @@ def _refuse_claims(archive: zipfile.ZipFile, limits: Limits) -> None:
 
 
 def _refuse_contents(archive: zipfile.ZipFile, limits: Limits) -> None:
-    """Refuse what comes out of the archive, which may be more than it admits to, or nothing."""
+    """Check the unpacked contents, which may be larger than claimed, or damaged."""
     seen = 0
     for member in archive.infolist():
         try:

@@ -1,4 +1,4 @@
-"""What the process that reads documents cannot do: take more memory, write files, reach a network."""
+"""Confine the process that reads documents: limits on memory, no writing of files, no network."""
 
 import os
 import resource
@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 OUT_OF_MEMORY = 86
-"""The exit status of a process that took more than it may."""
+"""The exit status of a process that exceeded its memory limit."""
 
 _PROGRAMS = frozenset({"tesseract"})
 _VIRTUAL_MB = 700  # what libraries map and never touch
@@ -27,13 +27,12 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def confine(memory_mb: int) -> None:
-    """Bind this process for the rest of its life; what the system does not support is left out.
+    """Confine this process for the rest of its life; limits that the system does not support are skipped.
 
-    Resident memory is looked at twenty times a second, since macOS does not keep to RLIMIT_AS, and so is
-    whether the process that started this one is still there; on Linux the
-    address space is bounded as well, so that a single huge allocation fails at once. The audit hook keeps
-    Python code from sockets, from other programs and from opening files to write. It is a second line, not a
-    sandbox: code of a library in C does not pass it.
+    Twenty times a second it checks the resident memory, because macOS ignores RLIMIT_AS, and whether the
+    parent process still runs. On Linux the address space is limited as well, so that a single huge allocation
+    fails at once. The audit hook denies Python code sockets, other programs and opening files to write. It is
+    a second line of defence, not a sandbox: it does not see the C code of libraries.
     """
     _limit(resource.RLIMIT_AS, (memory_mb + _VIRTUAL_MB) * 1_000_000)
     _limit(resource.RLIMIT_FSIZE, 0)
@@ -43,14 +42,18 @@ def confine(memory_mb: int) -> None:
     forbidden = frozenset(_FORBIDDEN.split())
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in forbidden or (event == "open" and _writes(arguments)) or _is_strange(event, arguments):
+        if (
+            event in forbidden
+            or (event == "open" and _writes(arguments))
+            or _starts_program(event, arguments)
+        ):
             raise PermissionError(f"a document cannot make its reader do this: {event}")
 
     sys.addaudithook(refuse)
 
 
 def allow_seconds(seconds: float) -> None:
-    """Let this process compute for so long from now; then the system ends it."""
+    """Limit the CPU time of this process from now on; then the system ends it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(used.ru_utime + used.ru_stime + seconds) + 2
     with suppress(ValueError, OSError):
@@ -58,10 +61,10 @@ def allow_seconds(seconds: float) -> None:
 
 
 def peak_kb() -> int:
-    """Return the most memory that this process has held at once.
+    """Return the peak memory of this process.
 
-    Linux counts what the parent held before this program was loaded in `ru_maxrss`, but not in VmHWM. Where
-    there is no /proc, what is not more than at the start may be the parent's, and counts as nothing.
+    On Linux `ru_maxrss` includes the memory of the parent before this program was loaded, but VmHWM does not.
+    Without /proc, a peak that is not above that at the start may be the parent's and counts as 0.
     """
     try:
         with open("/proc/self/status", "rb") as status:  # noqa: PTH123 - twenty times a second
@@ -87,7 +90,7 @@ def _limit(what: int, most: int) -> None:
 
 
 def _watch(memory_mb: int, parent: int) -> None:
-    """End this process when it takes too much, or when nobody is left to hear its answer."""
+    """End this process when it takes too much memory, or when its parent is gone."""
     while peak_kb() <= memory_mb * 1_000 and os.getppid() == parent:
         time.sleep(_LOOK_S)
     if os.getppid() != parent and os.getpgrp() == os.getpid():
@@ -97,11 +100,11 @@ def _watch(memory_mb: int, parent: int) -> None:
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
     path, _, flags = arguments
-    # A number is a file or pipe that is open already.
+    # A number is the descriptor of an open file or pipe.
     return (
         isinstance(flags, int) and bool(flags & _WRITING) and path != os.devnull and not isinstance(path, int)
     )
 
 
-def _is_strange(event: str, arguments: tuple[Any, ...]) -> bool:
+def _starts_program(event: str, arguments: tuple[Any, ...]) -> bool:
     return event == "subprocess.Popen" and PurePath(str(arguments[0])).name not in _PROGRAMS

@@ -1,4 +1,4 @@
-"""Rows of cells become the tables that a person sees in them: apart by what is empty, with their headings."""
+"""Find the tables in rows of cells as a person sees them: separated by empty cells, with their headings."""
 
 import re
 from bisect import bisect_right
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from ragmem.readers.documents.tables import write_table
 
 ROWS_PER_PART = 200  # some 20,000 characters of an ordinary sheet: what a person would still scroll through
-_DEPTH_MAX = 50  # regions within regions; no person lays out a sheet like that
-_GAP = 2  # empty rows that may come before a row of totals
-_HEADING_LENGTH = 60  # characters that the cells of a heading have at most, on average
+_DEPTH_MAX = 50  # nested regions; no person lays out a sheet like that
+_GAP = 2  # empty rows before a row of totals
+_HEADING_LENGTH = 60  # maximum average characters of the cells of a heading
 _TIME = re.compile(r"(?:19|20)\d\d(?:-\d\d-\d\d)?")
 _NUMBER = re.compile(
     r"""[-+(]?\s*(?:[$€£¥₹]|[A-Z]{3}\s)?\s*[-+]?\d[\d\s.,'_]*(?:[eE][-+]?\d+)?\s*(?:%|[$€£¥₹]|\s[A-Z]{3})?\)?
@@ -22,9 +22,9 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a cell shows; `is_text` unless it is a number, a date or a truth value.
+    """The visible value of a cell; `is_text` unless it is a number, a date or a boolean.
 
-    `spread` marks one that stands here because the cell beside it reaches this far.
+    `spread` marks the copy of a cell that is merged with others beside it.
     """
 
     text: str
@@ -33,14 +33,14 @@ class Value:
 
 
 Row = tuple[int, Mapping[int, Value]]
-"""The number of a row, and its cells by column; empty cells are not in it, nor are empty rows."""
+"""The number of a row, and its cells by column; empty cells and empty rows are left out."""
 
 
 @dataclass(slots=True)
 class Block:
-    """A table, a form of names and values, or lines of text: rows with their numbers, all of one width.
+    """A table, a form of names and values, or lines of text: numbered rows of the same width.
 
-    `header` is empty where there is none; `first` is the row of the caption or the heading.
+    `header` may be empty; `first` is the row of the caption or the heading.
     """
 
     rows: list[tuple[int, list[str]]]
@@ -58,7 +58,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text of some rows, from `first` to `last`; `count` says how many of them hold something."""
+    """The text of the rows from `first` to `last`; `count` is the number of rows that are not empty."""
 
     text: str
     first: int
@@ -67,7 +67,7 @@ class Piece:
 
 
 def value_of(text: str) -> Value:
-    """Return the cell of a text, which may be that of a number or a date."""
+    """Return the cell of a text, which may be a number or a date."""
     return Value(text, is_text=_NUMBER.fullmatch(text.strip()) is None)
 
 
@@ -76,13 +76,13 @@ def blocks(
 ) -> list[Block]:
     """Return the tables among the rows, from top to bottom and left to right.
 
-    `names` are of tables that the file names, by row and column of their first cell: that row is a heading.
-    With `cut` False an empty row or column ends no table.
+    `names` are the names of tables by row and column of their first cell: that row is a heading. Unless
+    `cut`, empty rows and columns do not end a table.
     """
     found: list[Block] = []
     for region in _cut(rows) if cut else [list(rows)] * bool(rows):
-        block = _block(region, names or {})
-        if found and _goes_on(found[-1], block):
+        block = _build_block(region, names or {})
+        if found and _is_continuation(found[-1], block):
             before = found[-1]
             before.rows += [(number, _within(before, block, cells)) for number, cells in block.rows]
         else:
@@ -95,7 +95,7 @@ def blocks(
 
 
 def pieces(block: Block, *, rows: int = ROWS_PER_PART) -> Iterator[Piece]:
-    """Yield the text of a block, so many rows at a time, each with the caption and the heading again."""
+    """Yield the text of a block in pieces of so many rows, each with the caption and the heading."""
     if not block.rows:
         yield Piece(
             write_table([block.header], header=True, caption=block.caption), block.first, block.first, 1
@@ -108,13 +108,13 @@ def pieces(block: Block, *, rows: int = ROWS_PER_PART) -> Iterator[Piece]:
 
 
 def parts(found: Sequence[Piece], *, rows: int = ROWS_PER_PART) -> list[list[Piece]]:
-    """Return the pieces in groups that have about so many rows each; one group where they are few.
+    """Return the pieces in groups of about so many rows, from top to bottom.
 
-    From top to bottom, so that rows of tables side by side are near each other. Groups may overlap.
+    So rows of tables side by side stay near each other. Groups may overlap.
     """
     groups: list[list[Piece]] = []
     count = 0
-    # In their own order where they are few, which is that of reading.
+    # A few pieces stay in their own order, which is the reading order.
     few = sum(piece.count for piece in found) <= rows
     for piece in found if few else sorted(found, key=lambda piece: piece.first):
         if not groups or count + piece.count > rows:
@@ -126,7 +126,7 @@ def parts(found: Sequence[Piece], *, rows: int = ROWS_PER_PART) -> list[list[Pie
 
 
 def _cut(rows: Sequence[Row], *, depth: int = 0) -> Iterator[list[Row]]:
-    """Yield regions that no empty row and no empty column goes through."""
+    """Yield regions without empty rows and empty columns."""
     for band in _bands(rows):
         runs = _runs(sorted({column for _, cells in band for column in cells}))
         if len(runs) == 1 or depth > _DEPTH_MAX:
@@ -156,7 +156,7 @@ def _bands(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _runs(columns: Sequence[int]) -> list[tuple[int, int]]:
-    """Return first and last of each run of columns that follow one another."""
+    """Return the first and last column of each run of adjacent columns."""
     found: list[tuple[int, int]] = []
     for column in columns:
         if found and column == found[-1][1] + 1:
@@ -166,12 +166,12 @@ def _runs(columns: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
-def _block(region: Sequence[Row], names: Mapping[tuple[int, int], str]) -> Block:
+def _build_block(region: Sequence[Row], names: Mapping[tuple[int, int], str]) -> Block:
     left = min(min(cells) for _, cells in region)
     right = max(max(cells) for _, cells in region)
     rows = list(region)
     captions = []
-    while len(rows) > 1 and right > left and _says_one_thing(rows[0]) and not _is_named(rows[0], names):
+    while len(rows) > 1 and right > left and _has_one_text(rows[0]) and not _is_named(rows[0], names):
         captions.append(next(iter(rows[0][1].values())).text)
         rows = rows[1:]
     named = [
@@ -185,7 +185,7 @@ def _block(region: Sequence[Row], names: Mapping[tuple[int, int], str]) -> Block
     return block
 
 
-def _says_one_thing(row: Row) -> bool:
+def _has_one_text(row: Row) -> bool:
     return len({value.text for value in row[1].values()}) == 1 and next(iter(row[1].values())).is_text
 
 
@@ -194,7 +194,7 @@ def _is_named(row: Row, names: Mapping[tuple[int, int], str]) -> bool:
 
 
 def _heading(rows: Sequence[Row], left: int, right: int, *, known: bool) -> int:
-    """Return how many of the first rows are the heading: none, one, or two where cells of one reach wide."""
+    """Return the number of heading rows: none, one, or two if the first one has merged cells."""
     if right == left or not rows or (len(rows) == 1 and not known):
         return 0
     first = list(rows[0][1].values())
@@ -208,7 +208,7 @@ def _heading(rows: Sequence[Row], left: int, right: int, *, known: bool) -> int:
 
 
 def _is_names(row: Row, left: int) -> bool:
-    """Tell whether a row can be a heading: words, or years or days in their order after one or none."""
+    """Tell whether a row can be a heading: words, or years or days in order, maybe after one word."""
     values = [value for _, value in sorted(row[1].items())]
     if all(value.is_text for value in values):
         return True
@@ -220,7 +220,7 @@ def _is_names(row: Row, left: int) -> bool:
 
 
 def _is_short(rows: Sequence[Row]) -> bool:
-    """Tell whether the first row is no longer than a heading, or longer than the answers below it."""
+    """Tell whether the first row is as short as a heading, or as questions that are longer than answers."""
     first = [len(value.text) for value in rows[0][1].values()]
     if sum(first) <= _HEADING_LENGTH * len(first):
         return True
@@ -230,7 +230,7 @@ def _is_short(rows: Sequence[Row]) -> bool:
 
 
 def _is_form(rows: Sequence[Row], left: int, right: int) -> bool:
-    """Tell whether two columns are names with their values: of several kinds, or with a colon."""
+    """Tell whether two columns are names and values: with values of several types, or with a colon."""
     if right != left + 1:
         return False
     labels = [cells[left].text for _, cells in rows if left in cells]
@@ -241,7 +241,7 @@ def _is_form(rows: Sequence[Row], left: int, right: int) -> bool:
 
 
 def _join_rows(rows: Sequence[Row], left: int, right: int) -> list[str]:
-    """Return the headings of the columns; of two rows both, unless they say the same."""
+    """Return the headings of the columns; two rows are joined without repetitions."""
     lines = [_cells(cells, left, right) for _, cells in rows]
     return [" ".join(dict.fromkeys(filter(None, texts))) for texts in zip(*lines, strict=True)]
 
@@ -250,8 +250,8 @@ def _cells(cells: Mapping[int, Value], left: int, right: int) -> list[str]:
     return [cells[column].text if column in cells else "" for column in range(left, right + 1)]
 
 
-def _goes_on(before: Block, block: Block) -> bool:
-    """Tell whether a block is more of the table above it, which an empty row was put into."""
+def _is_continuation(before: Block, block: Block) -> bool:
+    """Tell whether a block continues the table above it after an empty row."""
     is_near = 0 < block.first - before.last <= _GAP + 1
     is_within = before.left <= block.left and block.right <= before.right and block.right > block.left
     return bool(before.header) and is_near and is_within and not (block.header or block.caption)
@@ -274,6 +274,6 @@ def _text(block: Block, rows: Sequence[Sequence[str]]) -> str:
     if block.left == block.right:
         return "\n\n".join(filter(None, [block.caption, "\n".join(cells[0] for cells in rows)]))
     if block.right == block.left + 1:
-        told = [": ".join(filter(None, (cells[0].rstrip(" :"), cells[1]))) for cells in rows]
-        return "\n\n".join(filter(None, [block.caption, "\n".join(f"- {line}" for line in told)]))
+        lines = [": ".join(filter(None, (cells[0].rstrip(" :"), cells[1]))) for cells in rows]
+        return "\n\n".join(filter(None, [block.caption, "\n".join(f"- {line}" for line in lines)]))
     return write_table(rows, header=False, caption=block.caption)

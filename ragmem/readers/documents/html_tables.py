@@ -1,12 +1,12 @@
-"""Tables in a piece of HTML, as notebooks and servers that read documents write them."""
+"""Convert the tables in a piece of HTML, as notebooks and conversion servers write them."""
 
 from ragmem.readers.documents.tables import write_table
 
 
-def written_tables(html: str, *, caption: str = "") -> str:
-    """Return the tables of a piece of HTML, in Markdown and row by row; empty where there is none.
+def convert_tables(html: str, *, caption: str = "") -> str:
+    """Return the tables of a piece of HTML, in Markdown and row by row; empty without any.
 
-    A cell over several columns or rows stands in each of them.
+    A cell over several columns or rows is repeated in each of them.
     """
     if "<table" not in html.lower():
         return ""
@@ -17,13 +17,13 @@ def written_tables(html: str, *, caption: str = "") -> str:
         root = parser.fromstring(html)
     except (etree.ParserError, ValueError):
         return ""
-    told = []
+    tables = []
     for table in root.iter("table"):
         own = " ".join("".join(each.text_content() for each in table.iter("caption")).split())
         rows = _rows(list(table.iter("tr")))
         has_header = table.find(".//th") is not None or len(rows) > 1
-        told.append(write_table(rows, header=has_header, caption=caption or own))
-    return "\n\n".join(filter(None, told))
+        tables.append(write_table(rows, header=has_header, caption=caption or own))
+    return "\n\n".join(filter(None, tables))
 
 
 _SPAN_MAX = 100

@@ -1,15 +1,15 @@
-"""What a format's reader makes of a file: parts of Markdown with their places, or the reason why not."""
+"""The result of a format's reader: parts of Markdown with their locators, or a refusal."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
 class RefusedError(Exception):
-    """A file is not read: it is encrypted, broken, larger than a limit, or not what its name says.
+    """A file is not read: it is encrypted, damaged, larger than a limit, or not what its name says.
 
     `problem` continues the sentence 'cannot read "FILE": ', in lower case and without a full stop; `hint` is
-    the next step, if there is one. `costly` is what took the whole time or memory of a document, or ended the
-    process that read it: to try again is as dear.
+    the next step, if there is one. A `costly` file took the whole time or memory of a document, or ended the
+    process that read it: another attempt costs as much.
     """
 
     def __init__(self, problem: str, *, hint: str = "", costly: bool = False) -> None:
@@ -21,15 +21,14 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one document may take; formats look at what they are about to unpack before they unpack it.
+    """The limits of one document; formats check a size before they unpack anything.
 
     A format that reads page by page stops well within the `seconds` and leaves the rest out with a warning,
-    since a document that takes longer is refused.
-    `characters` is of the Markdown of all parts together; what is beyond is left out with a warning, as are
-    `pages` (pages, slides, sheets, chapters, cells) beyond. `unpacked_bytes` is of all members of an archive
-    together, by what they unpack to; `pixels` of one image. `ocr_languages` are tesseract's names of the
-    languages to expect ("eng+deu"), empty for its own choice. `described` tells that a model looks at the
-    pictures afterwards.
+    because a document that takes longer is refused. `characters` limits the Markdown of all parts together,
+    `pages` the pages, slides, sheets, chapters or cells; the rest is left out with a warning.
+    `unpacked_bytes` limits all members of an archive together, `pixels` one image. `ocr_languages` are
+    tesseract's names of the expected languages ("eng+deu"), empty for its default. `described` tells that a
+    model describes the pictures afterwards.
     """
 
     seconds: float = 60.0
@@ -44,9 +43,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image within a part, for a model that can see: its bytes (PNG or JPEG), and where its text belongs.
+    """An image within a part, for a vision model: its bytes (PNG or JPEG), and the place of its description.
 
-    `mark` stands alone on a line of the part's text; what is told of the image takes its place, or nothing.
+    `mark` is a line of the part's text, which the description of the image replaces.
     """
 
     mark: str
@@ -56,11 +55,11 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A page, a slide, a sheet, a chapter, or the whole of a file that has none of them.
+    """A page, a slide, a sheet, a chapter, or a whole file without these.
 
-    `locator` is what follows `#` in the uri of its memory ("page=3", "slide=4", "sheet=Costs&row=202"), and
-    empty for the whole; `label` is the same in words ("page 3"). `text` is Markdown: headings, tables as
-    tables and row by row (`tables.written`), equations as $LaTeX$, footnotes as [^1].
+    `locator` follows `#` in the uri of its memory ("page=3", "slide=4", "sheet=Costs&row=202"), and is empty
+    for the whole; `label` is the same in words ("page 3"). `text` is Markdown: headings, tables as tables and
+    row by row (`tables.write_table`), equations as $LaTeX$, footnotes as [^1].
     """
 
     text: str
@@ -71,10 +70,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
-    """A document: its parts in order; `event_time` is RFC 3339, or empty where the file does not say.
+class ConvertedDocument:
+    """A document: its parts in order; `event_time` is RFC 3339, or empty if it is unknown.
 
-    `unread` are the locators of parts that it has and that were not read: it has not lost them.
+    `unread` are the locators of parts that exist but were not read, so that they do not count as removed.
     """
 
     parts: tuple[Part, ...]

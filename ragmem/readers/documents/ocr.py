@@ -1,4 +1,4 @@
-"""Reading the text in a picture, with the program tesseract where it is installed."""
+"""Read the text in a picture with the program tesseract, if it is installed."""
 
 import os
 import re
@@ -14,15 +14,15 @@ _WORD = re.compile(r"\w{2,}")
 
 
 def is_installed() -> bool:
-    """Tell whether there is a tesseract to ask."""
+    """Tell whether tesseract is installed."""
     return shutil.which(PROGRAM) is not None
 
 
 def ocr(data: bytes, limits: Limits, *, seconds: float = SECONDS) -> str:
-    """Return the text in a picture (PNG or JPEG); empty where there is none, or nothing that can read it.
+    """Return the text in a picture (PNG or JPEG); empty without text or without tesseract.
 
-    One thread, and nothing is written: the picture goes in and the text comes out through pipes. What takes
-    longer than `seconds`, or is in a language that tesseract has no data of, is empty as well.
+    It uses one thread and pipes, and writes no files. The text is also empty if it takes longer than
+    `seconds`, or if tesseract has no data for the language.
     """
     program = shutil.which(PROGRAM) if limits.ocr else None
     if program is None:
@@ -46,7 +46,7 @@ def ocr(data: bytes, limits: Limits, *, seconds: float = SECONDS) -> str:
 
 
 def tidy_text(text: str) -> str:
-    """Return recognised text without the specks that are taken for signs, and without blank lines in rows."""
+    """Return recognised text without specks that look like signs, and without repeated blank lines."""
     lines = [" ".join(line.split()) for line in text.replace("\f", "\n").splitlines()]
     kept = [line if _WORD.search(line) else "" for line in lines]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()

@@ -1,4 +1,4 @@
-"""Which files are documents, by the ends of their names, and which module reads each."""
+"""The suffixes of documents, and the module that reads each."""
 
 from pathlib import PurePath
 
@@ -28,9 +28,9 @@ FORMATS: dict[str, str] = {
 }
 
 IN_FOLDERS = tuple(suffix for suffix, module in FORMATS.items() if module != "image")
-"""What a folder gives. Its pictures are mostly icons: one that is meant is named itself."""
+"""The suffixes that are read in folders. Pictures there are mostly icons: each must be named itself."""
 
 
 def is_document(path: PurePath) -> bool:
-    """Tell by its name whether a file is read as a document."""
+    """Tell by the name of a file whether it is a document."""
     return path.suffix.lower() in FORMATS

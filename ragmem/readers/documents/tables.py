@@ -1,18 +1,18 @@
-"""A table as a document keeps it: in Markdown for a reader, and a sentence a row for whoever searches."""
+"""Write a table twice: in Markdown for readers, and as a sentence per row for search."""
 
 from collections.abc import Sequence
 
-_NEEDED_COLUMNS = 2  # a single column is a list: its rows say all there is
+_NEEDED_COLUMNS = 2  # a single column is a list, whose rows need no sentences
 
 
 def write_table(rows: Sequence[Sequence[str]], *, header: bool = True, caption: str = "") -> str:
     r"""Write the caption, the table in Markdown, and its rows as `Header: value; Header: value.` lines.
 
     `rows` may be ragged; the first is the header unless `header` is False, and then there are no row lines.
-    Rows and columns with nothing in them are left out, line ends within a cell become spaces. Each row line
-    begins with the caption, so that a piece of a long table still says what it is of. Empty without a cell.
+    Empty rows and columns are left out, line ends within a cell become spaces. Each row line begins with the
+    caption, so that a piece of a long table still names it. Empty without cells.
 
-    >>> print(written([["Part", "Price"], ["bolt", "0.40"]], caption="Table 2: costs"))
+    >>> print(write_table([["Part", "Price"], ["bolt", "0.40"]], caption="Table 2: costs"))
     Table 2: costs
     <BLANKLINE>
     | Part | Price |
@@ -37,7 +37,7 @@ def _cell(value: str) -> str:
 
 
 def _without_empty(table: list[list[str]]) -> list[list[str]]:
-    """Return the rows all of one width, without those rows and columns that hold nothing."""
+    """Return the rows with the same width, without empty rows and columns."""
     kept = [row for row in table if any(row)]
     width = max((len(row) for row in kept), default=0)
     filled = [row + [""] * (width - len(row)) for row in kept]
@@ -46,7 +46,7 @@ def _without_empty(table: list[list[str]]) -> list[list[str]]:
 
 
 def _markdown(table: list[list[str]], *, header: bool) -> str:
-    """Return the table in Markdown; one without a header gets an empty one, which Markdown asks for."""
+    """Return the table in Markdown; without a header it gets an empty one, which Markdown requires."""
     width = len(table[0])
     first, rest = (table[0], table[1:]) if header else ([""] * width, table)
     return "\n".join(_line(cells) for cells in (first, ["---"] * width, *rest))
@@ -57,7 +57,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _sentence(names: Sequence[str], row: Sequence[str], caption: str) -> str:
-    """Return one row in words; a cell without a heading stands for itself, an empty one is not mentioned."""
-    told = [f"{name}: {value}" if name else value for name, value in zip(names, row, strict=True) if value]
+    """Return one row in words; a cell without a heading is just its value, an empty cell is left out."""
+    words = [f"{name}: {value}" if name else value for name, value in zip(names, row, strict=True) if value]
     front = f"{caption.rstrip('.:')}. " if caption else ""
-    return f"{front}{'; '.join(told).rstrip('.')}."
+    return f"{front}{'; '.join(words).rstrip('.')}."

@@ -1,4 +1,4 @@
-"""What goes between the process that asks for a document and the one that reads it."""
+"""The messages between the process that requests a document and the one that reads it."""
 
 import base64
 import json
@@ -6,24 +6,24 @@ from dataclasses import asdict
 from typing import Any
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
 
 LENGTH_BYTES = 8
 PICTURES_BYTES = 32_000_000
-"""Of all pictures of a document together; what is beyond is not described."""
+"""Maximum bytes of all pictures of a document together; further ones are not described."""
 PICTURES = 200
 
-_ESCAPED = 6  # bytes of a character in JSON of ASCII; two such for one beyond the basic plane
-_FRAME_BYTES = 4_000_000  # for the names around them
+_ESCAPED = 6  # bytes of a character in ASCII JSON; twice as many beyond the basic plane
+_FRAME_BYTES = 4_000_000  # for the other fields
 
 
 def most_bytes(limits: Limits) -> int:
-    """Return how long an answer under these limits can be; the reader of a longer one stops."""
+    """Return the maximum length of an answer under these limits."""
     return limits.characters * _ESCAPED * 2 + PICTURES_BYTES * 4 // 3 + _FRAME_BYTES
 
 
 def frame(value: dict[str, Any]) -> bytes:
-    """Return a message with its length in front."""
+    """Return a message with its length as a prefix."""
     body = json.dumps(value, separators=(",", ":")).encode("ascii")
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
@@ -31,7 +31,7 @@ def frame(value: dict[str, Any]) -> bytes:
 def request(
     path: str, limits: Limits, *, seconds: float, memory_mb: int, pictures: bool, redactor: Redactor
 ) -> bytes:
-    """Return the message that asks for one document; `pictures` only where somebody will look at them."""
+    """Return the message that requests one document, with its pictures if a model describes them."""
     return frame(
         {
             "path": path,
@@ -44,8 +44,8 @@ def request(
     )
 
 
-def answer(converted: Converted, *, peak_kb: int) -> bytes:
-    """Return the message that a document was read."""
+def answer(converted: ConvertedDocument, *, peak_kb: int) -> bytes:
+    """Return the message with a document."""
     parts = [
         {
             "text": part.text,
@@ -73,15 +73,15 @@ def answer(converted: Converted, *, peak_kb: int) -> bytes:
 
 
 def refusal(problem: str, hint: str, *, peak_kb: int) -> bytes:
-    """Return the message that a document was not read."""
+    """Return the message that refuses a document."""
     return frame({"refused": problem, "hint": hint, "peak_kb": peak_kb})
 
 
-def restore(message: dict[str, Any]) -> Converted:
-    """Return the document of a message; raises RefusedError where it is a refusal.
+def restore(message: dict[str, Any]) -> ConvertedDocument:
+    """Return the document of a message; raises RefusedError for a refusal.
 
-    Raises AttributeError, KeyError, TypeError or ValueError for what the reading process cannot have meant:
-    a document may have taken it over.
+    Raises AttributeError, KeyError, TypeError or ValueError for an invalid message: a document may have taken
+    over the reading process.
     """
     if "refused" in message:
         raise RefusedError(_text(message["refused"]), hint=_text(message["hint"]))
@@ -98,7 +98,7 @@ def restore(message: dict[str, Any]) -> Converted:
         )
         for one in message["parts"]
     )
-    return Converted(
+    return ConvertedDocument(
         parts,
         _text(message["title"]),
         _text(message["event_time"]),
@@ -109,7 +109,7 @@ def restore(message: dict[str, Any]) -> Converted:
 
 
 def _text(value: object) -> str:
-    """Return what is a text that every database takes; raises ValueError for any other value."""
+    """Return a text that every database accepts; raises ValueError for any other value."""
     if not isinstance(value, str):
         raise ValueError(f"not a text: {type(value).__name__}")  # noqa: TRY004 - one kind of error for all
     value.encode()

@@ -1,4 +1,4 @@
-"""The process that reads documents: it takes paths on its input, one after the other, and answers each."""
+"""The process that reads documents: it answers the requests on its input one after the other."""
 
 import importlib
 import json
@@ -15,28 +15,28 @@ from typing import Any, BinaryIO
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.documents import confinement, wire
 from ragmem.readers.documents.formats import module_of
-from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, RefusedError
 
 EXTRA = 'pip install "ragmem[documents]"'
 _FORMATS = "ragmem.readers.documents.formats"
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _LONGEST_LINE = 300  # characters of a warning or refusal
-_LONGEST_VALUE = 1_000  # of what a document tells of itself, which is kept with each of its parts
+_LONGEST_VALUE = 1_000  # characters of a document's metadata, which each of its parts has
 _LONGEST_LABEL = 200
 _MOST_WARNINGS = 20
 _MOST_UNREAD = 20_000
 
 
 def main() -> int:
-    """Answer requests until the input ends; anything that a library prints goes nowhere."""
+    """Answer requests until the input ends; the output of libraries is discarded."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     confined = False
-    while (asked := _next(requests)) is not None:
+    while (asked := _read_request(requests)) is not None:
         if not confined:
             confinement.confine(asked["memory_mb"])
             confined = True
@@ -46,7 +46,7 @@ def main() -> int:
     return 0
 
 
-def _next(requests: BinaryIO) -> dict[str, Any] | None:
+def _read_request(requests: BinaryIO) -> dict[str, Any] | None:
     length = requests.read(wire.LENGTH_BYTES)
     if len(length) < wire.LENGTH_BYTES:
         return None
@@ -63,11 +63,11 @@ def _answer(asked: dict[str, Any]) -> bytes:
         )
         return wire.answer(converted, peak_kb=confinement.peak_kb())
     except RefusedError as error:
-        # A line may name what the document named.
-        problem = redactor.beginning(_line(error.problem), _LONGEST_LINE)
+        # The problem may quote the document.
+        problem = redactor.truncate(_line(error.problem), _LONGEST_LINE)
         return wire.refusal(problem, _line(error.hint), peak_kb=confinement.peak_kb())
     except MemoryError:
-        os._exit(confinement.OUT_OF_MEMORY)  # what is left of this process cannot be relied on
+        os._exit(confinement.OUT_OF_MEMORY)  # this process is no longer reliable
     except RecursionError:
         return wire.refusal("it is nested too deeply", "", peak_kb=confinement.peak_kb())
 
@@ -76,20 +76,20 @@ def _redactor(rules: Mapping[str, Any]) -> Redactor:
     return Redactor(rules["stored"], tuple(rules["allow"]), tuple(rules["extra"]))
 
 
-def _read(path: str, limits: Limits) -> Converted:
+def _read(path: str, limits: Limits) -> ConvertedDocument:
     try:
         name = module_of(path)
     except OSError as error:
         raise RefusedError((error.strerror or "it cannot be opened").lower()) from error
     module = _import_format(name)
     try:
-        converted: Converted = module.read(path, limits)
+        converted: ConvertedDocument = module.read(path, limits)
     except (RefusedError, MemoryError, RecursionError):
         raise
     except ModuleNotFoundError as error:
         raise _missing_library(error) from error
     except Exception as error:
-        # Whatever a library makes of a file that somebody has damaged, it is the file that is at fault.
+        # Any error of a library counts as damage of the file.
         raise RefusedError(f"its content is damaged ({type(error).__name__})") from error
     return converted
 
@@ -105,10 +105,12 @@ def _missing_library(error: ModuleNotFoundError) -> RefusedError:
     return RefusedError(f"it needs {error.name}, which is not installed: {EXTRA}", hint=EXTRA)
 
 
-def _limit_document(converted: Converted, limits: Limits, *, pictures: bool, redactor: Redactor) -> Converted:
-    """Return the document with clean texts, within its characters, and with pictures only where asked for.
+def _limit_document(
+    converted: ConvertedDocument, limits: Limits, *, pictures: bool, redactor: Redactor
+) -> ConvertedDocument:
+    """Return the document with clean texts, within its limit of characters, and with pictures if requested.
 
-    No two parts have one place: sheets of one name are told apart by a number.
+    Locators are unique: sheets of the same name get a number.
     """
     left = limits.characters
     room, most = wire.PICTURES_BYTES, wire.PICTURES
@@ -133,19 +135,17 @@ def _limit_document(converted: Converted, limits: Limits, *, pictures: bool, red
             parts.append(replace(placed, text=text, title=_line(part.title), pictures=tuple(shown)))
         elif whole:
             unread.append(placed.locator)
-    warnings = [
-        redactor.beginning(_line(each), _LONGEST_LINE) for each in converted.warnings[:_MOST_WARNINGS]
-    ]
+    warnings = [redactor.truncate(_line(each), _LONGEST_LINE) for each in converted.warnings[:_MOST_WARNINGS]]
     if (more := len(converted.warnings) - _MOST_WARNINGS) > 0:
         warnings.append(f"{more:,} more warnings are left out")
     if cut:
         warnings.append(f"{cut:,} characters beyond {limits.characters:,} are left out")
     metadata = {
-        _line(name): redactor.beginning(_line(value), _LONGEST_VALUE)
+        _line(name): redactor.truncate(_line(value), _LONGEST_VALUE)
         for name, value in converted.metadata.items()
         if value.strip()
     }
-    return Converted(
+    return ConvertedDocument(
         tuple(parts),
         _line(converted.title),
         converted.event_time,
@@ -156,11 +156,9 @@ def _limit_document(converted: Converted, limits: Limits, *, pictures: bool, red
 
 
 def _place_part(part: Part, places: Counter[str], redactor: Redactor) -> Part:
-    """Return a part with a place that no part before has."""
-    locator, label = (
-        _line(part.locator).replace("#", "%23"),
-        redactor.beginning(_line(part.label), _LONGEST_LABEL),
-    )
+    """Return a part with a unique locator."""
+    locator = _line(part.locator).replace("#", "%23")
+    label = redactor.truncate(_line(part.label), _LONGEST_LABEL)
     places[locator] += 1
     if (number := places[locator]) > 1:
         locator = f"{locator}&part={number}" if locator else f"part={number}"
@@ -173,7 +171,7 @@ def _without_mark(text: str, mark: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return a text as every database and terminal takes it: no lone surrogates, no control characters."""
+    """Return a text without lone surrogates and control characters, for any database and terminal."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _CONTROLS.sub("", whole.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n"))
 
@@ -183,5 +181,5 @@ def _line(text: str) -> str:
 
 
 if __name__ == "__main__":
-    with suppress(BrokenPipeError):  # whoever asked is gone
+    with suppress(BrokenPipeError):  # the parent is gone
         sys.exit(main())

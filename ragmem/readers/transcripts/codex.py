@@ -1,4 +1,4 @@
-"""Codex's records: what is shown as events, what the model is given as items, mostly both."""
+"""Codex's records: events for the user and items for the model, mostly with the same content."""
 
 import re
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.readers.transcripts.building import ExchangeBuilder
-from ragmem.readers.transcripts.cleaning import user_text
+from ragmem.readers.transcripts.cleanup import user_text
+from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import REACH, Format
 from ragmem.readers.transcripts.records import texts_of, word
 from ragmem.readers.transcripts.tools import Call, call_of, script
@@ -27,80 +27,80 @@ LEFT_OUT = frozenset(
     " compaction_summary context_compaction agent_message world_state compacted turn_context session_meta"
     " inter_agent_communication_metadata".split()
 )
-"""Types of events and items that hold nothing of what was asked and done, or hold it a second time."""
+"""Types of events and items without questions or work, or with copies of them."""
 
 _TEXT = ("input_text", "output_text", "text", "Text")
 _BARE = frozenset("message function_call function_call_output reasoning local_shell_call".split())
-_PASSED_OVER = LEFT_OUT - {"agent_message"}
+_SKIPPED = LEFT_OUT - {"agent_message"}
 _PAYLOAD = re.compile(rb'"type":"(event_msg|response_item)","payload":\{"type":"(\w{1,60})"')
 _LINE_REACH = 300
 _SCRIPTS = re.compile(r"(?:^|\.)exec$")
 
 
 class Codex:
-    """Takes the records of a Codex session; those of a subagent only when they are asked for."""
+    """Reads the records of a Codex session; those of a subagent only with `sidechains`."""
 
-    def __init__(self, building: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
-        self._building = building
+    def __init__(self, builder: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
+        self._builder = builder
         self._sidechains = sidechains
         self._path = path
 
     def passes_over(self, line: bytes) -> bool:
-        """Tell by a line's beginning that it holds nothing; it is counted then, and need not be parsed."""
+        """Tell whether the beginning of a line shows that it need not be parsed; it is counted then."""
         found = _PAYLOAD.search(line, 0, _LINE_REACH)
-        if found is None or (sort := found[2].decode()) not in _PASSED_OVER:
+        if found is None or (sort := found[2].decode()) not in _SKIPPED:
             return False
-        self._building.left_out[sort] += 1
+        self._builder.left_out[sort] += 1
         return True
 
     def take(self, record: Mapping[str, Any]) -> None:
         """Take the next record of the file."""
-        building = self._building
+        builder = self._builder
         sort, payload = word(record, "type"), record.get("payload")
         if sort in _BARE and payload is None:
             # Files from before September 2025 have the items alone.
             sort, payload = "response_item", record
         if not isinstance(payload, dict):
             name = "first line of an old file" if "instructions" in record and "id" in record else sort
-            self._unknown(name, known=name != sort)
+            builder.skip(name, known=name != sort)
             return
         if sort == "session_meta":
             self._start_session(payload)
-        elif building.flags.get("side") and not self._sidechains:
-            building.left_out["side chain"] += 1
+        elif builder.flags.get("side") and not self._sidechains:
+            builder.left_out["side chain"] += 1
         elif sort == "turn_context":
-            self._heads(payload)
+            self._read_session(payload)
         elif sort == "event_msg":
             self._event(payload, record.get("timestamp"))
         elif sort == "response_item":
             self._item(payload, record.get("timestamp") or payload.get("timestamp"))
         else:
-            self._unknown(sort, known=sort in LEFT_OUT)
+            builder.skip(sort, known=sort in LEFT_OUT)
 
     def _start_session(self, payload: Mapping[str, Any]) -> None:
-        building = self._building
-        if building.session:
-            # A fork repeats the beginning of the session that it comes from behind its own.
-            building.left_out["session_meta"] += 1
+        builder = self._builder
+        if builder.session:
+            # A fork repeats the beginning of its original session after its own.
+            builder.left_out["session_meta"] += 1
             return
         source = payload.get("source")
-        building.session = str(payload.get("id") or payload.get("session_id") or self._path.stem)
+        builder.session = str(payload.get("id") or payload.get("session_id") or self._path.stem)
         if isinstance(source, dict) and "subagent" in source:
-            building.flags["side"] = True
-            building.agent = building.session
-            building.session = str(payload.get("parent_thread_id") or building.session)
-        self._heads(payload)
+            builder.flags["side"] = True
+            builder.agent = builder.session
+            builder.session = str(payload.get("parent_thread_id") or builder.session)
+        self._read_session(payload)
         git = payload.get("git")
         if isinstance(git, dict) and isinstance(git.get("branch"), str):
-            building.branch = git["branch"]
+            builder.branch = git["branch"]
 
-    def _heads(self, payload: Mapping[str, Any]) -> None:
+    def _read_session(self, payload: Mapping[str, Any]) -> None:
         for name in ("cwd", "model"):
-            if isinstance(value := payload.get(name), str) and value:
-                setattr(self._building, name, value)
+            if value := word(payload, name):
+                setattr(self._builder, name, value)
 
     def _event(self, payload: Mapping[str, Any], at: object) -> None:
-        building = self._building
+        builder = self._builder
         sort = word(payload, "type")
         item = payload.get("item")
         if sort == "item_completed" and isinstance(item, dict):
@@ -111,53 +111,47 @@ class Codex:
         else:
             said = payload.get("message")
         if sort == "user_message" and isinstance(said, str):
-            building.flags["events"] = True
-            building.ask(user_text(said), at=at)
+            builder.flags["events"] = True
+            builder.ask(user_text(said), at=at)
         elif sort == "agent_message" and isinstance(said, str):
-            building.say(said)
+            builder.say(said)
         elif sort == "turn_aborted":
-            building.interrupt()
+            builder.interrupt()
         elif sort == "exited_review_mode":
-            building.say(_review(payload.get("review_output")))
+            builder.say(_review(payload.get("review_output")))
         else:
-            self._unknown(sort, known=sort in LEFT_OUT)
-        building.touch(at)
+            builder.skip(sort, known=sort in LEFT_OUT)
+        builder.touch(at)
 
     def _item(self, payload: Mapping[str, Any], at: object) -> None:
-        building = self._building
+        builder = self._builder
         sort = word(payload, "type")
         name = str(payload.get("call_id") or payload.get("id") or "")
         if sort == "message":
             self._message(payload, at)
         elif sort in {"function_call", "custom_tool_call", "local_shell_call", "tool_call"}:
-            building.call(_call(payload, building.redactor), name)
+            builder.call(_call(payload, builder.redactor), name)
         elif sort in {"function_call_output", "custom_tool_call_output", "local_shell_call_output"}:
-            building.result(name, _output(payload.get("output")))
+            builder.result(name, _output(payload.get("output")))
         elif sort == "web_search_call":
             action = payload.get("action")
             given = action if isinstance(action, dict) else {}
-            building.call(call_of("fetch" if given.get("url") else "search", given, building.redactor))
+            builder.call(call_of("fetch" if given.get("url") else "search", given, builder.redactor))
         else:
-            self._unknown(sort, known=sort in LEFT_OUT)
+            builder.skip(sort, known=sort in LEFT_OUT)
             return
-        building.touch(at)
+        builder.touch(at)
 
     def _message(self, payload: Mapping[str, Any], at: object) -> None:
-        building = self._building
+        builder = self._builder
         role = word(payload, "role")
         said = texts_of(payload.get("content"), _TEXT)
         if role == "assistant":
-            building.say(said)
-        elif role == "user" and not building.flags.get("events"):
-            building.ask(user_text(said), at=at)
+            builder.say(said)
+        elif role == "user" and not builder.flags.get("events"):
+            builder.ask(user_text(said), at=at)
         else:
-            building.left_out["message for the model"] += 1
-
-    def _unknown(self, sort: str, *, known: bool) -> None:
-        if known:
-            self._building.left_out[sort] += 1
-        else:
-            self._building.unknown(sort)
+            builder.left_out["message for the model"] += 1
 
 
 def _call(payload: Mapping[str, Any], redactor: Redactor) -> Call:
@@ -181,7 +175,7 @@ def _call(payload: Mapping[str, Any], redactor: Redactor) -> Call:
 
 
 def _output(output: Any) -> str:
-    """Return the text of a result: plain, in blocks, or as the output in a document."""
+    """Return the text of a result, which is plain, in blocks, or the output in a document."""
     if isinstance(output, dict):
         output = output.get("content") or output.get("output") or output.get("text") or ""
     if isinstance(output, str) and output.startswith('{"output"'):

@@ -1,4 +1,4 @@
-"""Cursor's records: messages of a role, in blocks as Claude's, without times and without names."""
+"""Cursor's records: messages with a role, in blocks like Claude's, without times and ids."""
 
 import re
 from collections.abc import Mapping
@@ -7,9 +7,9 @@ from typing import Any
 
 from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.slugs import resolve_slug
-from ragmem.readers.transcripts.building import MAX_NAME, ExchangeBuilder
-from ragmem.readers.transcripts.cleaning import user_text
-from ragmem.readers.transcripts.format import Format
+from ragmem.readers.transcripts.cleanup import user_text
+from ragmem.readers.transcripts.exchange_builder import MAX_NAME, ExchangeBuilder
+from ragmem.readers.transcripts.format import Format, RecordReader
 from ragmem.readers.transcripts.records import texts_of, word
 from ragmem.readers.transcripts.tools import call_of
 
@@ -22,80 +22,73 @@ _CALLS = frozenset("tool_use tool_call tool-call".split())
 _RESULTS = frozenset("tool_result tool-result".split())
 
 
-class Cursor:
-    """Takes the records of a Cursor session; those of a subagent only when they are asked for.
+class Cursor(RecordReader):
+    """Reads the records of a Cursor session; those of a subagent only with `sidechains`.
 
-    Raises ReadError for a file whose name is no id of a session: ids come from outside and lead to paths.
+    Raises ReadError for a file whose name is not the id of a session: ids are untrusted and become paths.
     """
 
-    def __init__(self, building: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
+    def __init__(self, builder: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
         if not _NAME.fullmatch(path.stem):
-            raise ReadError(path, Reason.NAME, "its name is no id of a session")
-        self._building = building
+            raise ReadError(path, Reason.NAME, "its name is not the id of a session")
+        self._builder = builder
         self._left_out = "subagents" in path.parts and not sidechains
-        building.session = building.session or path.stem
+        builder.session = builder.session or path.stem
         if "subagents" in path.parts:
-            building.agent = path.stem
-            building.session = path.parent.parent.name
-        building.cwd = building.cwd or _folder_of(path)
-
-    def passes_over(self, _line: bytes) -> bool:
-        """Tell that every line is looked at: few of them hold nothing."""
-        return False
+            builder.agent = path.stem
+            builder.session = path.parent.parent.name
+        builder.cwd = builder.cwd or _folder_of(path)
 
     def take(self, record: Mapping[str, Any]) -> None:
         """Take the next record of the file."""
-        building = self._building
+        builder = self._builder
         role, message = word(record, "role"), record.get("message")
         if role not in {"user", "assistant"} or not isinstance(message, dict):
             sort = word(record, "type") or role
-            if sort in LEFT_OUT:
-                building.left_out[sort] += 1
-            else:
-                building.unknown(sort)
+            builder.skip(sort, known=sort in LEFT_OUT)
             return
         if self._left_out:
-            building.left_out["side chain"] += 1
+            builder.left_out["side chain"] += 1
             return
         content = message.get("content")
-        if isinstance(model := record.get("model"), str) and model:
-            building.model = model
+        if model := word(record, "model"):
+            builder.model = model
         if role == "user":
             self._user(content)
         else:
             self._assistant(content)
-        building.touch(record.get("timestamp"))
+        builder.touch(record.get("timestamp"))
 
     def _user(self, content: Any) -> None:
-        building = self._building
+        builder = self._builder
         for block in content if isinstance(content, list) else ():
             if isinstance(block, dict) and word(block, "type") in _RESULTS:
                 said = texts_of(block.get("content"), _TEXT)
-                building.result(str(block.get("tool_use_id", "")), said, failed=bool(block.get("is_error")))
+                builder.result(str(block.get("tool_use_id", "")), said, failed=bool(block.get("is_error")))
         text = texts_of(content, _TEXT)
-        # What stands around the question is context that the editor adds.
+        # The text around the question is context that the editor adds.
         asked = "\n\n".join(found.strip() for found in _QUERY.findall(text)) or text
-        building.ask(user_text(asked))
+        builder.ask(user_text(asked))
 
     def _assistant(self, content: Any) -> None:
-        building = self._building
+        builder = self._builder
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
         for block in content if isinstance(content, list) else ():
             sort = word(block, "type") if isinstance(block, dict) else None
             if sort == "text" and isinstance(block.get("text"), str):
-                building.say(block["text"])
+                builder.say(block["text"])
             elif sort in _CALLS:
                 given = block.get("input", block.get("arguments"))
-                building.call(
-                    call_of(str(block.get("name", "")), given, building.redactor), str(block.get("id", ""))
+                builder.call(
+                    call_of(str(block.get("name", "")), given, builder.redactor), str(block.get("id", ""))
                 )
             elif sort not in {"thinking", "reasoning", "redacted_thinking", "image"}:
-                building.problems[f'unknown block "{str(sort)[:MAX_NAME]}"'] += 1
+                builder.problems[f'unknown block "{str(sort)[:MAX_NAME]}"'] += 1
 
 
 def _folder_of(path: Path) -> str:
-    """Return the folder that Cursor's name for a project stands for; empty where it is not there."""
+    """Return the folder for Cursor's name of a project; empty if it does not exist."""
     parts = path.parts
     if ".cursor" not in parts or "agent-transcripts" not in parts:
         return ""

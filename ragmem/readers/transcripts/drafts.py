@@ -1,4 +1,4 @@
-"""Drafts of exchanges: what is stored of a transcript."""
+"""Make drafts of the exchanges of a transcript."""
 
 import re
 from datetime import datetime
@@ -12,20 +12,20 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.phases import phases_of, text_of, title_of
 from ragmem.domain.sessions.transcript import SOURCE, ActType, Exchange
 from ragmem.readers.files import show
-from ragmem.readers.transcripts.cleaning import is_command
+from ragmem.readers.transcripts.cleanup import is_command
 
 MAX_TITLE = 120
 _WORDS = frozenset((ActType.SAID, ActType.ADDED, ActType.PLANNED))
 MIN_ANSWER = 200
-"""Characters of an answer to a greeting from which on it says something."""
+"""Minimum characters of a meaningful answer to a greeting."""
 
 MOST_TYPED = 1500
-"""Characters of a question through a program that a person may have typed into it."""
+"""Maximum characters of a question through the SDK that a person may have typed."""
 
 _ELEMENT = re.compile(r"<([a-z][\w-]{0,40})>.*</\1>", re.DOTALL | re.IGNORECASE)
 
 _EDITS = 20
-"""How often one file stands in the list of edits at most: beyond that the count says no more."""
+"""Maximum number of times that a file is listed as edited; a higher count says no more."""
 
 
 def drafts_of(
@@ -36,11 +36,11 @@ def drafts_of(
     modified: datetime | None = None,
     redactor: Redactor,
 ) -> list[Draft]:
-    """Return the drafts of an exchange: one, or none where it holds nothing.
+    """Return the drafts of an exchange: one, or none if it is empty.
 
-    It holds nothing where neither words nor edits answer, as for a command of the assistant's or a question
-    that was broken off, nor where a program asked, as one that has sessions summed up does. `modified` is
-    when the file was written, for a transcript without times.
+    It is empty without an answer in words or edits, as for a command of the assistant or an interrupted
+    question, and if a program asked, such as one that summarizes sessions. `modified` is the time of the
+    file, for a transcript without times.
     """
     if not holds_something(exchange):
         return []
@@ -58,27 +58,27 @@ def drafts_of(
 
 
 def holds_something(exchange: Exchange) -> bool:
-    """Tell whether anything came of a question: words for an answer, an edit, a commit."""
-    if is_command(exchange.asked) and not _edit_counts(exchange):
+    """Tell whether an exchange has an answer in words, an edit or a commit."""
+    if is_command(exchange.question) and not _has_work(exchange):
         return False
-    if is_greeting(exchange.asked) and len(exchange.answered) <= MIN_ANSWER and not _edit_counts(exchange):
+    if is_greeting(exchange.question) and len(exchange.answer_text) <= MIN_ANSWER and not _has_work(exchange):
         return False
-    if _is_for_a_program(exchange):
+    if _is_automated(exchange):
         return False
     return bool(exchange.files or exchange.commits) or any(act.deed in _WORDS for act in exchange.acts)
 
 
-def _edit_counts(exchange: Exchange) -> bool:
+def _has_work(exchange: Exchange) -> bool:
     return any(act.deed is not ActType.SAID for act in exchange.acts)
 
 
-def _is_for_a_program(exchange: Exchange) -> bool:
-    """Tell whether a program asked for words alone: its prompts hold texts, its answers are for parsing."""
-    if _edit_counts(exchange):
+def _is_automated(exchange: Exchange) -> bool:
+    """Tell whether a program asked for text: its prompts contain texts, its answers are to be parsed."""
+    if _has_work(exchange):
         return False
-    if exchange.entry.startswith("sdk") and len(exchange.asked) > MOST_TYPED:
+    if exchange.entry.startswith("sdk") and len(exchange.question) > MOST_TYPED:
         return True
-    answer = exchange.answered
+    answer = exchange.answer_text
     if _ELEMENT.fullmatch(answer):
         return True
     if answer[:1] + answer[-1:] not in {"{}", "[]"}:
@@ -91,7 +91,7 @@ def _is_for_a_program(exchange: Exchange) -> bool:
 
 
 def uri_of(exchange: Exchange, path: Path | str) -> str:
-    """Return the place of an exchange: the file, the session, the number, and the part from the second on."""
+    """Return the uri of an exchange: the file, the session, the number, and the part if there are several."""
     agent = f"/{exchange.agent}" if exchange.agent else ""
     part = f".{exchange.part}" if exchange.part > 1 else ""
     return f"{show(Path(path))}#{exchange.session}{agent}/{exchange.number}{part}"

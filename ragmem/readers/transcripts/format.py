@@ -1,4 +1,4 @@
-"""A format of session files: what reads it, and how it is recognized. Each has a module of its own here."""
+"""The description of a format of session files: its reader and its detection. Each format has a module."""
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 REACH = 2000
-"""Bytes of a torn line in which the names of a record stand, before its text."""
+"""Bytes of a truncated line that hold the names of a record, before its text."""
 
 
 class RecordReader(Protocol):
-    """Reads the records of a session into a `Building`."""
+    """Reads the records of a session into an `ExchangeBuilder`."""
 
-    def passes_over(self, line: bytes, /) -> bool:
-        """Tell whether a line need not be parsed; it was counted then."""
+    def passes_over(self, _line: bytes, /) -> bool:
+        """Tell whether a line need not be parsed; it is counted then. By default every line is parsed."""
+        return False
 
     def take(self, record: Mapping[str, Any]) -> None:
         """Take the next record of a transcript."""
@@ -30,20 +31,20 @@ def _nothing(*_arguments: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format. A module `NAME` here has one as `FORMAT`; an assistant names it as its `session_format`."""
+    """A format: the `FORMAT` of a module `NAME` here, which an assistant names as its `session_format`."""
 
     reader: Callable[..., RecordReader]
-    """Takes a `Building`, the path, and `sidechains`."""
+    """Takes an `ExchangeBuilder`, the path, and `sidechains`."""
     is_record: Callable[[dict[str, Any]], bool]
     """Tells whether a record is of this format and of no other."""
     may_be_record: Callable[[dict[str, Any]], bool] = _never
-    """Tells whether a record is of this format or of another, which only the path can tell."""
+    """Tells whether a record may be of this format; only the path can decide."""
     is_foreign: Callable[[dict[str, Any]], bool] = _never
-    """Tells whether a record is that of another program, which writes nearly the same."""
+    """Tells whether a record is one of another program with a similar format."""
     is_torn: Callable[[bytes], bool] = _never
-    """Tells by the beginning of a file whether its first record, which is longer, is of this format."""
+    """Tells by the beginning of a file whether its first record, which is cut off, is of this format."""
     is_document: Callable[[Path, bytes], bool] = _never
-    """Tells whether a file is one document, not lines."""
+    """Tells whether a file is one document instead of lines."""
     read_document: Callable[[Any, Path], Iterator[None] | None] = _nothing
     """Lets a reader take a document, and yields after each message; None for a broken document."""
 

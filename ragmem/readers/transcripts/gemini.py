@@ -1,4 +1,4 @@
-"""Gemini's records: messages that are written again each time they grow, and documents of older versions."""
+"""Gemini's records: messages that are written again when they grow, and documents of older versions."""
 
 import hashlib
 import re
@@ -9,21 +9,21 @@ from typing import Any
 import orjson
 
 from ragmem.readers.files import ReadError, Reason
-from ragmem.readers.transcripts.building import ExchangeBuilder
-from ragmem.readers.transcripts.cleaning import user_text
-from ragmem.readers.transcripts.format import Format
+from ragmem.readers.transcripts.cleanup import user_text
+from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
+from ragmem.readers.transcripts.format import Format, RecordReader
 from ragmem.readers.transcripts.records import parse, texts_of, word
 from ragmem.readers.transcripts.tools import call_of
 
 MAX_DOCUMENT = 64 << 20
-"""Bytes of a document: it has to be held whole, unlike lines."""
+"""Maximum bytes of a document, which must fit in memory, unlike lines."""
 
 LEFT_OUT = frozenset("info error warning message_update session_metadata system about".split())
 _REPLIES = frozenset("gemini model assistant".split())
 _TEXT = ("text",)
 _BROKEN = frozenset("error cancelled".split())
 _CONTEXT = 4000
-"""Characters of a message in which the program tells where it runs."""
+"""Characters of a message that are searched for the working folder."""
 
 _MAX_NOTED = 1 << 20
 _FOLDER = re.compile(
@@ -31,111 +31,107 @@ _FOLDER = re.compile(
 )
 
 
-class Gemini:
-    """Takes the records of a Gemini session; those of a subagent only when they are asked for."""
+class Gemini(RecordReader):
+    """Reads the records of a Gemini session; those of a subagent only with `sidechains`."""
 
-    def __init__(self, building: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
-        self._building = building
+    def __init__(self, builder: ExchangeBuilder, path: Path, *, sidechains: bool) -> None:
+        self._builder = builder
         self._sidechains = sidechains
-        building.session = building.session or path.stem
-        building.cwd = building.cwd or _folder_of(path)
-
-    def passes_over(self, _line: bytes) -> bool:
-        """Tell that every line is looked at: few of them hold nothing."""
-        return False
+        builder.session = builder.session or path.stem
+        builder.cwd = builder.cwd or _folder_of(path)
 
     def take(self, record: Mapping[str, Any]) -> None:
         """Take the next record of the file."""
-        building = self._building
+        builder = self._builder
         patch = record.get("$set")
         if "$rewindTo" in record:
-            # What was taken back was said all the same; what follows is a new exchange.
-            building.left_out["rewind"] += 1
+            # A rewound exchange stays; a new one follows.
+            builder.left_out["rewind"] += 1
         elif isinstance(patch, dict):
-            self._heads(patch)
+            self._read_session(patch)
             self._batch(patch.get("messages"))
         elif isinstance(record.get("messages"), list) or record.get("type") == "session_metadata":
-            self._heads(record)
+            self._read_session(record)
             self._batch(record.get("messages"))
         elif "sessionId" in record and "id" not in record:
-            self._heads(record)
+            self._read_session(record)
         else:
             self._message(record)
 
     def take_messages(self, document: Mapping[str, Any]) -> Iterator[None]:
-        """Take the messages of a document one by one; yield after each."""
-        self._heads(document)
+        """Read the messages of a document one by one; yield after each."""
+        self._read_session(document)
         messages = document.get("messages")
         for message in messages if isinstance(messages, list) else ():
             if isinstance(message, dict):
                 self._message(message)
             yield
 
-    def _heads(self, record: Mapping[str, Any]) -> None:
-        building = self._building
-        if isinstance(session := record.get("sessionId"), str) and session:
-            building.session = session
+    def _read_session(self, record: Mapping[str, Any]) -> None:
+        builder = self._builder
+        if session := word(record, "sessionId"):
+            builder.session = session
         if record.get("kind") == "subagent":
-            building.flags["side"] = True
-            building.agent = building.session
+            builder.flags["side"] = True
+            builder.agent = builder.session
         folders = record.get("directories")
-        if not building.cwd and isinstance(folders, list) and folders and isinstance(folders[0], str):
-            building.cwd = folders[0]
+        if not builder.cwd and isinstance(folders, list) and folders and isinstance(folders[0], str):
+            builder.cwd = folders[0]
 
     def _batch(self, messages: Any) -> None:
-        """Take a list that repeats what was there before and may add to it."""
+        """Read a list that repeats earlier messages and may add new ones."""
         repeats = False
         for message in messages if isinstance(messages, list) else ():
             if not isinstance(message, dict):
                 continue
             if message.get("type") == "user":
-                repeats = self._building.has_closed(str(message.get("id", "")))
+                repeats = self._builder.has_closed(str(message.get("id", "")))
             if not repeats:
                 self._message(message)
 
     def _message(self, message: Mapping[str, Any]) -> None:
-        building = self._building
+        builder = self._builder
         sort = word(message, "type") or word(message, "role")
         own = str(message.get("id", ""))
         if sort in LEFT_OUT:
-            building.left_out[sort] += 1
-        elif building.flags.get("side") and not self._sidechains:
-            building.left_out["side chain"] += 1
+            builder.left_out[sort] += 1
+        elif builder.flags.get("side") and not self._sidechains:
+            builder.left_out["side chain"] += 1
         elif sort == "user":
             said = texts_of(message.get("content", message.get("parts")), _TEXT)
-            if not building.cwd and (found := _FOLDER.search(said[:_CONTEXT])):
-                building.cwd = found[1].strip()
-            building.ask(user_text(said), key=own, at=message.get("timestamp"))
+            if not builder.cwd and (found := _FOLDER.search(said[:_CONTEXT])):
+                builder.cwd = found[1].strip()
+            builder.ask(user_text(said), key=own, at=message.get("timestamp"))
         elif sort in _REPLIES:
-            if not own or building.renew(own):
+            if not own or builder.replace_message(own):
                 self._reply(message, own)
         else:
-            building.unknown(sort)
+            builder.skip(sort, known=False)
 
     def _reply(self, message: Mapping[str, Any], own: str) -> None:
-        building = self._building
-        if isinstance(model := message.get("model"), str) and model:
-            building.model = model
-        building.touch(message.get("timestamp"))
-        building.say(texts_of(message.get("content", message.get("parts")), _TEXT), message=own)
+        builder = self._builder
+        if model := word(message, "model"):
+            builder.model = model
+        builder.touch(message.get("timestamp"))
+        builder.say(texts_of(message.get("content", message.get("parts")), _TEXT), message=own)
         calls = message.get("toolCalls")
         for number, made in enumerate(calls if isinstance(calls, list) else ()):
             if not isinstance(made, dict):
                 continue
             name = str(made.get("id") or f"{own}/{number}")
-            building.call(
-                call_of(str(made.get("name", "")), made.get("args"), building.redactor), name, message=own
+            builder.call(
+                call_of(str(made.get("name", "")), made.get("args"), builder.redactor), name, message=own
             )
             if "result" in made or word(made, "status") in _BROKEN:
                 failed = word(made, "status") in _BROKEN
-                building.result(name, _result(made), failed=failed, message=own)
-            building.touch(made.get("timestamp"))
+                builder.result(name, _result(made), failed=failed, message=own)
+            builder.touch(made.get("timestamp"))
 
 
 def _document_in(path: Path) -> Mapping[str, Any] | None:
-    """Return the document that a file of an older version is; None for one that is broken or half written.
+    """Return the document of an older version in a file; None for a broken or incomplete one.
 
-    Raises ReadError for one that is too large to be held.
+    Raises ReadError for one that is too large.
     """
     if path.stat().st_size > MAX_DOCUMENT:
         raise ReadError(
@@ -171,26 +167,26 @@ def _result(made: Mapping[str, Any]) -> str:
 
 
 def _folder_of(path: Path) -> str:
-    """Return the folder that a session was held in, which Gemini notes beside the sessions; empty if not."""
+    """Return the working folder of a session, which Gemini stores beside it; empty without one."""
     place = next((folder.parent for folder in path.parents if folder.name == "chats"), None)
     if place is None:
         return ""
-    noted = _beginning(place / ".project_root").decode("utf-8", "replace").strip()
+    noted = _read_head(place / ".project_root").decode("utf-8", "replace").strip()
     if noted:
         return noted
     try:
-        known = orjson.loads(_beginning(place.parent.parent / "projects.json"))
+        known = orjson.loads(_read_head(place.parent.parent / "projects.json"))
     except orjson.JSONDecodeError:
         return ""
     folders = known.get("projects") if isinstance(known, dict) else None
     for folder, name in folders.items() if isinstance(folders, dict) else ():
-        # The place is named by the project, in older versions by a hash of its folder.
+        # The folder is named after the project, in older versions after a hash of its path.
         if place.name in {name, hashlib.sha256(folder.encode("utf-8", "replace")).hexdigest()}:
             return str(folder)
     return ""
 
 
-def _beginning(path: Path) -> bytes:
+def _read_head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(_MAX_NOTED)

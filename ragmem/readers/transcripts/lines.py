@@ -1,4 +1,4 @@
-"""The lines of a file that may still grow, one at a time, whatever their length."""
+"""Read the lines of a file that may still grow, one at a time, with bounded memory."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -6,14 +6,14 @@ from typing import BinaryIO
 BLOCK = 1 << 20
 
 MAX_LINE = 32 << 20
-"""Bytes of a line that is read; a longer one, which only holds pictures, is passed over."""
+"""Maximum bytes of a line; a longer one, which only holds pictures, is skipped."""
 
 
 def lines(file: BinaryIO, position: int, *, torn: bool = False) -> Iterator[tuple[bytes | None, int]]:
-    """Yield each line from a position on without its end, and the position after it.
+    """Yield each line from a position on without its line end, and the position after it.
 
-    A last line without a line end is still being written and is left out, unless `torn` asks for it. A line
-    of more than MAX_LINE bytes comes as None and is never held whole.
+    A last line without a line end is still being written; it is left out unless `torn` is set. A line of more
+    than MAX_LINE bytes comes as None and is never held in memory as a whole.
     """
     file.seek(position)
     held: list[bytes] = []

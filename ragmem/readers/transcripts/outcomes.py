@@ -1,27 +1,27 @@
-"""What of a tool's result is worth remembering: commits, sums of tests, lines that name an error."""
+"""Extract the outcome of a tool's result: commits, test summaries, lines that name an error."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragmem.domain.injection.framing import FRAME_TAG
-from ragmem.domain.injection.purity import sanitize_text
+from ragmem.domain.injection.memory_frame import FRAME_TAG
+from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.secrets.commands import prints_secret
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Act, ActType
-from ragmem.domain.text.exchanges import BEYOND, clip
+from ragmem.domain.text.exchanges import SECRET_REACH, clip
 from ragmem.readers.transcripts.tools import Call
 
 LOOKED_AT = 6_000
-"""Characters at each end of a result that are looked at: sums stand at the end, first errors in front."""
+"""Characters to examine at each end of a result: summaries are at the end, first errors at the beginning."""
 
 MAX_LINES = 3
-"""Lines of a result that are kept, of errors and of sums each."""
+"""Maximum number of error lines and of summary lines."""
 
 MAX_LINE = 240
 MAX_ANSWER = 2000
 
-_COMMITTED = re.compile(
+_COMMIT = re.compile(
     r"^[ \t]*\[(?P<branch>[^\]\n]{1,120}?)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\] "
     r"(?P<subject>[^\n]{1,300})",
     re.MULTILINE,
@@ -59,7 +59,7 @@ _ERRORS = (
     "timed out",
     "conflict",
 )
-"""What the lines that name an error have in them, in small letters."""
+"""Words of lines that name an error, in lower case."""
 
 _NONE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures?|exceptions?)\b", re.IGNORECASE)
 _BAD_SUM = re.compile(r"[1-9]\d* (?:failed|failing|errors?)|FAIL")
@@ -75,7 +75,7 @@ _NOTE = re.compile(r"\n\n?Note: The user's next message.*\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a result tells; `undone` where the call's own acts say nothing."""
+    """The outcome of a result; `undone` removes the acts of the call itself."""
 
     acts: tuple[Act, ...] = ()
     commits: tuple[str, ...] = ()
@@ -84,9 +84,9 @@ class Outcome:
 
 
 def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redactor) -> Outcome:
-    """Return what the result of a call tells that is worth remembering."""
+    """Return the outcome in the result of a call."""
     if call.asks:
-        said = clip(sanitize_text(text[: LOOKED_AT + BEYOND], redactor), MAX_ANSWER, redactor)
+        said = clip(sanitize_text(text[: LOOKED_AT + SECRET_REACH], redactor), MAX_ANSWER, redactor)
         return Outcome((Act(ActType.ADDED, said),) if said and not failed else ())
     if failed and _REJECTED.search(text[:_EXIT_REACH]):
         found = _SAID.search(text[:LOOKED_AT])
@@ -102,26 +102,26 @@ def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redacto
     acts: list[Act] = []
     commits: list[str] = []
     if call.commits:
-        for made in _COMMITTED.finditer(text):
+        for made in _COMMIT.finditer(text):
             commits.append(made["hash"])
             acts.append(
-                Act(ActType.COMMITTED, f"{made['hash'][:12]} {_summary_lines(made['subject'], redactor)}")
+                Act(ActType.COMMITTED, f"{made['hash'][:12]} {_clip_line(made['subject'], redactor)}")
             )
     pulls = tuple(dict.fromkeys(_PULL.findall(text))) if call.pulls else ()
     acts.extend(Act(ActType.REPORTED, address) for address in pulls)
     sums = [found.group().strip("= ") for found in _SUM.finditer(text)] if call.tests else []
     bad = [line for line in dict.fromkeys(sums) if _BAD_SUM.search(line)]
-    told = [_summary_lines(line, redactor) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
+    told = [_clip_line(line, redactor) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
     acts.extend(Act(ActType.REPORTED, line) for line in dict.fromkeys(told))
     if broken or bad:
         acts.extend(Act(ActType.FAILED, line) for line in _errors(text, call, redactor) if line not in told)
-    # A commit that its result names needs no command.
+    # The command is redundant if its result names the commit.
     named = bool(commits) and all(act.deed is ActType.RAN for act in call.acts)
     return Outcome(tuple(acts), tuple(commits), pulls, undone=named)
 
 
 def _ends_of(text: str, redactor: Redactor) -> str:
-    """Return what is looked at of a result, without blocks that reach over several lines."""
+    """Return both ends of a result, without private and injected blocks."""
     if len(text) > 2 * LOOKED_AT:
         text = f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
     lowered = text.lower()
@@ -138,9 +138,9 @@ def _exit_code(text: str) -> int | None:
 
 
 def _errors(text: str, call: Call, redactor: Redactor) -> list[str]:
-    """Return the lines that name an error, the first ones and the last; without such, the last line.
+    """Return the first lines and the last line that name an error; without them, the last line.
 
-    The last line of a command that prints a secret may be that.
+    For a command that prints a secret the last line is left out, because it may be the secret.
     """
     lowered = text.lower()
     first = sorted(at for word in _ERRORS for at in _places(lowered, word))
@@ -150,24 +150,20 @@ def _errors(text: str, call: Call, redactor: Redactor) -> list[str]:
         named = list(dict.fromkeys((*named, line)))
     if named or any(prints_secret(act.text) for act in call.acts):
         return named
-    # A line of a key, or of a manifest, tells by itself of no secret: what stands before it has to.
+    # A single line of a key or manifest does not look like a secret: redaction needs the lines before it.
     rest = sanitize_text(text[-LOOKED_AT:], redactor).splitlines()[-20:]
     return next(
-        (
-            [_summary_lines(line, redactor)]
-            for line in reversed(rest)
-            if line.strip() and not _NOISE.match(line)
-        ),
+        ([_clip_line(line, redactor)] for line in reversed(rest) if line.strip() and not _NOISE.match(line)),
         [],
     )
 
 
-def _summary_lines(line: str, redactor: Redactor) -> str:
-    return clip(sanitize_text(line[: 4 * MAX_LINE + BEYOND], redactor), MAX_LINE, redactor)
+def _clip_line(line: str, redactor: Redactor) -> str:
+    return clip(sanitize_text(line[: 4 * MAX_LINE + SECRET_REACH], redactor), MAX_LINE, redactor)
 
 
 def _places(text: str, word: str) -> Iterator[int]:
-    """Yield where a word stands, for the first lines that have it."""
+    """Yield the positions of a word in the first lines that contain it."""
     at = -1
     for _ in range(MAX_LINES):
         at = text.find(word, at + 1)
@@ -179,7 +175,7 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def _line(text: str, at: int, redactor: Redactor) -> str:
-    """Return the line around a place, in short; nothing for one that says that there is no error."""
+    """Return the truncated line around a position; empty for one that reports no error."""
     end = text.find("\n", at)
     line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)]
-    return "" if _NOISE.match(line) or _NONE.search(line[:MAX_LINE]) else _summary_lines(line, redactor)
+    return "" if _NOISE.match(line) or _NONE.search(line[:MAX_LINE]) else _clip_line(line, redactor)

@@ -1,4 +1,4 @@
-"""Values of records that may be of any type, for what is written by others is never sure."""
+"""Read values of records safely: other programs write them, so they may have any type."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,9 @@ _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def parse(line: bytes) -> Any:
-    """Return what a line says in JSON, where one half of a character that takes two is U+FFFD.
+    """Return the JSON value of a line, with U+FFFD in place of lone surrogates.
 
-    JavaScript writes such a half where it has cut a text in two. Raises orjson.JSONDecodeError.
+    JavaScript writes those where it has cut a text. Raises orjson.JSONDecodeError.
     """
     try:
         return orjson.loads(line)
@@ -28,13 +28,13 @@ def parse(line: bytes) -> Any:
 
 
 def word(record: Mapping[str, Any], name: str) -> str:
-    """Return a value of a record that is text; empty where it is anything else."""
+    """Return a value of a record if it is text; empty for any other type."""
     value = record.get(name)
     return value if isinstance(value, str) else ""
 
 
 def texts_of(content: Any, kinds: Iterable[str]) -> str:
-    """Return the text of a message's content, which is a string or a list of blocks; of these kinds only."""
+    """Return the text of a message's content, which is a string or a list of blocks, of these kinds only."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -1,65 +1,50 @@
-"""What the call of a tool comes to: a short line, the files that it changes, what its result may tell."""
+"""Describe the call of a tool: a short line, the files that it changes, what to expect of its result."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragmem.domain.injection.purity import sanitize_text
+from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import Act, ActType
-from ragmem.domain.text.exchanges import BEYOND, clip
+from ragmem.domain.text.exchanges import SECRET_REACH, clip
 
 MAX_LINE = 160
-"""Characters of a command, a question or a name of a file in a line."""
+"""Maximum characters of a command, a question or the name of a file in a line."""
 
-_READ = """
-read readfile readfilev2 readmanyfiles notebookread view viewimage viewfile openfile fetch webfetch fetchurl
-browsernavigate openpage readfileslice
-"""
-_SEARCHED = """
-grep glob grepsearch globfilesearch filesearch codebasesearch searchfilecontent searchfiles ripgrep rg
-ripgreprawsearch websearch googlewebsearch websearchcall semanticsearch semsearch findfiles search
-searchcodebase
-"""
-_LISTED = "ls listdirectory listdir listdirv2 listfiles"
-_CHANGED = """
-edit multiedit replace searchreplace editfile editfilev2 strreplace strreplacebasededittool notebookedit
-applypatch updatefile editnotebook editexistingfile applydiff insert
-"""
-_CREATED = "write writefile writetofile createfile createnewfile"
-_REMOVED = "deletefile removefile"
-_RAN = """
-bash shell execcommand execcommandv2 runshellcommand runterminalcmd runterminalcommand runterminalcommandv2
-localshellcall localshell containerexec shellcommand runcommand terminal executecommand exec execute
-"""
-_DELEGATED = "task agent delegatetoagent spawnagent runsubagent subagent codebaseinvestigator"
-_PLANNED = "exitplanmode createplan planmoderespond updateplan todowrite writetodos taskcreate"
-_ASKING = "askuserquestion askquestion askuser requestuserinput"
-_QUIET = """
-taskupdate tasklist taskget taskoutput taskstop bashoutput killshell killbash writestdin todoread toolsearch
-enterplanmode wait waitagent closeagent sleep updatetopic awaitshell readlints listmcpresources sendinput
-monitor skill schedulewakeup
-"""
-
-
-def _each(deed: str, names: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), deed)
-
-
-_SORTS: Mapping[str, str] = {
-    **_each("read", _READ),
-    **_each("searched", _SEARCHED),
-    **_each("listed", _LISTED),
-    **_each("changed", _CHANGED),
-    **_each("created", _CREATED),
-    **_each("removed", _REMOVED),
-    **_each("ran", _RAN),
-    **_each("delegated", _DELEGATED),
-    **_each("planned", _PLANNED),
-    **_each("asking", _ASKING),
-    **_each("quiet", _QUIET),
+_TOOLS = {
+    "read": """
+        read readfile readfilev2 readmanyfiles notebookread view viewimage viewfile openfile fetch webfetch
+        fetchurl browsernavigate openpage readfileslice
+    """,
+    "searched": """
+        grep glob grepsearch globfilesearch filesearch codebasesearch searchfilecontent searchfiles ripgrep rg
+        ripgreprawsearch websearch googlewebsearch websearchcall semanticsearch semsearch findfiles search
+        searchcodebase
+    """,
+    "listed": "ls listdirectory listdir listdirv2 listfiles",
+    "changed": """
+        edit multiedit replace searchreplace editfile editfilev2 strreplace strreplacebasededittool
+        notebookedit applypatch updatefile editnotebook editexistingfile applydiff insert
+    """,
+    "created": "write writefile writetofile createfile createnewfile",
+    "removed": "deletefile removefile",
+    "ran": """
+        bash shell execcommand execcommandv2 runshellcommand runterminalcmd runterminalcommand
+        runterminalcommandv2 localshellcall localshell containerexec shellcommand runcommand terminal
+        executecommand exec execute
+    """,
+    "delegated": "task agent delegatetoagent spawnagent runsubagent subagent codebaseinvestigator",
+    "planned": "exitplanmode createplan planmoderespond updateplan todowrite writetodos taskcreate",
+    "asking": "askuserquestion askquestion askuser requestuserinput",
+    "quiet": """
+        taskupdate tasklist taskget taskoutput taskstop bashoutput killshell killbash writestdin todoread
+        toolsearch enterplanmode wait waitagent closeagent sleep updatetopic awaitshell readlints
+        listmcpresources sendinput monitor skill schedulewakeup
+    """,
 }
+_SORTS: Mapping[str, str] = {name: sort for sort, names in _TOOLS.items() for name in names.split()}
 
 _PATHS = (
     "file_path",
@@ -84,7 +69,7 @@ _LINES = {
     "delegated": (ActType.DELEGATED, _TASKS),
 }
 
-_PATCHED = re.compile(
+_PATCH_FILE = re.compile(
     r"^\*\*\* (Update|Add|Delete) File: (.{1,1000})$|^\*\*\* Move to: (.{1,1000})$", re.MULTILINE
 )
 _HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)")
@@ -105,7 +90,7 @@ _LOOKS_OF = {
 _WRITES = re.compile(
     r"(?<![0-9&])>{1,2}\s*(?!/dev/null|&)[\w./~$\"'-]|\bsed\s+(?:-\w+\s+)*-i|\btee\b|-delete\b|-exec\s+rm\b"
 )
-_ENTERED = re.compile(r"\Acd \S{1,300} *&& *")
+_CD = re.compile(r"\Acd \S{1,300} *&& *")
 _IN_QUOTES = re.compile(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"")
 _SPLIT = re.compile(r"\s*(?:&&|\|\||[;|\n])\s*")
 _SETTING = re.compile(r"^(?:\w+=\S*\s+|sudo\s+|time\s+|timeout\s+\S+\s+|env\s+|nice\s+)+")
@@ -122,7 +107,7 @@ _TESTS = re.compile(
 _COMMITS = re.compile(r"\bgit\b[^\n|;&]{0,60}?\s(?:commit|merge|cherry-pick|revert|rebase|pull)\b")
 _PULLS = re.compile(r"\bgh\s+pr\s+(?:create|merge)|\bgit\b[^\n|;&]{0,60}?\spush\b")
 _NAME = re.compile(r"[^a-z0-9]")
-_SCRIPTED = re.compile(
+_SCRIPT_COMMAND = re.compile(
     r"\b(?:cmd|command)['\"]?\s*:\s*(\[[^\]]{1,2000}\]|\"(?:[^\"\\\n]|\\.){1,4000}\"|`[^`]{1,4000}`)"
 )
 _QUOTES = re.compile(r"(?<!\\)[\"`,\[\]]|\\(?=[\"`])")
@@ -131,7 +116,7 @@ MAX_SCRIPT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool's call: its acts, a path for each edit of a file, and what its result is looked through for."""
+    """The call of a tool: its acts, a path for each edit of a file, and what to search its result for."""
 
     acts: tuple[Act, ...] = ()
     files: tuple[str, ...] = ()
@@ -146,7 +131,7 @@ NOTHING = Call()
 
 
 def call_of(name: str, arguments: Any, redactor: Redactor) -> Call:
-    """Return what the call of a tool comes to, by the tool's name in any assistant's spelling."""
+    """Return the description of a tool's call, by the tool's name in any assistant's spelling."""
     plain = name.rpartition("__")[2] or name
     sort = _SORTS.get(_NAME.sub("", plain.lower()))
     given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
@@ -166,8 +151,8 @@ def call_of(name: str, arguments: Any, redactor: Redactor) -> Call:
 
 
 def run(command: str, redactor: Redactor) -> Call:
-    """Return what the running of a command comes to: a look at things, a test, a change or anything else."""
-    command = _ENTERED.sub("", command.strip())
+    """Return the description of a command: one that only reads, a test, a change or anything else."""
+    command = _CD.sub("", command.strip())
     if not command:
         return NOTHING
     if "*** Begin Patch" in command:
@@ -176,10 +161,10 @@ def run(command: str, redactor: Redactor) -> Call:
     if more and _HEREDOC.search(first):
         shown = clip(f"{first} …", MAX_LINE, redactor=redactor)
     else:
-        # Only its beginning is kept, and a line of a key tells by itself of no secret.
-        kept = command[: 4 * MAX_LINE + BEYOND]
+        # Only the beginning is kept, and a single line of a key does not look like a secret.
+        kept = command[: 4 * MAX_LINE + SECRET_REACH]
         shown = clip(sanitize_text(kept, redactor=redactor) if more else kept, MAX_LINE, redactor=redactor)
-    if _looks(command):
+    if _is_read_only(command):
         return Call((Act(ActType.READ, f"`{shown}`"),))
     tests = bool(_TESTS.search(command[:4000]))
     commits = bool(_COMMITS.search(command[:4000]))
@@ -190,9 +175,9 @@ def run(command: str, redactor: Redactor) -> Call:
 
 
 def patch(text: str) -> Call:
-    """Return what the applying of a patch in Codex's form comes to."""
+    """Return the description of a patch in Codex's format."""
     acts, files = [], []
-    for found in _PATCHED.finditer(text):
+    for found in _PATCH_FILE.finditer(text):
         path = (found[2] or found[3]).strip()
         acts.append(Act(ActType.CREATED if found[1] == "Add" else ActType.CHANGED, path))
         files.append(path)
@@ -200,8 +185,10 @@ def patch(text: str) -> Call:
 
 
 def script(source: str, redactor: Redactor) -> Call:
-    """Return what a script that calls tools comes to: its commands and its patches."""
-    calls = [run(_unquote(found[1]), redactor=redactor) for found in _SCRIPTED.finditer(source[:MAX_SCRIPT])]
+    """Return the description of a script that calls tools: its commands and its patches."""
+    calls = [
+        run(_unquote(found[1]), redactor=redactor) for found in _SCRIPT_COMMAND.finditer(source[:MAX_SCRIPT])
+    ]
     if "*** Begin Patch" in source:
         calls.append(patch(source.replace("\\n", "\n")))
     return Call(
@@ -215,7 +202,7 @@ def script(source: str, redactor: Redactor) -> Call:
 
 
 def _unquote(written: str) -> str:
-    """Return a command of a script without the marks of its language."""
+    """Return a command of a script without the quotes of its language."""
     return " ".join(_QUOTES.sub("", written).split()) if written.startswith("[") else _QUOTES.sub("", written)
 
 
@@ -255,7 +242,7 @@ def _command(given: Mapping[str, Any], arguments: Any) -> str:
     for name in _COMMANDS:
         value = given.get(name)
         if isinstance(value, list):
-            # A shell is given its line as the last of its arguments: ["bash", "-lc", "…"].
+            # A shell takes its command line as the last argument: ["bash", "-lc", "…"].
             words = [word for word in value if isinstance(word, str)]
             return words[-1] if len(words) > 2 and words[1].startswith("-") else " ".join(words)
         if isinstance(value, str):
@@ -264,7 +251,7 @@ def _command(given: Mapping[str, Any], arguments: Any) -> str:
 
 
 def _plan(given: Mapping[str, Any], redactor: Redactor) -> list[str]:
-    """Return the texts of a plan: of the whole, or of each thing to do."""
+    """Return the texts of a plan: the whole plan, or each of its items."""
     for name in ("plan", "todos", "items"):
         value = given.get(name)
         if isinstance(value, str) and value.strip():
@@ -280,8 +267,8 @@ def _plan(given: Mapping[str, Any], redactor: Redactor) -> list[str]:
     return [subject] if subject else []
 
 
-def _looks(command: str) -> bool:
-    """Tell whether a command only looks at things, in all of its parts."""
+def _is_read_only(command: str) -> bool:
+    """Tell whether all parts of a command only read."""
     command = _IN_QUOTES.sub("'…'", command[:4000])
     if _WRITES.search(command):
         return False

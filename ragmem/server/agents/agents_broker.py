@@ -1,4 +1,4 @@
-"""Who listens to agents' messages and events: one thread looks for all, and wakes those that it concerns."""
+"""Wake the listeners of agents' messages and events, by one thread that polls for all of them."""
 
 import asyncio
 import threading
@@ -9,25 +9,25 @@ from contextlib import contextmanager
 
 from ragmem.errors import LimitReachedError, RagmemError
 from ragmem.services.agents.agents import Agents
-from ragmem.services.agents.waiting import LOOK_FOR_STALE_S, POLL_S
+from ragmem.services.agents.changes import LOOK_FOR_STALE_S, POLL_S
 
 MOST_LISTENERS = 512
-"""Streams and waiting requests at a time; one more is refused with 429."""
+"""Maximum streams and waiting requests; one more is refused with 429."""
 
 
 class Listener:
-    """One that waits: for what is sent to an agent, or (an empty name) for events."""
+    """A stream or request that waits for messages to an agent, or (with an empty name) for events."""
 
     def __init__(self, agent: str) -> None:
         self.agent = agent
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        """Let it look."""
+        """End the current wait."""
         self._woken.set()
 
-    async def woken(self, seconds: float) -> bool:
-        """Wait until it is to look, but for so long at most; tell whether it is."""
+    async def wait(self, seconds: float) -> bool:
+        """Wait until woken or until the timeout; tell whether it was woken."""
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -38,10 +38,10 @@ class Listener:
 
 
 class AgentBroker:
-    """All listeners of one server. They read for themselves when woken, so a slow one holds up nobody.
+    """All listeners of one server. A woken one reads for itself, so a slow one delays nobody.
 
-    The thread starts with the first of them. While there are any, it looks ten times a second whether another
-    process has written (microseconds each), and is woken by what this process writes.
+    The thread starts with the first listener. While there are any, it checks ten times a second whether
+    another process has written (microseconds each), and writes of this process wake it at once.
     """
 
     def __init__(self, agents: Agents, *, warn: Callable[[str], None]) -> None:
@@ -58,13 +58,13 @@ class AgentBroker:
 
     @property
     def count(self) -> int:
-        """How many listen."""
+        """The number of listeners."""
         with self._guard:
             return len(self._listeners)
 
     @property
-    def ended(self) -> bool:
-        """Tell whether the server ends; whoever listens then has to stop."""
+    def is_ending(self) -> bool:
+        """Whether the server ends; listeners then have to stop."""
         return self._ended.is_set()
 
     def listens(self, agent: str) -> bool:
@@ -73,7 +73,7 @@ class AgentBroker:
             return self._names[agent] > 0
 
     def require_room(self) -> None:
-        """Raise LimitReachedError where too many listen."""
+        """Raise LimitReachedError if there are too many listeners."""
         if self.count >= MOST_LISTENERS:
             raise LimitReachedError(
                 f"{MOST_LISTENERS} listeners are too many", hint="close a stream, or try again later"
@@ -81,47 +81,45 @@ class AgentBroker:
 
     @contextmanager
     def listener(self, agent: str = "") -> Iterator[Listener]:
-        """Give a listener, to be woken by what is sent to an agent or else (no agent) by each event.
+        """Give a listener that each message to an agent wakes, or without an agent each event.
 
-        What came before is not told: read it once the block has begun.
+        Earlier items do not wake it: read them within the block.
         """
-        listening = Listener(agent)
+        listener = Listener(agent)
         with self._guard:
-            self._listeners.add(listening)
+            self._listeners.add(listener)
             self._names[agent] += 1
             self._loop = asyncio.get_running_loop()
-            if self._thread is None and not self.ended:
+            if self._thread is None and not self.is_ending:
                 self._agents.changes.listen(self._look.set)
                 self._thread = threading.Thread(target=self._run, name="agents", daemon=True)
                 self._thread.start()
         self._look.set()
         try:
-            yield listening
+            yield listener
         finally:
             with self._guard:
-                self._listeners.discard(listening)
+                self._listeners.discard(listener)
                 self._names[agent] -= 1
                 if not self._names[agent]:
                     del self._names[agent]
-            # What it was handed is written down even if it was the last to listen.
+            # Its deliveries are stored even if it was the last listener.
             self._look.set()
 
-    def delivered(self, ids: Iterable[int]) -> None:
-        """Note what was handed out; it is written down with what others were handed, a moment later."""
+    def mark_delivered(self, ids: Iterable[int]) -> None:
+        """Mark messages as delivered; the thread stores this a moment later, for all listeners at once."""
         with self._guard:
             self._delivered += ids
 
     def end(self) -> None:
-        """Let all stop; to be called in the event loop's thread when the server begins to end."""
+        """Wake all listeners at the shutdown; call it in the thread of the event loop."""
         self._ended.set()
         self._look.set()
         with self._guard:
-            listeners = list(self._listeners)
-        for listening in listeners:
-            listening.wake()
+            _wake(self._listeners)
 
     def close(self) -> None:
-        """End the thread, once it has written down what was handed out."""
+        """End the thread after it has stored the deliveries."""
         self._ended.set()
         self._look.set()
         thread, self._thread = self._thread, None
@@ -134,7 +132,7 @@ class AgentBroker:
         water = (0, 0)
         looked = 0.0
         told = ""
-        while not self.ended:
+        while not self.is_ending:
             self._look.wait(POLL_S if self.count else None)
             self._look.clear()
             try:
@@ -151,14 +149,14 @@ class AgentBroker:
                 if str(error) != told:
                     told = str(error)
                     self._warn(f"agents are not told of anything new: {error}")
-                # Not ten times a second where the disk is full.
+                # Retry less often, for example while the disk is full.
                 self._ended.wait(1.0)
         self._write_what_is_left()
 
     def _wake_since(self, water: tuple[int, int]) -> tuple[int, int]:
-        """Wake whom anything new concerns; return how far that was.
+        """Wake the listeners of new items; return the last message and event.
 
-        Who begins to listen after the look at the file reads for itself, after it too.
+        A listener that starts after this read reads later itself.
         """
         last, receivers = self._agents.news(water)
         with self._guard:
@@ -186,5 +184,5 @@ class AgentBroker:
 
 
 def _wake(listeners: Iterable[Listener]) -> None:
-    for listening in listeners:
-        listening.wake()
+    for listener in listeners:
+        listener.wake()

@@ -1,28 +1,28 @@
-"""What agents send over HTTP and what they get; the field names of the published design."""
+"""The requests and answers of agents, with the field names of the published design."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from ragmem.domain.sessions.agents import Agent, Event, Letter
+from ragmem.domain.sessions.agents import Agent, AgentMessage, Event
 from ragmem.services.agents.agents import MOST_IDS
+from ragmem.services.agents.changes import LONGEST_WAIT_S
 from ragmem.services.agents.texts import MOST_KEY, MOST_SHORT, MOST_STATUS, MOST_TEXT
-from ragmem.services.agents.waiting import LONGEST_WAIT_S
 
 ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 AgentId = Annotated[
-    str, Field(pattern=ID_PATTERN, description='Letters, digits and . _ : @ -; "all" is no id.')
+    str, Field(pattern=ID_PATTERN, description='Letters, digits and . _ : @ -; "all" is not an id.')
 ]
 MOST_NUMBER = 2**53 - 1
-"""The largest whole number that every reader of JSON has exactly."""
+"""The largest integer that every JSON parser reads exactly."""
 
 Number = Annotated[int, Field(ge=0, le=MOST_NUMBER)]
 _Short = Annotated[str, Field(max_length=MOST_SHORT)]
 
 
 class HeartbeatRequest(BaseModel):
-    """An agent says that it lives, and what it does; a field that is left out stays as it was."""
+    """A heartbeat of an agent, and what it does; omitted fields stay unchanged."""
 
     agent_id: AgentId
     config_name: _Short | None = Field(default=None, description="Its role, or what it was started with.")
@@ -30,8 +30,8 @@ class HeartbeatRequest(BaseModel):
     status: str | None = Field(
         default=None,
         max_length=MOST_STATUS,
-        description="Any word. `starting` begins a new life of the id, `stopped` ends one: stop and pause"
-        " of the former are void then.",
+        description="Any word. `starting` begins a new life of the id, `stopped` ends it; then earlier stop"
+        " and pause signals are void.",
     )
     current_task: _Short | None = None
     host: _Short | None = None
@@ -39,17 +39,17 @@ class HeartbeatRequest(BaseModel):
 
 
 class HeartbeatResponse(BaseModel):
-    """What the agent should know at once."""
+    """The state of the agent, such as whether it should stop."""
 
     ok: Literal[True] = True
     timestamp: datetime
     should_stop: bool
-    stop_reason: str | None = Field(default=None, description="Only where it should stop.")
+    stop_reason: str | None = Field(default=None, description="Only if it should stop.")
     paused: bool = Field(description="It should do nothing until it is told to resume.")
-    pause_reason: str | None = Field(default=None, description="Only where it should pause.")
+    pause_reason: str | None = Field(default=None, description="Only if it should pause.")
     has_messages: bool
     message_count: int | None = Field(
-        default=None, description="Messages and signals that it has not acknowledged; only where there are."
+        default=None, description="Unacknowledged messages and signals; only if there are any."
     )
 
     @classmethod
@@ -67,7 +67,7 @@ class HeartbeatResponse(BaseModel):
 
 
 class StatusRequest(BaseModel):
-    """An agent says what it does; it counts as a heartbeat."""
+    """The status of an agent; it counts as a heartbeat."""
 
     agent_id: AgentId
     status: str = Field(max_length=MOST_STATUS, description="As of a heartbeat.")
@@ -76,9 +76,9 @@ class StatusRequest(BaseModel):
 
 
 class SignalRequest(BaseModel):
-    """What is told to one agent, or to all that are known and have not ended, but to the sender."""
+    """A message or signal to one agent, or to all active agents but the sender."""
 
-    # A name that is not understood would leave `to` empty, and stop everybody.
+    # A misspelt field would leave `to` empty, and stop all agents.
     model_config = ConfigDict(extra="forbid")
 
     to: str = Field(
@@ -112,12 +112,12 @@ class SignalRequest(BaseModel):
         default="",
         max_length=MOST_KEY,
         validation_alias=AliasChoices("key", "idempotency_key"),
-        description="Chosen by the sender, such as a UUID: what it sends again with the same is stored once.",
+        description="Chosen by the sender, such as a UUID: a repeated request with it is stored once.",
     )
 
 
 class SignalReceipt(BaseModel):
-    """One to whom it was stored. `listening`: a stream of its messages is open in this process now."""
+    """A recipient for whom it was stored. `listening`: a stream of its messages is open in this process."""
 
     agent_id: str
     id: int
@@ -125,21 +125,21 @@ class SignalReceipt(BaseModel):
 
 
 class SignalRefusal(BaseModel):
-    """One to whom it could not be stored."""
+    """A recipient for whom it could not be stored."""
 
     agent_id: str
     detail: str
 
 
 class SignalResponse(BaseModel):
-    """Who got it: it is on the disk for each of `accepted`, and waits until acknowledged."""
+    """The recipients: it is on the disk for each of `accepted`, and waits until acknowledged."""
 
     accepted: list[SignalReceipt]
-    refused: list[SignalRefusal] = Field(description="Only of what is sent to all.")
+    refused: list[SignalRefusal] = Field(description="Only if it was sent to all.")
 
 
 class ShutdownResponse(BaseModel):
-    """What an agent was told to do."""
+    """Whether an agent should stop or pause."""
 
     should_stop: bool
     stop_reason: str | None = None
@@ -149,13 +149,7 @@ class ShutdownResponse(BaseModel):
     @classmethod
     def of(cls, agent: Agent) -> "ShutdownResponse":
         """Return the answer about an agent."""
-        beat = HeartbeatResponse.of(agent)
-        return cls(
-            should_stop=beat.should_stop,
-            stop_reason=beat.stop_reason,
-            paused=beat.paused,
-            pause_reason=beat.pause_reason,
-        )
+        return cls(**HeartbeatResponse.of(agent).model_dump(include=set(cls.model_fields)))
 
 
 class MessageShape(BaseModel):
@@ -163,7 +157,7 @@ class MessageShape(BaseModel):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    id: int = Field(description="Grows with time; to acknowledge, and to go on after.")
+    id: int = Field(description="Grows with time; for acknowledgement, and as `after`.")
     to: str
     sender: str = Field(serialization_alias="from", description="Empty: not an agent.")
     type: Literal["stop", "pause", "resume", "message"]
@@ -172,8 +166,8 @@ class MessageShape(BaseModel):
     created: datetime
 
     @classmethod
-    def of(cls, letter: Letter) -> "MessageShape":
-        """Return a message as JSON has it."""
+    def of(cls, letter: AgentMessage) -> "MessageShape":
+        """Return the JSON model of a message."""
         return cls(
             id=letter.id,
             to=letter.to,
@@ -186,29 +180,29 @@ class MessageShape(BaseModel):
 
 
 class MessagesResponse(BaseModel):
-    """What waits for an agent, oldest first; it waits on until acknowledged."""
+    """The waiting messages of an agent, oldest first; they wait until acknowledged."""
 
     messages: list[MessageShape]
 
 
 class AcknowledgeRequest(BaseModel):
-    """What an agent has dealt with."""
+    """The messages to acknowledge."""
 
     agent_id: AgentId
     ids: list[Number] = Field(max_length=MOST_IDS, description="Numbers of its messages.")
 
 
 class AcknowledgeResponse(BaseModel):
-    """What became of each number. Acknowledging twice is as once."""
+    """The result for each number. A second acknowledgement has no effect."""
 
     acknowledged: list[int]
     already: list[int] = Field(description="Acknowledged before, or made void by a later signal.")
-    unknown: list[int] = Field(description="Never sent to this agent, or no longer kept.")
-    message_count: int = Field(description="How many still wait.")
+    unknown: list[int] = Field(description="Never sent to this agent, or deleted.")
+    message_count: int = Field(description="The number of messages that still wait.")
 
 
 class AgentShape(BaseModel):
-    """An agent as it stands."""
+    """The state of an agent."""
 
     id: str
     config_name: str
@@ -220,7 +214,7 @@ class AgentShape(BaseModel):
     progress: int | None
     joined: datetime
     last_seen: datetime
-    stale: bool = Field(description="Not heard of for longer than [agents] stale_s.")
+    stale: bool = Field(description="Without a heartbeat for longer than [agents] stale_s.")
     should_stop: bool
     stop_reason: str
     paused: bool
@@ -230,29 +224,29 @@ class AgentShape(BaseModel):
 
 
 class AgentsResponse(BaseModel):
-    """All agents, the one heard of last first."""
+    """All agents, the latest heartbeat first."""
 
     agents: list[AgentShape]
-    cursor: int = Field(description="The last event that is in this picture.")
+    cursor: int = Field(description="The last event in this state.")
     listeners: int = Field(description="Open streams and waiting requests, of messages and of events.")
 
 
 class EventRequest(BaseModel):
-    """Something that happened, for all who wait for events."""
+    """An event for all listeners."""
 
     type: str = Field(pattern="^[a-z][a-z0-9_.-]{0,63}$", description="Not one that ragmem writes itself.")
-    agent_id: str = Field(default="", max_length=128, description="Whom it is about, if an agent.")
+    agent_id: str = Field(default="", max_length=128, description="The agent that it is about, if any.")
     data: dict[str, Any] = Field(default_factory=dict, description="Any JSON object, up to 65,536 bytes.")
 
 
 class EventResponse(BaseModel):
-    """The number of an event that was stored."""
+    """The number of a stored event."""
 
     id: int
 
 
 class EventShape(BaseModel):
-    """Something that happened."""
+    """An event."""
 
     id: int = Field(description="Grows with time.")
     at: datetime
@@ -262,27 +256,28 @@ class EventShape(BaseModel):
 
     @classmethod
     def of(cls, event: Event) -> "EventShape":
-        """Return an event as JSON has it."""
+        """Return the JSON model of an event."""
         return cls(id=event.id, at=event.at, type=event.type, agent=event.agent, data=dict(event.data))
 
 
 class EventsResponse(BaseModel):
-    """What happened, oldest first; empty when the time was up."""
+    """Events, oldest first; empty after the timeout."""
 
     events: list[EventShape]
-    cursor: int = Field(description="To be given as `after` the next time.")
-    missed: bool = Field(description="Some events after `after` are kept no more.")
+    cursor: int = Field(description="The `after` of the next request.")
+    missed: bool = Field(description="Whether events after `after` were deleted.")
 
 
 class WaitQuery(BaseModel):
-    """What events are waited for, and how long."""
+    """The events to wait for, and the timeout."""
 
     types: list[Annotated[str, Field(pattern="^[a-z][a-z0-9_.-]{0,63}$")]] = Field(
         default_factory=list, max_length=32, description="Repeatable; none: all."
     )
     after: Number | None = Field(
-        default=None, description="A cursor; else since the agent was told last, and for nobody from now on."
+        default=None,
+        description="A cursor; else the last event that the agent got, or without an agent from now on.",
     )
-    agent_id: str = Field(default="", max_length=128, description="Who asks, if an agent.")
+    agent_id: str = Field(default="", max_length=128, description="The agent that asks, if any.")
     wait: float = Field(default=0, ge=0, le=LONGEST_WAIT_S, description="Seconds.")
     limit: int = Field(default=100, ge=1, le=1_000)

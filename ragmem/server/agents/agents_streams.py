@@ -1,4 +1,4 @@
-"""What agents wait for: a stream of pieces as they come, or the first answer that is not empty."""
+"""Wait for items of agents: as a stream, or until the first answer that is not empty."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,16 +18,16 @@ _T = TypeVar("_T")
 
 
 async def follow_stream(
-    listening: AgentBroker,
+    broker: AgentBroker,
     agent: str,
     cursor: int,
     next_pieces: Callable[[int], Awaitable[tuple[int, list[bytes]]]],
     seconds: float,
 ) -> AsyncIterator[bytes]:
-    """Yield the pieces of a stream: what is there, then what comes, with comments in between."""
+    """Yield the pieces of a stream: the existing ones, then new ones, with keep-alive comments in between."""
     until = time.monotonic() + (seconds or LONGEST_STREAM_S)
     yield OPENING
-    with listening.listener(agent) as listener:
+    with broker.listener(agent) as listener:
         try:
             while True:
                 reached, pieces = await next_pieces(cursor)
@@ -37,32 +37,32 @@ async def follow_stream(
                     cursor = reached
                     continue
                 left = until - time.monotonic()
-                if left <= 0 or listening.ended:
+                if left <= 0 or broker.is_ending:
                     return
-                if not await listener.woken(min(left, KEEP_ALIVE_S)) and left > KEEP_ALIVE_S:
+                if not await listener.wait(min(left, KEEP_ALIVE_S)) and left > KEEP_ALIVE_S:
                     yield KEEP_ALIVE
         except RagmemError as error:
             yield frame(as_json(Failure(detail=str(error), hint=error.hint)), event="refused")
 
 
 async def wait_for_items(
-    listening: AgentBroker, workers: Workers, agent: str, read: Callable[[], list[_T]], seconds: float
+    broker: AgentBroker, workers: Workers, agent: str, read: Callable[[], list[_T]], seconds: float
 ) -> list[_T]:
-    """Return what is read; where that is nothing, again and again until the time is up."""
+    """Return the items that `read` finds; repeat it until there are some, or until the timeout."""
     found = await workers.run(read)
     if found or not seconds:
         return found
-    listening.require_room()
+    broker.require_room()
     until = time.monotonic() + seconds
-    with listening.listener(agent) as listener:
+    with broker.listener(agent) as listener:
         while True:
             found = await workers.run(read)
             left = until - time.monotonic()
-            if found or left <= 0 or listening.ended:
+            if found or left <= 0 or broker.is_ending:
                 return found
-            await listener.woken(left)
+            await listener.wait(left)
 
 
 def as_json(model: BaseModel) -> bytes:
-    """Return a model as a stream sends it."""
+    """Return the JSON of a model for a stream."""
     return model.model_dump_json(by_alias=True).encode()

@@ -1,8 +1,9 @@
-"""An answer that goes on: server-sent events, ended when the client is gone, too slow, or the server ends."""
+"""Server-sent events; the stream ends when the client leaves or is too slow, or when the server ends."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -11,13 +12,13 @@ from ragmem.server.security.guard import CREDENTIAL, SESSION
 from ragmem.server.security.sessions import Session
 
 SLOW_S = 20.0
-"""Seconds that a client may leave a piece unread; it is dropped then, and may come back."""
+"""Seconds that a client may leave a piece unread; then it is dropped, and may connect again."""
 
 KEEP_ALIVE_S = 15.0
-"""Seconds of silence after which a comment tells both ends that the other is there."""
+"""Seconds of silence after which a comment keeps the connection alive."""
 
 RETRY_MS = 1_000
-"""Milliseconds after which a browser connects again by itself."""
+"""Milliseconds after which a browser reconnects."""
 
 KEEP_ALIVE = b": keep-alive\n\n"
 OPENING = f"retry: {RETRY_MS}\n: open\n\n".encode()
@@ -27,13 +28,13 @@ _LAST = {"type": "http.response.body", "body": b"", "more_body": False}
 
 def frame(document: bytes, *, event: str = "", number: int | None = None) -> bytes:
     """Return one event of a stream; a JSON document has no line breaks."""
-    known = b"" if number is None else b"id: %d\n" % number
-    named = b"event: %s\n" % event.encode() if event else b""
-    return b"%s%sdata: %s\n\n" % (known, named, document)
+    id_line = b"" if number is None else b"id: %d\n" % number
+    event_line = b"event: %s\n" % event.encode() if event else b""
+    return b"%s%sdata: %s\n\n" % (id_line, event_line, document)
 
 
 class EventStream(Response):
-    """Sends what an iterator yields; takes no thread, and leaves nothing behind however it ends."""
+    """Sends the pieces of an iterator; needs no thread, and cleans up in any case."""
 
     media_type = "text/event-stream"
 
@@ -43,7 +44,7 @@ class EventStream(Response):
         self.background = None
         self.body = b""
         self.init_headers({"X-Accel-Buffering": "no"})
-        # Its length is not known, though the body here is empty.
+        # The length is unknown, although the body here is empty.
         del self.headers["content-length"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,9 +52,9 @@ class EventStream(Response):
         session: Session | None = scope[SESSION] if scope.get(CREDENTIAL) == "session" else None
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         sending = asyncio.create_task(self._send(send))
-        others = [asyncio.create_task(_gone(receive))]
+        others: list[asyncio.Task[Any]] = [asyncio.create_task(_wait_for_disconnect(receive))]
         if session is not None:
-            others.append(asyncio.create_task(_gone_with(session)))
+            others.append(asyncio.create_task(session.ended.wait()))
         try:
             await asyncio.wait({sending, *others}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -70,7 +71,7 @@ class EventStream(Response):
     async def _send(self, send: Send) -> None:
         try:
             async for piece in self.pieces:
-                # The framework waits where the client's buffers are full.
+                # The framework waits while the client's buffers are full.
                 async with asyncio.timeout(SLOW_S):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send(_LAST)
@@ -80,10 +81,6 @@ class EventStream(Response):
                 await closing()
 
 
-async def _gone_with(session: Session) -> None:
-    await session.ended.wait()
-
-
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""Whether anybody asks the server for anything, so that it can use the time in which nobody does."""
+"""Track the requests of clients, so that the server can use its idle time."""
 
 import threading
 import time
@@ -22,15 +22,14 @@ UNCOUNTED = frozenset(
         "/events",
     }
 )
-"""Paths that machines ask again and again, or for hours: no use of the memory."""
-
+"""Paths that programs poll, or keep open for hours; they do not use the memory."""
 
 STREAMS = frozenset({"/mcp"})
-"""Paths where a GET stays open as long as the client lives; only other methods count as activity."""
+"""Paths where a GET stays open as long as its client; only other methods count as activity."""
 
 
 class Activity:
-    """Counts the requests that are being answered; safe to read from several threads."""
+    """Counts the open requests; safe to read from several threads."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -39,46 +38,46 @@ class Activity:
         self._last = clock()
         self._ending = False
 
-    def began(self) -> None:
-        """Tell that a request came in."""
+    def start_request(self) -> None:
+        """Count a request that came in."""
         with self._guard:
             self._running += 1
             self._last = self._clock()
 
-    def ended(self) -> None:
-        """Tell that it was answered."""
+    def finish_request(self) -> None:
+        """Count a request that was answered."""
         with self._guard:
             self._running -= 1
             self._last = self._clock()
 
     def end(self) -> None:
-        """Let nothing count as idle any more: the server ends."""
+        """Report no more idle time, because the server ends."""
         with self._guard:
             self._ending = True
 
-    def idle_since(self) -> float:
-        """Return for how many seconds nobody has asked; 0 while somebody does, and when the server ends."""
+    def idle_seconds(self) -> float:
+        """Return the seconds since the last request; 0 while one is open, and when the server ends."""
         with self._guard:
             return 0.0 if self._running or self._ending else self._clock() - self._last
 
 
 class ActivityMiddleware:
-    """ASGI middleware that tells an Activity of each request."""
+    """ASGI middleware that counts requests in an Activity."""
 
     def __init__(self, app: ASGIApp, *, activity: Activity) -> None:
         self.app = app
         self.activity = activity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on."""
+        """Pass the request on."""
         if scope["type"] != "http" or _is_uncounted(scope):
             await self.app(scope, receive, send)
             return
-        self.activity.began()
+        self.activity.start_request()
         try:
             await self.app(scope, receive, send)
         finally:
-            self.activity.ended()
+            self.activity.finish_request()
 
 
 def _is_uncounted(scope: Scope) -> bool:

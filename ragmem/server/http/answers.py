@@ -1,4 +1,4 @@
-"""Answers in LightRAG's JSON shapes, where a file path is what the memory really comes from."""
+"""Answers in LightRAG's JSON format, with the real source of a memory as its file path."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,40 +6,38 @@ from typing import Any
 
 from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN
 from ragmem.domain.text.keywords import Levels
 from ragmem.ports import Store
 from ragmem.server.http.models import GraphResponse, QueryDataResponse, QueryRequest, Reference
 from ragmem.services.context.context import context
 from ragmem.services.retrieval.query import Answer
-from ragmem.services.retrieval.shapes import found_text, match_shape
-
-CHARACTERS_PER_TOKEN = 4
-"""The usual estimate for English text and code; LightRAG counts the same way here."""
+from ragmem.services.retrieval.shapes import best_chunk_text, match_shape
 
 CONTEXT_CHARS = 9_000
-"""Characters of the context block unless `max_total_tokens` says otherwise, as of `query --context`."""
+"""Default characters of the context block without `max_total_tokens`, as in `query --context`."""
 
 SMALLEST_CONTEXT = 600
-"""Characters below which a context would be its frame alone."""
+"""Minimum characters of a context; a smaller one would consist of its frame only."""
 
 TOP_K = 40
-"""Entities and relations at most, LightRAG's default."""
+"""Default maximum of entities and of relations, as in LightRAG."""
 
 NOTHING_FOUND = "Nothing in memory bears on this question."
 
 NO_CONTEXT = "Sorry, I'm not able to provide an answer to that question.[no-context]"
-"""What LightRAG answers without a context (lightrag.prompt, "fail_response"); clients look for the end."""
+"""LightRAG's answer without a context (lightrag.prompt, "fail_response"); clients look for its end."""
 
 _SEPARATOR = "<SEP>"
 _TOKEN = re.compile(r"m-([a-z2-7]{26})")
-"""What a store gives its engine as file path: a unique token made of the memory's id."""
+"""The file path that a store gives its engine: a unique token made of the memory's id."""
 
 Uris = Callable[[Iterable[str]], Mapping[str, str]]
 """Looks the uris of memories up by id."""
 
 
 def context_block(answer: Answer, request: QueryRequest, redactor: Redactor) -> tuple[str, tuple[Match, ...]]:
-    """Return the context and the matches that found room in it; both empty when nothing was found."""
+    """Return the context and the matches that fit into it; both are empty if nothing was found."""
     tokens = request.max_total_tokens
     room = CONTEXT_CHARS if tokens is None else max(SMALLEST_CONTEXT, tokens * CHARACTERS_PER_TOKEN)
     block = context(answer, max_chars=room, redactor=redactor)
@@ -48,7 +46,7 @@ def context_block(answer: Answer, request: QueryRequest, redactor: Redactor) -> 
 
 
 def nothing_found(request: QueryRequest) -> str:
-    """Return what is answered where nothing is found: LightRAG's own words in LightRAG's own modes."""
+    """Return the answer if nothing was found, in LightRAG's modes that of LightRAG."""
     return NO_CONTEXT if request.engine_mode else NOTHING_FOUND
 
 
@@ -64,14 +62,14 @@ def references(matches: Sequence[Match], *, content: bool, redactor: Redactor) -
     ]
     if content:
         for reference, match in zip(listed, matches, strict=True):
-            reference.content = [found_text(match, redactor=redactor)]
+            reference.content = [best_chunk_text(match, redactor=redactor)]
     return listed
 
 
 def query_data_response(
     answer: Answer, request: QueryRequest, *, keywords: Levels, uris: Uris, redactor: Redactor
 ) -> QueryDataResponse:
-    """Return LightRAG's aquery_data document; chunks have our fields beside its own."""
+    """Return LightRAG's aquery_data document; chunks have our fields in addition."""
     found = answer.graph.get("entities", []), answer.graph.get("relationships", [])
     top_k = request.top_k or TOP_K
     entities = fit_into_tokens(found[0][:top_k], request.max_entity_tokens)
@@ -129,14 +127,14 @@ _OF_MATCH = (
     "score", "event_time", "source", "title", "heading", "kind", "project", "elsewhere", "replaced",
     "superseded_by",
 )  # fmt: skip
-"""Our fields of a chunk, beside those of LightRAG."""
+"""Our fields of a chunk, in addition to those of LightRAG."""
 
 
 def _chunk(number: int, match: Match, redactor: Redactor) -> dict[str, Any]:
     shape = match_shape(match, redactor=redactor)
     return {
         "reference_id": str(number),
-        "content": found_text(match, redactor=redactor),
+        "content": best_chunk_text(match, redactor=redactor),
         "file_path": match.memory.uri,
         "chunk_id": match.chunk.id,
         "memory_id": match.memory.id,
@@ -159,9 +157,9 @@ def fit_into_tokens(items: Sequence[Mapping[str, Any]], tokens: int | None) -> l
 
 
 def real_paths(items: Sequence[Mapping[str, Any]], uris: Uris) -> list[dict[str, Any]]:
-    """Return copies whose `file_path` names what the memories come from, each once; the rest stays as it is.
+    """Return copies with the real sources in `file_path`, each once.
 
-    Memories that are gone are left out, and with them the engine's remark on how many it does not list.
+    Deleted memories are omitted, and so is the engine's remark on how many paths it does not list.
     """
     tokens = [_TOKEN.findall(str(item.get("file_path", ""))) for item in items]
     known = uris({token for listed in tokens for token in listed})
@@ -177,12 +175,12 @@ def real_paths(items: Sequence[Mapping[str, Any]], uris: Uris) -> list[dict[str,
 
 
 def memory_ids_in(file_path: str) -> list[str]:
-    """Return the memories that an engine's file path names, each once."""
+    """Return the ids of the memories in an engine's file path, each once."""
     return list(dict.fromkeys(_TOKEN.findall(file_path)))
 
 
 def graph(document: Mapping[str, Any], uris: Uris, redactor: Redactor) -> GraphResponse:
-    """Return a store's graph document without secrets and with real paths in its properties."""
+    """Return a store's graph document with real paths, and without secrets."""
     nodes, edges = document["nodes"], document["edges"]
     properties = real_paths([part["properties"] for part in (*nodes, *edges)], uris)
     whole = [{**part, "properties": real} for part, real in zip((*nodes, *edges), properties, strict=True)]
@@ -193,26 +191,26 @@ def graph(document: Mapping[str, Any], uris: Uris, redactor: Redactor) -> GraphR
 
 
 def find_labels(store: Store, text: str, *, limit: int, project: str | None, redactor: Redactor) -> list[str]:
-    """Return names of entities that contain a text in any case: the same, then beginnings, then the rest.
+    """Return names of entities that contain a text, in any case: equal ones, then prefixes, then the rest.
 
-    Beginnings are looked up in all entities, the rest in the 20,000 most connected ones.
+    Prefixes are searched in all entities, the rest in the 20,000 most connected ones.
     """
     wanted = text.strip().lower()
     if not wanted:
         return []
     names = dict.fromkeys(_most_connected(store, wanted, limit=limit, project=project))
     if len(names) < limit:
-        for entity, _ in store.entities("", limit=_SEARCHED, project=project):
+        for entity, _ in store.entities("", limit=_MAX_SEARCHED, project=project):
             if wanted in entity.name.lower():
                 names.setdefault(entity.name)
-    return _shown(sorted(names, key=lambda name: name.lower() != wanted)[:limit], redactor=redactor)
+    return _redact_names(sorted(names, key=lambda name: name.lower() != wanted)[:limit], redactor=redactor)
 
 
 def popular_labels(
     store: Store, prefix: str, *, limit: int, project: str | None, redactor: Redactor
 ) -> list[str]:
-    """Return names of entities, most connected first, each once however many projects have it."""
-    return _shown(_most_connected(store, prefix, limit=limit, project=project), redactor=redactor)
+    """Return names of entities, most connected first, each once even if several projects have it."""
+    return _redact_names(_most_connected(store, prefix, limit=limit, project=project), redactor=redactor)
 
 
 def _most_connected(store: Store, prefix: str, *, limit: int, project: str | None) -> list[str]:
@@ -220,11 +218,11 @@ def _most_connected(store: Store, prefix: str, *, limit: int, project: str | Non
     return list(dict.fromkeys(entity.name for entity, _ in found))[:limit]
 
 
-def _shown(names: list[str], redactor: Redactor) -> list[str]:
+def _redact_names(names: list[str], redactor: Redactor) -> list[str]:
     redacted: list[str] = redactor.redact_document(names)
     return redacted
 
 
-_SEARCHED = 20_000
+_MAX_SEARCHED = 20_000
 _REPEATS = 4
-"""How many projects one name is expected to stand in."""
+"""Expected maximum of projects with the same name."""

@@ -1,4 +1,4 @@
-"""The context of a session over HTTP. These functions block and run in worker threads."""
+"""The context of a session over HTTP. These functions block, and run in worker threads."""
 
 from pathlib import Path
 
@@ -15,9 +15,9 @@ def context(memory: Ragmem, request: ContextRequest) -> ContextResponse:
         return _response(Context(), _NOTHING)
     memory.require()
     named = memory.projects.resolve(request.projects or ())
-    # The folder that the server was started in says nothing about who asks over HTTP.
+    # The working folder of the server is unrelated to the client.
     everywhere = not (named or request.cwd)
-    # A folder of a request is a name: nothing on disk is looked at, and git never runs in it.
+    # A folder in a request is only a name: it is not read, and git never runs in it.
     projects = named or memory.projects.at(Path(request.cwd), by_name=True)
     if not request.session:
         block = memory.session_context(

@@ -1,4 +1,4 @@
-"""What every refused request is answered with, and the statuses that any route may answer."""
+"""The models of error answers, and the statuses that any route may return."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Failure(BaseModel):
-    """Why a request was not carried out, in a line, and the next step."""
+    """The reason of a failed request in a line, and the next step."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -15,15 +15,15 @@ class Failure(BaseModel):
 
 
 class Problem(BaseModel):
-    """What is wrong with one field of a request."""
+    """The problem of one field of a request."""
 
-    loc: list[str | int] = Field(description="Where it stands: body, query or path, then the names.")
+    loc: list[str | int] = Field(description="Its location: body, query or path, then the names.")
     msg: str
     type: str
 
 
 class Invalid(BaseModel):
-    """A request that is not as the description says; what was sent is not repeated."""
+    """An invalid request; the answer does not repeat its content."""
 
     detail: list[Problem]
     hint: str = ""
@@ -32,24 +32,24 @@ class Invalid(BaseModel):
 _FAILURE, _INVALID = (f"#/components/schemas/{model.__name__}" for model in (Failure, Invalid))
 
 _WHY = {
-    400: "It cannot be carried out as it was sent.",
+    400: "The request cannot be carried out.",
     401: "The token is missing or wrong.",
     403: "It comes from another web page or names another machine.",
-    404: "What is named does not exist.",
-    409: "Something else stands in the way: other work that runs, or another text in its place.",
+    404: "The named resource does not exist.",
+    409: "A conflict: another job runs, or the name has another text.",
     413: "The body is too large.",
     415: "The body is of another type than the description says.",
-    429: "Too many requests; `Retry-After` says when to come again.",
-    500: "A bug in ragmem, or a store that is damaged.",
-    503: "A model cannot be had, or another process writes; `Retry-After` says when to come again.",
+    429: "Too many requests; `Retry-After` says when to retry.",
+    500: "A bug in ragmem, or a damaged store.",
+    503: "A model is unavailable, or another process writes; `Retry-After` says when to retry.",
     507: "Nothing can be written: the disk is full, or the folder read-only.",
 }
 
 
 def failure_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the statuses of a route as `responses` has them; the models are `description`'s to add.
+    """Return the `responses` of a route for these statuses; `server.description` adds the models.
 
-    They are named, not given: of each that is given FastAPI makes a validator, for each status of each route.
+    The models are only referenced: FastAPI makes a validator of each given one, per status and route.
     """
     return {
         status: {
@@ -61,4 +61,4 @@ def failure_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 EVERYWHERE = failure_responses(400, 401, 403, 413, 415, 422, 429, 500, 503, 507)
-"""What any route may answer; those that look something up add 404, those that may be in the way 409."""
+"""The statuses of any route; routes that look something up add 404, those with conflicts 409."""

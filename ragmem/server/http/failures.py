@@ -1,4 +1,4 @@
-"""Every error as an HTTP answer {"detail", "hint"}: the status tells a program, the text a person."""
+"""Answer errors over HTTP as {"detail", "hint"}: the status is for programs, the text for people."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ from ragmem.errors import (
 )
 
 RETRY_AFTER = "2"
-"""Seconds after which a busy store, or a full inbox, is worth another try: several of the longest writes."""
+"""Seconds until a retry of a busy store or a full inbox: several times the longest write."""
 
 _STATUS: tuple[tuple[type[RagmemError], int], ...] = (
     (NotFoundError, 404),
@@ -33,7 +33,7 @@ _STATUS: tuple[tuple[type[RagmemError], int], ...] = (
     (StorageError, 507),
     (RagmemError, 500),
 )
-"""The first class that fits decides, so the narrower ones come first."""
+"""The first matching class decides, so subclasses come first."""
 
 
 def status_of(error: RagmemError) -> int:
@@ -47,16 +47,16 @@ def _answer(
     return JSONResponse({"detail": detail, "hint": hint}, status_code=status, headers=headers)
 
 
-async def _known(_: Request, error: Exception) -> JSONResponse:
+async def _answer_ragmem_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RagmemError)
-    passing = isinstance(error, StoreBusyError | LimitReachedError)
-    headers = {"Retry-After": RETRY_AFTER} if passing else None
+    is_temporary = isinstance(error, StoreBusyError | LimitReachedError)
+    headers = {"Retry-After": RETRY_AFTER} if is_temporary else None
     return _answer(status_of(error), str(error), error.hint, headers)
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
+async def _answer_validation_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # What was sent is left out: it may be megabytes, and text that cannot be encoded.
+    # The input is omitted: it may be megabytes, and text that cannot be encoded.
     problems = [
         {"loc": list(problem["loc"]), "msg": problem["msg"], "type": problem["type"]}
         for problem in error.errors()
@@ -64,21 +64,21 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
     return _answer(422, problems, "GET /openapi.json describes each request")
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
+async def _answer_http_exception(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     return _answer(error.status_code, error.detail, "", error.headers)
 
 
-async def _bug(_: Request, __: Exception) -> JSONResponse:
-    # The framework raises it again behind this answer: the log gets the traceback, the client never does.
+async def _answer_bug(_: Request, __: Exception) -> JSONResponse:
+    # The framework raises it again after this answer: the traceback goes to the log, never to the client.
     return _answer(
         500, "this is a bug in ragmem", "the traceback is in the log of the server; please report it"
     )
 
 
 def install(app: FastAPI) -> None:
-    """Let the application answer errors this way."""
-    app.add_exception_handler(RagmemError, _known)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(Exception, _bug)
+    """Install these error handlers in an application."""
+    app.add_exception_handler(RagmemError, _answer_ragmem_error)
+    app.add_exception_handler(RequestValidationError, _answer_validation_error)
+    app.add_exception_handler(HTTPException, _answer_http_exception)
+    app.add_exception_handler(Exception, _answer_bug)

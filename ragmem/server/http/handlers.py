@@ -1,11 +1,11 @@
-"""What the routes do with an open memory; plain functions that block, for the worker threads."""
+"""The work of the routes on an open memory; blocking functions for the worker threads."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.domain.injection.purity import sanitize_text
+from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.model import USER, Draft, State, content_hash, digest
 from ragmem.domain.text.keywords import levels
 from ragmem.errors import ConflictError, UsageError
@@ -15,13 +15,13 @@ from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.scope import assign_ids
 from ragmem.services.retrieval.query import Answer, Question
-from ragmem.services.retrieval.routes import RoutedAnswer, choose, route_shape
+from ragmem.services.retrieval.routes import RoutedAnswer, choose_route, route_shape
 
 _EMPTY = "nothing is stored yet: run `ragmem seed`, or POST /documents/text"
 
 
 def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
-    """Return the answer to a request; of all projects unless it names some.
+    """Return the answer to a request, from all projects unless it names some.
 
     Raises NotFoundError for an unknown project.
     """
@@ -36,7 +36,7 @@ def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
     )
     wanted = None if request.route == "auto" else request.route
     if not memory.is_stored():
-        return RoutedAnswer(Answer(question, (), "nothing", (_EMPTY,)), choose(question.text))
+        return RoutedAnswer(Answer(question, (), "nothing", (_EMPTY,)), choose_route(question.text))
     memory.require()
     if request.projects is not None:
         question = replace(question, projects=memory.projects.resolve(request.projects))
@@ -62,8 +62,8 @@ def query_data(memory: Ragmem, request: QueryRequest) -> QueryDataResponse:
     return document
 
 
-def readable(memory: Ragmem) -> bool:
-    """Tell whether there is anything to read; reading never creates a database."""
+def is_stored(memory: Ragmem) -> bool:
+    """Tell whether anything is stored, and open it; reading never creates a database."""
     if not memory.is_stored():
         return False
     memory.require()
@@ -73,7 +73,7 @@ def readable(memory: Ragmem) -> bool:
 def store_text(memory: Ragmem, request: TextRequest, *, replacing: bool = True) -> TextResponse:
     """Answer POST /documents/text.
 
-    Without `replacing` raises ConflictError where the name has another text, which then stays as it is.
+    Without `replacing` raises ConflictError if the name has another text, which stays unchanged.
     """
     draft = _draft(memory, request, request.text, request.file_source, title=request.title)
     if not replacing:
@@ -82,14 +82,14 @@ def store_text(memory: Ragmem, request: TextRequest, *, replacing: bool = True) 
 
 
 def store_new(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
-    """Store drafts whose places are free, or have just these texts; else raise ConflictError for all."""
+    """Store drafts whose names are free or have the same text; else store none and raise ConflictError."""
     for draft in drafts:
         _refuse_other(memory, draft)
     return _store(memory, drafts)
 
 
 def store_texts(memory: Ragmem, request: TextsRequest) -> TextResponse:
-    """Answer POST /documents/texts; raises UsageError when texts and names are not as many."""
+    """Answer POST /documents/texts; raises UsageError if the numbers of texts and names differ."""
     sources: Sequence[str | None] = request.file_sources or [None] * len(request.texts)
     if len(sources) != len(request.texts):
         raise UsageError(
@@ -105,9 +105,9 @@ def store_texts(memory: Ragmem, request: TextsRequest) -> TextResponse:
 def text_draft(
     memory: Ragmem, text: str, wish: DraftOptions, *, uri: str, title: str = "", at: datetime | None = None
 ) -> Draft:
-    """Return the draft of a text that came over HTTP; without a name, the text gives its uri.
+    """Return the draft of a text that came over HTTP; without a name, its uri is made from the text.
 
-    `at` is in UTC unless it says otherwise. Raises UsageError for a text that is too long, or empty.
+    `at` is in UTC unless it has a time zone. Raises UsageError if the text is empty or too long.
     """
     raw = text.encode()
     limit = memory.settings.seed.max_file_bytes
@@ -118,7 +118,7 @@ def text_draft(
     if not text.strip() or "\0" in text:
         raise UsageError("the text is empty or has NUL bytes", hint="send text")
     wish = replace(wish, project=wish.project or USER, at=at.replace(tzinfo=at.tzinfo or UTC) if at else None)
-    # The folder that the server was started in says nothing about a text that came over HTTP.
+    # The working folder of the server is unrelated to a text that came over HTTP.
     (draft,) = memory.ingestion.draft([], wish, text=raw, title=title).drafts
     name = sanitize_text(uri, redactor=memory.redactor).strip()
     return replace(draft, uri=name or f"text:{content_hash(draft.text)[:16]}")
@@ -132,13 +132,13 @@ def _draft(
 
 
 def _refuse_other(memory: Ragmem, draft: Draft) -> None:
-    if not readable(memory):
+    if not is_stored(memory):
         return
     [draft] = assign_ids(memory.catalog, [draft])
     new = classify_draft(
         draft, now=now(), sizes=memory.settings.chunking, keep_discarded=True, redactor=memory.redactor
     ).memory
-    before = memory.catalog.memories.known([new.id]).get(new.id)
+    before = memory.catalog.memories.states([new.id]).get(new.id)
     if before is not None and before.content_hash != new.content_hash:
         raise ConflictError(
             f'"{new.uri}" is there with another text: {new.id}',
@@ -150,9 +150,9 @@ def _store(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
     stored = memory.ingest(drafts)
     fresh = sum(one.change != "unchanged" for one in stored)
     said = f"{fresh} stored, {len(stored) - fresh} there already"
-    faint = sum(one.judged.memory.state is State.BUFFERED for one in stored)
+    faint = sum(one.classified.memory.state is State.BUFFERED for one in stored)
     if faint:
-        # Full text alone knows them, and LightRAG's modes do not look there.
+        # They are only in the full text, which LightRAG's modes do not search.
         said += f"; {faint} of little signal, found by the mode ragmem only"
     return TextResponse(
         status="success" if fresh else "duplicated",

@@ -1,4 +1,4 @@
-"""Tend the memory while nobody asks it anything: gc within a time budget, given up when a request comes."""
+"""Run gc on an idle server, within a time budget; a request interrupts it."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,50 +8,47 @@ from ragmem.api.memory import Ragmem, now
 from ragmem.errors import RagmemError
 from ragmem.server.http.activity import Activity
 from ragmem.server.http.workers import Workers
-from ragmem.storage.lifecycle.idle_mark import Mark, keep_mark, mark_of, signature
+from ragmem.storage.lifecycle.idle_mark import Mark, mark_of, signature, write_mark
 
 EVERY = timedelta(hours=4)
-"""Time between two runs; within it a memory has not changed so much that it would matter."""
+"""Minimum time between two runs; a memory hardly changes within it."""
 
 BUDGET_S = 120.0
-"""Seconds that a run may take; what is left the next one does."""
+"""Maximum seconds of a run; the next run does the rest."""
 
 UNDONE = "its latest run was undone; it does once `ragmem gc` was run again"
-"""Why it must not, where a person took back what it did."""
+"""The reason not to run after the user undid the latest run."""
 
 LONGEST_LOOK, SHORTEST_LOOK = 30.0, 0.05
-"""Seconds between two looks at whether anybody asks."""
+"""Seconds between two checks for requests."""
 
 
 class NotIdleError(Exception):
-    """A request came; the run ends between two steps, and each step is a transaction."""
+    """A request came in; the run ends between two steps, each of which is a transaction."""
 
 
-class WhileIdle:
-    """A progress that ends the run as soon as anybody asks for anything."""
+class IdleProgress:
+    """A progress that ends the run at the next request."""
 
     def __init__(self, activity: Activity) -> None:
         self._activity = activity
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
-        """Raise NotIdleError where somebody asks."""
+        """Raise NotIdleError if a request is open."""
         del label, total, unit
         self.advance()
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
-        """Raise NotIdleError where somebody asks."""
+        """Raise NotIdleError if a request is open."""
         del steps, told
-        if not self._activity.idle_since():
+        if not self._activity.idle_seconds():
             raise NotIdleError
 
 
-async def tend_when_idle(
+async def run_gc_when_idle(
     memory: Ragmem, activity: Activity, workers: Workers, warn: Callable[[str], None]
 ) -> None:
-    """Look again and again whether nobody asks, and tend the memory then; ends when it is cancelled.
-
-    Where `idle_minutes` is 0 it ends at once.
-    """
+    """Run gc whenever the server is idle, until cancelled; returns at once if `idle_minutes` is 0."""
     idle = memory.settings.lifecycle.idle_minutes * 60
     if not idle:
         return
@@ -60,13 +57,13 @@ async def tend_when_idle(
     while True:
         await asyncio.sleep(look)
         waited += look
-        if waited >= idle and activity.idle_since() >= idle:
+        if waited >= idle and activity.idle_seconds() >= idle:
             waited = 0.0
-            await workers.labour(lambda: tend(memory, activity, warn))
+            await workers.run_long(lambda: run_gc(memory, activity, warn))
 
 
-def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> None:
-    """Run gc where that is due; never raises RagmemError, `warn` gets a line instead."""
+def run_gc(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> None:
+    """Run gc if it is due; never raises RagmemError, but passes a line to `warn`."""
     try:
         if not memory.is_stored():
             return
@@ -74,23 +71,22 @@ def tend(memory: Ragmem, activity: Activity, warn: Callable[[str], None]) -> Non
         database = memory.catalog.database
         if database.read_only or not _is_due(memory):
             return
-        done = memory.gc.run_idle(budget_s=BUDGET_S, progress=WhileIdle(activity))
+        done = memory.gc.run_idle(budget_s=BUDGET_S, progress=IdleProgress(activity))
         refused = UNDONE if done is None else done.refused
         if refused:
             warn(f"gc does not run by itself: {refused}")
         if done is None or done.finished:
-            # What could not be compared may be so the next time, though nothing of it changed.
+            # Memories that could not be compared now may be comparable next time, without a change.
             left = _state_of(memory) if done is None or not done.uncompared else ""
-            keep_mark(database, Mark(now(), left, refused))
+            write_mark(database, Mark(now(), left, refused))
     except NotIdleError:
-        # It is tried again when nobody asks for as long.
-        return
+        return  # the next idle time tries again
     except RagmemError as error:
-        warn(f"the memory was not tended: {error}")
+        warn(f"gc failed on the idle server: {error}")
 
 
 def _state_of(memory: Ragmem) -> str:
-    """Return what differs once the memory was changed, or gc was switched on or off."""
+    """Return a text that differs once the memory has changed, or gc was switched on or off."""
     return f"{signature(memory.catalog.database)}/{'on' if memory.lifecycle.is_automatic() else 'off'}"
 
 
@@ -98,6 +94,6 @@ def _is_due(memory: Ragmem) -> bool:
     mark = mark_of(memory.catalog.database)
     if mark is None:
         return True
-    # A clock that was set back must not end it for good.
+    # A clock that was set back must not stop gc for good.
     waited = abs(now() - mark.at) >= EVERY
     return waited and mark.signature != _state_of(memory)

@@ -1,4 +1,4 @@
-"""The threads that wait for language models, so that a slow answer holds up no question."""
+"""Threads that wait for language models, so that a slow answer blocks no question."""
 
 import asyncio
 import threading
@@ -10,67 +10,68 @@ from ragmem.errors import BackendError, LimitReachedError
 from ragmem.server.http.shutdown import Shutdown
 
 COUNT = 4
-"""Answers that are made at a time."""
+"""Number of concurrent answers."""
 
 WAITING = 16
-"""Answers that may wait in line; further requests are refused."""
+"""Number of answers that may wait; further requests are refused."""
 
 _T = TypeVar("_T")
 _END = object()
 
 
 class LlmWorkers:
-    """Lets language models answer, whole or part by part; some at a time, the others wait in line.
+    """Runs calls of language models, whole or part by part; a few at a time, while the others wait.
 
-    The threads are daemons: a process that ends does not wait for a server that does not answer.
+    The threads are daemons: a process that ends does not wait for a provider that does not answer.
     """
 
     def __init__(self, ending: Shutdown, *, count: int = COUNT, waiting: int = WAITING) -> None:
-        """Take how many answers are made at a time; `ending` ends those that come in parts."""
+        """Allow `count` concurrent answers and `waiting` more; `ending` ends those that come in parts."""
         self._free = asyncio.Semaphore(count)
         self._most = count + waiting
-        self._going = 0
+        self._active = 0
         self._ending = ending
 
     @property
-    def going(self) -> int:
-        """How many answers are being made or wait in line."""
-        return self._going
+    def active_count(self) -> int:
+        """The number of answers that run or wait."""
+        return self._active
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """Return what the work returns; raises LimitReachedError where too many wait."""
+        """Return the result of the work; raises LimitReachedError if too many answers wait."""
         async with aclosing(self.parts(lambda: iter((work(),)))) as parts:
             return await anext(parts)
 
     async def parts(self, start: Callable[[], Iterator[_T]]) -> AsyncGenerator[_T, None]:
-        """Yield the parts of an iterator that blocks as they come, and raise what it raises.
+        """Yield the parts of a blocking iterator as they come; raises its errors.
 
-        It is closed when nobody wants more, and keeps its place until then: a model ends between two parts
-        only. Raises LimitReachedError where too many wait, and BackendError when the server ends.
+        The iterator is closed once the caller stops, and counts as active until then: a model ends only
+        between two parts. Raises LimitReachedError if too many answers wait, and BackendError when the server
+        ends.
         """
-        given: asyncio.Queue[Any] = asyncio.Queue()
+        results: asyncio.Queue[Any] = asyncio.Queue()
         over = threading.Event()
         loop = asyncio.get_running_loop()
 
         def later(call: Callable[..., None], *arguments: object) -> None:
-            # The loop may have ended meanwhile, and with it whoever wanted this.
+            # The loop, and with it the caller, may have ended meanwhile.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(call, *arguments)
 
         def make() -> None:
-            last = _make(start, lambda part: later(given.put_nowait, part), over)
+            last = _make(start, lambda part: later(results.put_nowait, part), over)
             later(self._leave)
-            later(given.put_nowait, last)
+            later(results.put_nowait, last)
 
         await self._enter()
         try:
-            threading.Thread(target=make, name="speak", daemon=True).start()
+            threading.Thread(target=make, name="language-model", daemon=True).start()
         except RuntimeError:
             self._leave()
             raise
         try:
-            with self._ending.telling(lambda: given.put_nowait(_ended())):
-                while (part := await given.get()) is not _END:
+            with self._ending.listener(lambda: results.put_nowait(_shutdown_error())):
+                while (part := await results.get()) is not _END:
                     if isinstance(part, BaseException):
                         raise part
                     yield part
@@ -78,30 +79,30 @@ class LlmWorkers:
             over.set()
 
     async def _enter(self) -> None:
-        if self._going >= self._most:
+        if self._active >= self._most:
             raise LimitReachedError(
-                f"{self._going} answers are being made or wait already", hint="ask again in a while"
+                f"{self._active} answers run or wait already", hint="ask again in a while"
             )
-        self._going += 1
+        self._active += 1
         try:
             await self._free.acquire()
         except BaseException:
-            self._going -= 1
+            self._active -= 1
             raise
 
     def _leave(self) -> None:
-        self._going -= 1
+        self._active -= 1
         self._free.release()
 
 
-def _ended() -> BackendError:
+def _shutdown_error() -> BackendError:
     return BackendError("the server is ending", hint="ask again when it is back")
 
 
 def _make(
     start: Callable[[], Iterator[Any]], give: Callable[[object], None], over: threading.Event
 ) -> object:
-    """Give the parts one by one, until nobody wants more; return the end, or what went wrong."""
+    """Give the parts one by one until the caller stops; return the end mark, or the error."""
     try:
         parts = start()
         try:
@@ -112,6 +113,6 @@ def _make(
         finally:
             if isinstance(parts, Generator):
                 parts.close()
-    except BaseException as error:  # noqa: BLE001 - raised again where the parts are taken
+    except BaseException as error:  # noqa: BLE001 - raised again by the consumer
         return error
     return _END

@@ -1,4 +1,4 @@
-"""What the server tells on stderr: a line for people or a JSON object each, and never what was asked."""
+"""The server's log on stderr: lines for people or JSON objects, without the content of requests."""
 
 import logging
 import queue
@@ -16,16 +16,16 @@ from ragmem.charts.widths import escape_controls, replace_controls
 
 LEVELS = ("debug", "info", "warning", "error")
 LINES = 10_000
-"""Lines that wait at most for somebody to read the pipe; further ones are counted and left out."""
+"""Maximum lines that wait for a reader of the pipe; further ones are counted and dropped."""
 
 PATIENCE = 2.0
-"""Seconds that the end waits for the last lines to be written."""
+"""Maximum seconds that `close` waits for the last lines."""
 
 _NAMES = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warning", logging.ERROR: "error"}
 
 
 class Log:
-    """Writes lines from a thread of its own, so that a pipe that nobody reads stops no request."""
+    """Writes lines in its own thread, so that a full pipe blocks no request."""
 
     def __init__(
         self,
@@ -35,44 +35,44 @@ class Log:
         quiet: bool = False,
         stream: TextIO | None = None,
     ) -> None:
-        """Take the form and the least level of lines; `quiet` leaves out what is for people."""
+        """Set the format and the lowest level; `quiet` omits the lines for people."""
         self.json = json
         self._quiet = quiet
         self._from = LEVELS.index(level)
         self._stream = stream or sys.stderr
         self._waiting: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._left_out = 0
-        self._thread = threading.Thread(target=self._write, name="serve-log", daemon=True)
+        self._thread = threading.Thread(target=self._write_lines, name="serve-log", daemon=True)
         self._thread.start()
 
-    def tells(self, level: str) -> bool:
+    def is_enabled(self, level: str) -> bool:
         """Tell whether lines of a level are written."""
         return LEVELS.index(level) >= self._from
 
-    def tell(self, level: str, event: str, text: str = "", **values: Any) -> None:
-        """Write a line, never waiting; `text` is for people, the values are for programs as well."""
-        if self.tells(level):
+    def write(self, level: str, event: str, text: str = "", **values: Any) -> None:
+        """Write a line without waiting; `text` is for people, the values are also for programs."""
+        if self.is_enabled(level):
             self._put(self._line(level, event, text, values))
 
-    def say(self, text: str, *, event: str = "note", **values: Any) -> None:
-        """Write what a person who starts the server is to know, whatever the level."""
+    def announce(self, text: str, *, event: str = "note", **values: Any) -> None:
+        """Write a line for the person who started the server, whatever the level."""
         if not self._quiet:
             self._put(self._line("info", event, text, values) if self.json else f"{text}\n")
 
-    def caution(self, text: str) -> None:
-        """Write what does not work as it should, in a line."""
+    def warning(self, text: str) -> None:
+        """Write a warning line."""
         if not self._quiet:
             self._put(self._line("warning", "warning", text, {}) if self.json else f"warning: {text}\n")
 
     def close(self) -> None:
-        """Write what waits; closing twice is fine."""
+        """Write the waiting lines; a second call has no effect."""
         if self._left_out:
-            self.say(f"{self._left_out} lines were left out", event="left_out")
+            self.announce(f"{self._left_out} lines were left out", event="left_out")
         self._waiting.put(None)
         self._thread.join(PATIENCE)
 
     def _put(self, line: str) -> None:
-        # A simple queue: a signal's handler may write while the thread that it interrupts does.
+        # A simple queue: a signal handler may write while the interrupted thread does.
         if self._waiting.qsize() < LINES:
             self._waiting.put(line)
         else:
@@ -86,9 +86,9 @@ class Log:
         content = {"time": moment, "level": level, "event": event, **({"message": text} if text else {})}
         return escape_controls(orjson.dumps({**content, **values}, default=str)).decode() + "\n"
 
-    def _write(self) -> None:
+    def _write_lines(self) -> None:
         while (line := self._waiting.get()) is not None:
-            # Nobody reads any more, or the disk of the log is full: the requests are answered nevertheless.
+            # A closed pipe or a full disk must not stop the requests.
             with suppress(OSError, ValueError):
                 encoding = self._stream.encoding or "utf-8"
                 self._stream.write(
@@ -98,7 +98,7 @@ class Log:
 
 
 class Handler(logging.Handler):
-    """Hands on what the server's libraries log: bugs with their traceback, trouble with a socket."""
+    """Forwards the log of the server's libraries, such as tracebacks and socket errors."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.DEBUG)
@@ -114,4 +114,4 @@ class Handler(logging.Handler):
                 values["traceback"] = trace
             else:
                 text = f"{text}\n{trace}"
-        self._log.tell(_NAMES.get(record.levelno, "error"), "server", text, **values)
+        self._log.write(_NAMES.get(record.levelno, "error"), "server", text, **values)

@@ -1,4 +1,4 @@
-"""What keeps the memory of a server's process small, and as large after a day as after an hour."""
+"""Limit the memory of the server process, so that it does not grow over time."""
 
 import ctypes
 import os
@@ -6,35 +6,35 @@ import os
 from ragmem.storage.sql.database import Database
 
 PAGES_KIB = 8 * 1024
-"""Pages that each thread's connection keeps, in the place of the 64 MiB of a process with one: the system
-keeps the file in memory once for all of them, and a question took no longer (benchmarks/serve.py)."""
+"""Page cache of each thread's connection, instead of the 64 MiB of a process with a single one: the system
+caches the file once for all of them, and questions took no longer (benchmarks/serve.py)."""
 
 ARENAS = 2
-"""Parts of the heap. The C library makes one for each thread, up to eight for each core, and what a thread
-has freed in its own part serves no other thread."""
+"""Arenas of the heap. The C library makes one for each thread, up to eight for each core, and no thread can
+reuse what another has freed in its own arena."""
 
 _M_ARENA_MAX = -8  # of <malloc.h>
 _CHOSEN = "MALLOC_ARENA_MAX"
 
 
 def bound_heap() -> bool:
-    """Let the C library make few arenas; to be called before threads are started.
+    """Limit the arenas of the C library, before any thread is started; tell whether that was possible.
 
-    Returns whether that was done: it is glibc's alone, and a person's own choice stays.
+    Only glibc has such a limit, and the user's own choice in the environment stays.
     """
     if _CHOSEN in os.environ or not _is_glibc():
         return False
-    # Returns 0 where it is refused.
+    # It returns 0 on failure.
     return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, ARENAS))
 
 
 def bound_pages(database: Database) -> None:
-    """Let each connection that is opened from now on keep few pages."""
+    """Limit the page cache of each connection that is opened from now on."""
     database.limit_cache(PAGES_KIB)
 
 
 def _is_glibc() -> bool:
     try:
         return bool(os.confstr("CS_GNU_LIBC_VERSION"))
-    except (AttributeError, ValueError, OSError):  # no such name: another C library
+    except (AttributeError, ValueError, OSError):  # another C library does not know the name
         return False

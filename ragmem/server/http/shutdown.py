@@ -1,41 +1,31 @@
-"""Whether the server is about to end, told to what would otherwise go on for ever."""
+"""The shutdown signal for streams and jobs that would otherwise run for ever."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 class Shutdown:
-    """Begins with the first signal; streams look at it and say good-bye."""
+    """The state of a shutdown, which begins with the first signal; streams end by it."""
 
     def __init__(self) -> None:
-        self._begun = asyncio.Event()
+        self.has_begun = False
         self._listeners: dict[object, Callable[[], None]] = {}
 
-    @property
-    def begun(self) -> bool:
-        """Whether the server is ending."""
-        return self._begun.is_set()
-
-    async def wait(self) -> None:
-        """Return when the server begins to end."""
-        await self._begun.wait()
-
     @contextmanager
-    def telling(self, told: Callable[[], None]) -> Iterator[None]:
-        """Call `told` within this context when it begins, on the event loop; at once where it has begun."""
+    def listener(self, callback: Callable[[], None]) -> Iterator[None]:
+        """Call back on the event loop when the shutdown begins within this context, or at once if it has."""
         key = object()
-        self._listeners[key] = told
+        self._listeners[key] = callback
         try:
-            if self.begun:
-                told()
+            if self.has_begun:
+                callback()
             yield
         finally:
             del self._listeners[key]
 
     def begin(self) -> None:
-        """Tell everybody; on the event loop. Beginning twice is beginning once."""
-        if not self._begun.is_set():
-            self._begun.set()
-            for told in list(self._listeners.values()):
-                told()
+        """Call all listeners, on the event loop; a second call has no effect."""
+        if not self.has_begun:
+            self.has_begun = True
+            for callback in list(self._listeners.values()):
+                callback()

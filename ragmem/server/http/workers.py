@@ -1,9 +1,9 @@
-"""The threads in which the memory works, while the event loop goes on answering."""
+"""Worker threads for blocking work on the memory, so that the event loop stays responsive."""
 
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from inspect import iscoroutinefunction, signature
 from typing import Any, TypeVar
@@ -13,114 +13,116 @@ from fastapi.routing import APIRoute
 
 from ragmem.errors import StoreBusyError
 
-SOON = 3
-"""Threads for what is soon done: writes, and reads but for questions. Each thread keeps a database connection
-of its own for as long as it lives, so they are few and stay: the framework's own pool drops idle threads, and
-each new one would open one more connection."""
+QUICK_THREADS = 3
+"""Threads for quick work: writes, and reads other than questions. Each thread keeps its own database
+connection as long as it lives, so they are few and permanent: the framework's pool drops idle threads, and
+each new thread would open another connection."""
 
-ASKING = 3
-"""Threads for questions. Python computes in one thread at a time, so more of them answer no sooner; some wait
+QUERY_THREADS = 3
+"""Threads for questions. Python computes in one thread at a time, so more threads are no faster; some wait
 for a provider meanwhile."""
 
-LABOURING = 2
-"""Threads for work of minutes, made when there is any."""
+LONG_THREADS = 2
+"""Threads for work that takes minutes, started on demand."""
 
-LINE = 256
-"""What waits for a thread at most: at 20 ms a question the last in line is answered within seconds."""
+QUEUE_SIZE = 256
+"""Maximum work that waits for a thread: at 20 ms a question the last in the queue is answered in seconds."""
 
 _T = TypeVar("_T")
 
 
 class OverloadedError(StoreBusyError):
-    """More was asked for at once than can be answered within a useful time."""
+    """More requests arrive than can be answered within a useful time."""
 
 
 class Workers:
-    """Fixed sets of threads in three lanes, so that no write waits behind questions, and nothing behind gc.
+    """Three thread pools, so that no write waits behind questions, and nothing waits behind gc.
 
-    Work waits in a line of limited length while all threads of its lane are busy.
+    Work waits in a queue of limited length while all threads of its pool are busy.
     """
 
     closing = False
-    """Whether the server ends: what takes long stops between two steps."""
+    """Whether the server ends: long work stops between two steps."""
 
     def __init__(
-        self, soon: int = SOON, *, asking: int = ASKING, labouring: int = LABOURING, line: int = LINE
+        self,
+        quick: int = QUICK_THREADS,
+        *,
+        queries: int = QUERY_THREADS,
+        long: int = LONG_THREADS,
+        queue: int = QUEUE_SIZE,
     ) -> None:
-        self._soon = _Lane("soon", soon, line)
-        self._asking = _Lane("asking", asking, line)
-        self._labouring = _Lane("labouring", labouring, line)
+        self._quick = _Pool("quick", quick, queue)
+        self._queries = _Pool("queries", queries, queue)
+        self._long = _Pool("long", long, queue)
 
     async def begin(self, work: Callable[[], object]) -> None:
-        """Start the threads that stay, and let each do the work once; what it raises is raised here."""
-        await asyncio.gather(self._soon.begin(work), self._asking.begin(work))
+        """Start the permanent threads, and run the work once in each; raises its errors."""
+        await asyncio.gather(self._quick.begin(work), self._queries.begin(work))
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """Return what the work returns; what it raises is raised here. For writes and quick reads.
+        """Return the result of the work or raise its error; for writes and quick reads.
 
-        Raises OverloadedError where the line is full. Work that nobody waits for any more is not begun.
+        Raises OverloadedError if the queue is full. Work whose caller no longer waits is not started.
         """
-        return await self._soon.run(work)
+        return await self._quick.run(work)
 
     async def ask(self, work: Callable[[], _T]) -> _T:
-        """Return what the work returns, as `run` does; for questions, which use a processor for long."""
-        return await self._asking.run(work)
+        """Return the result of the work, as `run` does; for questions, which need a processor for long."""
+        return await self._queries.run(work)
 
-    async def labour(self, work: Callable[[], _T]) -> _T:
-        """Return what the work returns, as `run` does; for what may take minutes."""
-        return await self._labouring.run(work)
+    async def run_long(self, work: Callable[[], _T]) -> _T:
+        """Return the result of the work, as `run` does; for work that may take minutes."""
+        return await self._long.run(work)
 
     def close(self) -> None:
-        """End the threads once their work is done; closing twice is fine."""
+        """End the threads once their work is done; a second call has no effect."""
         self.closing = True
-        for lane in (self._soon, self._asking, self._labouring):
-            lane.close()
+        for pool in (self._quick, self._queries, self._long):
+            pool.close()
 
 
-class _Lane:
-    def __init__(self, name: str, count: int, line: int) -> None:
+class _Pool:
+    def __init__(self, name: str, count: int, queue: int) -> None:
         self._count = count
-        self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix=f"serve-{name}")
-        self._room = threading.BoundedSemaphore(count + line)
+        self._executor = ThreadPoolExecutor(max_workers=count, thread_name_prefix=f"serve-{name}")
+        self._room = threading.BoundedSemaphore(count + queue)
 
     async def begin(self, work: Callable[[], object]) -> None:
-        together = threading.Barrier(self._count)
+        barrier = threading.Barrier(self._count)
 
-        def once() -> None:
-            # None is done with its own before each thread has one.
-            together.wait()
+        def run_once() -> None:
+            # No thread may finish before each thread has got its call.
+            barrier.wait()
             work()
 
         try:
-            await asyncio.gather(*(self.run(once) for _ in range(self._count)))
+            await asyncio.gather(*(self.run(run_once) for _ in range(self._count)))
         except BaseException:
-            # Where the system gives no more threads, those that are there would wait for good.
-            together.abort()
+            # If the system gives no more threads, the existing ones would wait for ever.
+            barrier.abort()
             raise
 
     async def run(self, work: Callable[[], _T]) -> _T:
         if not self._room.acquire(blocking=False):
             raise OverloadedError("too much is asked for at once", hint="try again in some seconds")
         try:
-            future = self._pool.submit(work)
+            future = self._executor.submit(work)
         except RuntimeError:
             self._room.release()
             raise
-        # Not when the waiting ends: a thread goes on with what nobody waits for.
-        future.add_done_callback(self._leave)
+        # Not at the end of the await: a cancelled caller does not stop the thread.
+        future.add_done_callback(lambda _: self._room.release())
         return await asyncio.wrap_future(future)
 
-    def _leave(self, _: Future[_T]) -> None:
-        self._room.release()
-
     def close(self) -> None:
-        self._pool.shutdown(wait=True)
+        self._executor.shutdown(wait=True)
 
 
 def worker_router(workers: Workers, memory: Any, **options: Any) -> APIRouter:
-    """Return a router whose plain functions run in the workers, as `Workers.run` has it.
+    """Return a router whose plain functions run in the workers, by `Workers.run`.
 
-    Where their first parameter is `memory`, they get this one. The event loop runs those that are `async`.
+    If their first parameter is `memory`, they get this one. The event loop runs `async` functions.
     """
 
     class WorkerRoute(APIRoute):
@@ -140,7 +142,7 @@ def _in_workers(workers: Workers, memory: Any, endpoint: Callable[..., Any]) -> 
     async def run(**arguments: Any) -> Any:
         return await workers.run(lambda: called(**arguments))
 
-    # FastAPI reads the parameters, and makes the description of name and docstring.
+    # FastAPI reads the parameters, and takes the description from the name and the docstring.
     run.__name__, run.__doc__ = endpoint.__name__, endpoint.__doc__
     run.__signature__ = signature(called)  # type: ignore[attr-defined]
     return run

@@ -1,4 +1,4 @@
-"""Texts into vectors, some at a time, so that a question has its turn in between."""
+"""Embed texts in batches, so that questions get their turn in between."""
 
 import base64
 from collections.abc import Awaitable, Callable
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN
 from ragmem.ports import Embedder
 from ragmem.server.http.workers import Workers
-from ragmem.server.inference.failing import ApiError
+from ragmem.server.inference.api_errors import ApiError
 from ragmem.server.inference.models import (
     LONGEST_TEXT,
     MOST_TEXTS,
@@ -21,14 +22,12 @@ from ragmem.server.inference.models import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-AT_ONCE = 32
-"""Texts that are embedded before somebody else has a turn."""
-
-CHARACTERS_PER_TOKEN = 4
+BATCH_SIZE = 32
+"""Texts that are embedded before another request gets its turn."""
 
 
 def texts_of(request: EmbeddingRequest) -> list[str]:
-    """Return the texts; raises ApiError for tokens, and for texts that no model takes."""
+    """Return the texts; raises ApiError for tokens and invalid texts."""
     given = [request.input] if isinstance(request.input, str) else request.input
     texts = [text for text in given if isinstance(text, str)]
     if len(texts) < len(given):
@@ -51,7 +50,7 @@ def texts_of(request: EmbeddingRequest) -> list[str]:
 async def embed(
     embedder: Embedder, request: EmbeddingRequest, workers: Workers, *, gone: Callable[[], Awaitable[bool]]
 ) -> EmbeddingResponse:
-    """Return the vectors; ends early, with what there is, where `gone` says that nobody wants them."""
+    """Return the vectors; only the first ones if `gone` tells that the client has left."""
     texts = texts_of(request)
     if request.dimensions is not None:
         length = await workers.run(lambda: embedder.dimensions)
@@ -60,11 +59,11 @@ async def embed(
                 400, f'vectors of "{embedder.model_id}" have {length} dimensions', param="dimensions"
             )
     found: list[Embedding] = []
-    for begin in range(0, len(texts), AT_ONCE):
-        part = texts[begin : begin + AT_ONCE]
+    for begin in range(0, len(texts), BATCH_SIZE):
+        part = texts[begin : begin + BATCH_SIZE]
         rows = await workers.ask(lambda part=part: embedder.embed(part, role=request.input_type))  # type: ignore[misc]
         found += [
-            Embedding(index=begin + place, embedding=_encoded(row, request.encoding_format))
+            Embedding(index=begin + place, embedding=_encode(row, request.encoding_format))
             for place, row in enumerate(rows)
         ]
         if await gone():
@@ -77,7 +76,7 @@ async def embed(
     )
 
 
-def _encoded(row: "NDArray[np.float32]", form: str) -> list[float] | str:
+def _encode(row: "NDArray[np.float32]", form: str) -> list[float] | str:
     if form == "base64":
         return base64.b64encode(np.ascontiguousarray(row, dtype="<f4").tobytes()).decode("ascii")
     numbers: list[float] = row.tolist()

@@ -4,13 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from ragmem.services.retrieval.answering import MAX_TOKENS
+from ragmem.services.retrieval.answerer import MAX_TOKENS
 
 MOST_TEXTS = 2048
 """Texts of a request, as OpenAI has it."""
 
 LONGEST_TEXT = 1_000_000
-"""Characters of a text; the model reads the beginning, as much as its window holds."""
+"""Characters of a text; the model reads as much of it as its window holds."""
 
 MOST_MESSAGES = 1_000
 MOST_TOKENS = 32_768
@@ -19,7 +19,7 @@ ModelName = Annotated[str, StringConstraints(max_length=512)]
 
 
 class Model(BaseModel):
-    """A model that can be asked; `dimensions` is ours, and there for an embedder that was used already."""
+    """An available model; `dimensions` is ours, and set for an embedder that was used already."""
 
     id: str
     object: Literal["model"] = "model"
@@ -38,7 +38,7 @@ class ModelList(BaseModel):
 
 
 class EmbeddingRequest(BaseModel):
-    """Texts to be turned into vectors."""
+    """Texts to embed."""
 
     input: str | list[str] | list[int] | list[list[int]] = Field(
         description="A text, or up to 2,048. Tokens instead of text are refused: each model has its own."
@@ -96,7 +96,7 @@ class Message(BaseModel):
 
     @property
     def text(self) -> str:
-        """The text, its parts one after the other."""
+        """The text of all parts."""
         if isinstance(self.content, list):
             return "".join(part.text or "" for part in self.content)
         return self.content or ""
@@ -111,20 +111,20 @@ class JsonSchema(BaseModel):
 
 
 class ResponseFormat(BaseModel):
-    """In which form the answer is wanted."""
+    """The form of the answer."""
 
     type: Literal["text", "json_object", "json_schema"]
     json_schema: JsonSchema | None = None
 
 
 class StreamOptions(BaseModel):
-    """What a stream tells besides."""
+    """The options of a stream."""
 
     include_usage: bool = Field(default=False, description="A last chunk with the usage, and no choices.")
 
 
 class ChatRequest(BaseModel):
-    """A conversation to be gone on with. Unknown fields have no effect."""
+    """A conversation to continue. Unknown fields have no effect."""
 
     messages: list[Message] = Field(min_length=1, max_length=MOST_MESSAGES)
     model: ModelName = Field(default="default", description="An id or alias of GET /v1/models.")
@@ -144,12 +144,12 @@ class ChatRequest(BaseModel):
     temperature: float | None = Field(
         default=None, description="Has no effect: the likeliest answer is given, the same each time."
     )
-    tools: list[Any] | None = Field(default=None, description="Refused: no tool is called for anybody.")
+    tools: list[Any] | None = Field(default=None, description="Refused: this server calls no tools.")
     functions: list[Any] | None = Field(default=None, description="Refused, as `tools`.")
 
     @property
     def most_tokens(self) -> int:
-        """Tokens of the answer."""
+        """The maximum tokens of the answer."""
         return min(MOST_TOKENS, self.max_completion_tokens or self.max_tokens or MAX_TOKENS)
 
     @property
@@ -167,7 +167,7 @@ class ChatUsage(BaseModel):
 
 
 class ChatMessage(BaseModel):
-    """What the model answered."""
+    """The answer of the model."""
 
     role: Literal["assistant"] = "assistant"
     content: str

@@ -1,4 +1,4 @@
-"""The routes of the models: GET /v1/models and one of them, POST /v1/embeddings and /v1/chat/completions."""
+"""The routes of the models: GET /v1/models, POST /v1/embeddings and /v1/chat/completions."""
 
 import secrets
 import time
@@ -16,8 +16,8 @@ from ragmem.ports import LanguageModel
 from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.workers import Workers
 from ragmem.server.inference import catalogue, embedding
-from ragmem.server.inference.chatting import Asked, Stops, asked_of, completion, usage
-from ragmem.server.inference.failing import ModelsRoute, error_response, error_text, responses
+from ragmem.server.inference.api_errors import ModelsRoute, error_response, error_text, responses
+from ragmem.server.inference.chat import ChatPrompt, Stops, chat_prompt, completion, usage
 from ragmem.server.inference.models import (
     ChatChoice,
     ChatMessage,
@@ -33,13 +33,13 @@ from ragmem.server.inference.models import (
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}}
 
 
-def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
-    """Return the routes over an open memory; language models answer in threads of their own."""
+def routes(memory: Ragmem, workers: Workers, llm_workers: LlmWorkers) -> APIRouter:
+    """Return the routes of an open memory; language models run in their own threads."""
     router = APIRouter(prefix="/v1", tags=["models"], route_class=ModelsRoute)
 
     @router.get("/models", responses=responses(), response_model_exclude_none=True)
     async def models() -> ModelList:
-        """Tell which models are configured: the embedder, and the language model where there is one."""
+        """Tell which models are configured: the embedder, and the language model if there is one."""
         return ModelList(data=await workers.run(lambda: catalogue.models_of(memory)))
 
     # A path: the names of hubs have slashes.
@@ -55,7 +55,7 @@ def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
         """Turn texts into vectors of unit length, in OpenAI's shape."""
         embedder = await workers.run(lambda: catalogue.embedder_of(memory, request.model))
         found = await embedding.embed(embedder, request, workers, gone=http.is_disconnected)
-        # Half a million numbers: to validate and encode them by the framework takes longer than to make them.
+        # Half a million numbers: validating them would take longer than computing them.
         return Response(orjson.dumps(found.model_dump()), media_type="application/json")
 
     @router.post(
@@ -64,22 +64,22 @@ def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
         response_model=ChatResponse,
     )
     async def chat(request: ChatRequest) -> Any:
-        """Go on with a conversation, in OpenAI's shape; whole, or with `stream` in chunks.
+        """Continue a conversation, in OpenAI's shape; whole, or with `stream` in chunks.
 
-        The answer is the likeliest one. Earlier turns are told to the model as text. A failure after the
-        first chunk is an event {"error": ...}.
+        The answer is the likeliest one. The model gets earlier turns as text. A failure after the first chunk
+        is an event {"error": ...}.
         """
         model = await workers.run(lambda: catalogue.language_model_of(memory, request.model))
-        asked = asked_of(request)
+        asked = chat_prompt(request)
         if not request.stream:
-            return await _whole(model, asked, speaking)
-        return await _streamed(model, request, asked, speaking)
+            return await _whole_answer(model, asked, llm_workers)
+        return await _stream_answer(model, request, asked, llm_workers)
 
     return router
 
 
-async def _whole(model: LanguageModel, asked: Asked, speaking: LlmWorkers) -> ChatResponse:
-    text = await speaking.run(lambda: "".join(completion(model, asked, whole=True)))
+async def _whole_answer(model: LanguageModel, asked: ChatPrompt, llm_workers: LlmWorkers) -> ChatResponse:
+    text = await llm_workers.run(lambda: "".join(completion(model, asked, whole=True)))
     stops = Stops(asked.stops)
     text = stops.before(text) + stops.rest()
     return ChatResponse(
@@ -91,11 +91,11 @@ async def _whole(model: LanguageModel, asked: Asked, speaking: LlmWorkers) -> Ch
     )
 
 
-async def _streamed(
-    model: LanguageModel, request: ChatRequest, asked: Asked, speaking: LlmWorkers
+async def _stream_answer(
+    model: LanguageModel, request: ChatRequest, asked: ChatPrompt, llm_workers: LlmWorkers
 ) -> StreamingResponse:
-    parts = speaking.parts(lambda: completion(model, asked, whole=False))
-    # What fails before the first part is an answer with its own status.
+    parts = llm_workers.parts(lambda: completion(model, asked, whole=False))
+    # A failure before the first part is answered with its own status.
     first = await anext(parts, None)
     events = _events(model, request, asked, first, parts)
     return StreamingResponse(events, media_type="text/event-stream")
@@ -104,7 +104,7 @@ async def _streamed(
 async def _events(
     model: LanguageModel,
     request: ChatRequest,
-    asked: Asked,
+    asked: ChatPrompt,
     first: str | None,
     parts: AsyncGenerator[str, None],
 ) -> AsyncIterator[bytes]:

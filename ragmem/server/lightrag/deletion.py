@@ -1,15 +1,15 @@
-"""Delete documents as a memory does: into the archive, from which a person brings them back."""
+"""Delete documents by moving them into the archive, from which the user can restore them."""
 
 from ragmem.api.memory import Ragmem
 from ragmem.errors import ConflictError
-from ragmem.server.http.handlers import readable
+from ragmem.server.http.handlers import is_stored
 from ragmem.server.lightrag.document_models import ClearResponse, DeleteRequest, DeleteResponse
 
-CONFIRMED = "archive"
+CONFIRMATION = "archive"
 
 
 def delete(memory: Ragmem, request: DeleteRequest) -> DeleteResponse:
-    """Answer DELETE /documents/delete_document; raises NotFoundError, and then nothing happens."""
+    """Answer DELETE /documents/delete_document; raises NotFoundError before any change."""
     ids = list(dict.fromkeys(request.doc_ids))
     run = memory.forget(ids)
     said = f"{len(ids)} moved to the archive; `ragmem forget --undo {run}` brings back"
@@ -19,14 +19,14 @@ def delete(memory: Ragmem, request: DeleteRequest) -> DeleteResponse:
 
 
 def clear(memory: Ragmem, *, confirm: str) -> ClearResponse:
-    """Answer DELETE /documents: everything goes to the archive, in one step that can be undone."""
-    ids = sorted(memory.catalog.memories.ids()) if readable(memory) else []
+    """Answer DELETE /documents: move everything into the archive, in one step that can be undone."""
+    ids = sorted(memory.catalog.memories.ids()) if is_stored(memory) else []
     if not ids:
         return ClearResponse(status="success", message="there is nothing to clear")
-    if confirm != CONFIRMED:
+    if confirm != CONFIRMATION:
         raise ConflictError(
             f"this would move all {len(ids)} memories into the archive",
-            hint=f"DELETE /documents?confirm={CONFIRMED} does it, and can be undone",
+            hint=f"DELETE /documents?confirm={CONFIRMATION} does it, and can be undone",
         )
     run = memory.forget(ids)
     return ClearResponse(

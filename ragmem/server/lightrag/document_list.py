@@ -1,11 +1,12 @@
-"""Memories in the shape of LightRAG's documents; plain functions that block, for the worker threads."""
+"""Memories as LightRAG's documents; blocking functions for the worker threads."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import State
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.server.http.handlers import readable
+from ragmem.server.http.handlers import is_stored
 from ragmem.server.lightrag.document_models import (
     Document,
     DocumentsResponse,
@@ -22,21 +23,21 @@ STATUS_OF: dict[str, Status] = {
     State.INDEXED: "processed",
     State.BUFFERED: "processed",
 }
-"""What is in the buffer has all that it will get: full text. Its metadata tell."""
+"""A buffered memory gets no more than full text, which its metadata shows."""
 
-LISTED = 1_000
-"""Documents of a list that has no pages."""
+MAX_LISTED = 1_000
+"""Maximum documents of a list without pages."""
 
-INSERTED = "insert_"
-"""How the name begins under which one document can be asked about for as long as it lives."""
+TRACK_PREFIX = "insert_"
+"""The prefix of the permanent track id of a single document."""
 
 SUMMARY_CHARS = 160
 
 
 def count_documents(memory: Ragmem) -> dict[str, int]:
-    """Return how many documents there are in each of LightRAG's states, and in all."""
+    """Return the number of documents in each of LightRAG's states, and in all."""
     found = dict.fromkeys(("all", "pending", "processing", "preprocessed", "processed", "failed"), 0)
-    if readable(memory):
+    if is_stored(memory):
         for state, count in document_pages.counts(memory.catalog.database).items():
             found[STATUS_OF[state]] += count
             found["all"] += count
@@ -49,7 +50,7 @@ def paginate_documents(memory: Ragmem, request: PaginatedRequest) -> PaginatedRe
     wanted = request.status_filters or ([request.status_filter] if request.status_filter else None)
     total = counted["all"] if wanted is None else sum(counted.get(one, 0) for one in set(wanted))
     found = []
-    if readable(memory):
+    if is_stored(memory):
         found = document_pages.page(
             memory.catalog.database,
             states=_states(wanted),
@@ -60,7 +61,7 @@ def paginate_documents(memory: Ragmem, request: PaginatedRequest) -> PaginatedRe
         )
     pages = -(-total // request.page_size)
     return PaginatedResponse(
-        documents=_shown(found, redactor=memory.redactor),
+        documents=_to_documents(found, redactor=memory.redactor),
         pagination=Pagination(
             page=request.page,
             page_size=request.page_size,
@@ -75,20 +76,18 @@ def paginate_documents(memory: Ragmem, request: PaginatedRequest) -> PaginatedRe
 
 def list_documents(memory: Ragmem) -> DocumentsResponse:
     """Answer GET /documents."""
-    found = document_pages.page(memory.catalog.database, limit=LISTED) if readable(memory) else []
+    found = document_pages.page(memory.catalog.database, limit=MAX_LISTED) if is_stored(memory) else []
     statuses: dict[str, list[Document]] = {}
-    for one in _shown(found, redactor=memory.redactor):
+    for one in _to_documents(found, redactor=memory.redactor):
         statuses.setdefault(one.status, []).append(one)
     return DocumentsResponse(statuses=statuses)
 
 
 def track_documents(memory: Ragmem, track_id: str, ids: Sequence[str]) -> TrackStatusResponse:
-    """Answer GET /documents/track_status; without documents where nothing is known of it (any more)."""
-    found = document_pages.documents(memory.catalog.database, ids) if ids and readable(memory) else []
-    shown = _shown(found, redactor=memory.redactor)
-    summary: dict[str, int] = {}
-    for one in shown:
-        summary[one.status] = summary.get(one.status, 0) + 1
+    """Answer GET /documents/track_status; without documents for an unknown or forgotten track id."""
+    found = document_pages.documents(memory.catalog.database, ids) if ids and is_stored(memory) else []
+    shown = _to_documents(found, redactor=memory.redactor)
+    summary: dict[str, int] = Counter(one.status for one in shown)
     return TrackStatusResponse(
         track_id=track_id, documents=shown, total_count=len(shown), status_summary=summary
     )
@@ -101,8 +100,8 @@ def _states(wanted: Iterable[Status] | None) -> list[str] | None:
     return [state for state, status in STATUS_OF.items() if status in asked]
 
 
-def _shown(found: Sequence[document_pages.Document], redactor: Redactor) -> list[Document]:
-    # What is shown is covered together, for each search for secrets has its price.
+def _to_documents(found: Sequence[document_pages.Document], redactor: Redactor) -> list[Document]:
+    # All texts are redacted together, because each search for secrets takes time.
     texts = redactor.redact_document([[one.uri, one.beginning, one.title, *one.tags] for one in found])
     return [
         Document(
@@ -112,7 +111,7 @@ def _shown(found: Sequence[document_pages.Document], redactor: Redactor) -> list
             status=STATUS_OF[one.state],
             created_at=one.created,
             updated_at=one.updated,
-            track_id=INSERTED + one.id,
+            track_id=TRACK_PREFIX + one.id,
             chunks_count=one.chunks,
             file_path=uri,
             metadata={

@@ -7,21 +7,21 @@ from pydantic import BaseModel, Field
 from ragmem.server.http.models import Label
 
 Status = Literal["pending", "parsing", "analyzing", "processing", "preprocessed", "processed", "failed"]
-"""LightRAG's states of a document; of ours there are `pending` and `processed` only."""
+"""LightRAG's states of a document; ragmem uses only `pending` and `processed`."""
 
 MAX_IDS = 10_000
 
 
 class Document(BaseModel):
-    """A memory as LightRAG tells of a document."""
+    """A memory in the form of LightRAG's document."""
 
     id: str = Field(description="The memory's id.")
-    content_summary: str = Field(description="How the text begins.")
+    content_summary: str = Field(description="The beginning of the text.")
     content_length: int = Field(description="Characters of the text.")
     status: Status
     created_at: str = Field(description="When it was stored, RFC 3339.")
     updated_at: str = Field(description="When it was stored last, RFC 3339.")
-    track_id: str | None = Field(default=None, description="What /documents/track_status is asked by.")
+    track_id: str | None = Field(default=None, description="The id for /documents/track_status.")
     chunks_count: int | None = None
     error_msg: str | None = None
     metadata: dict[str, Any] | None = Field(default=None, description="Ours: state, source, project, kind.")
@@ -35,9 +35,9 @@ class DocumentsResponse(BaseModel):
 
 
 class PaginatedRequest(BaseModel):
-    """Which page of the documents is wanted."""
+    """The page of documents to return."""
 
-    status_filter: Status | None = Field(default=None, description="Of no effect with `status_filters`.")
+    status_filter: Status | None = Field(default=None, description="Has no effect with `status_filters`.")
     status_filters: list[Status] | None = Field(default=None, max_length=20)
     page: int = Field(default=1, ge=1, le=1_000_000)
     page_size: int = Field(default=50, ge=10, le=200)
@@ -46,7 +46,7 @@ class PaginatedRequest(BaseModel):
 
 
 class Pagination(BaseModel):
-    """Where a page lies among the others."""
+    """The position of a page."""
 
     page: int
     page_size: int
@@ -57,7 +57,7 @@ class Pagination(BaseModel):
 
 
 class PaginatedResponse(BaseModel):
-    """A page of documents, and how many there are in each state."""
+    """A page of documents, and the number of documents in each state."""
 
     documents: list[Document]
     pagination: Pagination
@@ -65,13 +65,13 @@ class PaginatedResponse(BaseModel):
 
 
 class StatusCountsResponse(BaseModel):
-    """How many documents there are in each state."""
+    """The number of documents in each state."""
 
     status_counts: dict[str, int]
 
 
 class TrackStatusResponse(BaseModel):
-    """What became of the documents that were handed in together."""
+    """The state of documents that were sent together."""
 
     track_id: str
     documents: list[Document]
@@ -80,22 +80,22 @@ class TrackStatusResponse(BaseModel):
 
 
 class SupportedTypesResponse(BaseModel):
-    """Which files may be uploaded, by the ends of their names."""
+    """The file types that can be uploaded, by suffix."""
 
     supported_extensions: list[str]
     engines: dict[str, list[str]]
 
 
 class ScanResponse(BaseModel):
-    """That the configured sources are being read, or that something else runs."""
+    """Whether a scan of the configured sources has begun; it has not if another job runs."""
 
     status: Literal["scanning_started", "scanning_skipped_pipeline_busy"]
     message: str
-    track_id: str = Field(description="What /documents/scan/status is asked by; empty when nothing began.")
+    track_id: str = Field(description="The id for /documents/scan/status; empty if nothing began.")
 
 
 class ScanStatusResponse(BaseModel):
-    """How far a scan is; known until 50 later ones or until the server ends."""
+    """The progress of a scan; known until 50 later ones or until the server ends."""
 
     track_id: str
     status: Literal["running", "completed", "failed", "cancelled"]
@@ -109,12 +109,12 @@ class ScanStatusResponse(BaseModel):
 
 
 class PipelineStatusResponse(BaseModel):
-    """What runs in the background, or ran last."""
+    """The current or last job in the background."""
 
     busy: bool
     job_name: str
     job_start: str | None
-    docs: int = Field(description="Steps of the part that runs.")
+    docs: int = Field(description="Steps of the current part.")
     batchs: int = Field(description="The same; LightRAG's spelling.")
     cur_batch: int = Field(description="How many of them are done.")
     request_pending: bool = False
@@ -128,7 +128,7 @@ class PipelineStatusResponse(BaseModel):
 
 
 class ReprocessResponse(BaseModel):
-    """That what waits for vectors and graph gets them now."""
+    """Whether the indexing of waiting memories has begun."""
 
     status: Literal["reprocessing_started", "reprocessing_skipped_pipeline_busy"]
     message: str
@@ -136,14 +136,14 @@ class ReprocessResponse(BaseModel):
 
 
 class CancelResponse(BaseModel):
-    """Whether anything runs that will end now."""
+    """Whether a job was running, which now ends."""
 
     status: Literal["cancellation_requested", "not_busy"]
     message: str
 
 
 class DeleteRequest(BaseModel):
-    """Which documents to delete."""
+    """The documents to delete."""
 
     doc_ids: list[Label] = Field(min_length=1, max_length=MAX_IDS, description="Ids of memories, each once.")
     delete_file: bool = Field(default=False, description="Has no effect: ragmem never deletes a file.")
@@ -151,30 +151,30 @@ class DeleteRequest(BaseModel):
 
 
 class DeleteResponse(BaseModel):
-    """That the documents are gone, which they are already when this comes, and how to get them back."""
+    """The documents that were deleted, already when this arrives, and how to restore them."""
 
     status: Literal["deletion_started"]
     message: str
-    doc_id: str = Field(description="Their ids, with commas between them.")
-    run: str = Field(description="Ours: `ragmem forget --undo` brings them back by this.")
+    doc_id: str = Field(description="Their ids, separated by commas.")
+    run: str = Field(description="Ours: the run for `ragmem forget --undo`, which brings them back.")
 
 
 class ClearResponse(BaseModel):
-    """What a request to clear did."""
+    """The result of a request to clear."""
 
     status: Literal["success"]
     message: str
 
 
 class ConflictsResponse(BaseModel):
-    """Files that several documents claim: none, as a memory is known by its whole path."""
+    """Files that several documents claim: none, because a memory is identified by its full path."""
 
     conflicts: list[dict[str, Any]]
     next_cursor: str | None = None
 
 
 class RecoveryResponse(BaseModel):
-    """That there is nothing to recover: a write is whole or has not happened."""
+    """There is nothing to recover: a write is complete or has not happened."""
 
     status: Literal["no_recovery_required"]
     message: str

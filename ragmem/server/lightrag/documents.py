@@ -1,4 +1,4 @@
-"""The routes for documents: what is stored, and texts to store."""
+"""The routes for documents: list, store, delete."""
 
 from fastapi import APIRouter
 
@@ -21,11 +21,11 @@ from ragmem.server.lightrag.document_models import (
     StatusCountsResponse,
     TrackStatusResponse,
 )
-from ragmem.server.lightrag.upload_tracking import Tracks
+from ragmem.server.lightrag.uploaded_files import Tracks
 
 
 def routes(memory: Ragmem, workers: Workers, tracks: Tracks) -> APIRouter:
-    """Return the routes over an open memory; what blocks runs in the workers."""
+    """Return the routes of an open memory; blocking work runs in the workers."""
     responses = EVERYWHERE | failure_responses(404)
     router = worker_router(workers, memory, prefix="/documents", tags=["documents"], responses=responses)
     _store(router, memory, workers, tracks)
@@ -39,7 +39,7 @@ def _store(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) 
     async def store_text(request: TextRequest) -> TextResponse:
         """Store a text; it is durable and can be found when this returns.
 
-        A text of little signal, such as a lone line, is found by the mode `ragmem` only; `message` says so.
+        Only the mode `ragmem` finds a text of little signal, such as a single line; `message` says so.
         The same text again is `duplicated`; another text under the same `file_source` replaces the earlier.
         """
         return tracks.keep(await workers.run(lambda: handlers.store_text(memory, request)))
@@ -53,31 +53,31 @@ def _store(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) 
 def _show(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) -> None:
     @router.get("")
     def documents() -> DocumentsResponse:
-        """Return the latest 1,000 memories by LightRAG's states: `pending` ones wait for their vectors."""
+        """Return the latest 1,000 memories by LightRAG's states; `pending` ones wait for their vectors."""
         return shown.list_documents(memory)
 
     @router.post("/paginated")
     def paginated(request: PaginatedRequest) -> PaginatedResponse:
-        """Return a page of the memories as documents; all of them, of every project."""
+        """Return a page of all memories, of every project, as documents."""
         return shown.paginate_documents(memory, request)
 
     @router.get("/status_counts")
     async def status_counts() -> StatusCountsResponse:
-        """Return how many memories there are in each of LightRAG's states."""
+        """Return the number of memories in each of LightRAG's states."""
         return StatusCountsResponse(status_counts=await workers.run(lambda: shown.count_documents(memory)))
 
     @router.get("/track_status/{track_id}")
     async def track_status(track_id: str) -> TrackStatusResponse:
-        """Return what became of what was handed in; of several texts together it is known for some time.
+        """Return the state of documents that were sent together; for several texts it is known for some time.
 
-        Without documents where they were deleted, and where nothing is known of it.
+        Without documents if they were deleted, or if the id is unknown.
         """
         ids = tracks.of(track_id)
         return await workers.run(lambda: shown.track_documents(memory, track_id, ids))
 
     @router.get("/source_conflicts")
     async def source_conflicts() -> ConflictsResponse:
-        """Return none: a memory is known by its whole path, so no two of them claim one."""
+        """Return none: a memory is identified by its full path, so no two memories can claim the same."""
         return ConflictsResponse(conflicts=[])
 
 
@@ -86,26 +86,26 @@ def _remove(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
     def delete_document(request: DeleteRequest) -> DeleteResponse:
         """Move memories into the archive, all of them or none; `ragmem forget --undo` brings them back.
 
-        No file is deleted: what still lies in a source stays archived until its text changes.
+        No file is deleted: a memory whose source still exists stays archived until its text changes.
         """
         return delete(memory, request)
 
     @router.delete("", responses=EVERYWHERE | failure_responses(404, 409))
     async def clear_documents(confirm: str = "") -> ClearResponse:
-        """Move every memory into the archive, where `confirm` is `archive`; 409 otherwise.
+        """Move every memory into the archive if `confirm` is `archive`; 409 otherwise.
 
-        LightRAG deletes everything at once and for good. Here it takes a word more, and can be undone.
+        LightRAG deletes everything at once and for ever. Here it needs a confirmation, and can be undone.
         """
-        return await workers.labour(lambda: clear(memory, confirm=confirm))
+        return await workers.run_long(lambda: clear(memory, confirm=confirm))
 
     @router.post("/clear_cache")
     async def clear_cache() -> ClearResponse:
-        """Do nothing: no answer is cached. LightRAG drops the answers of its language model."""
-        return ClearResponse(status="success", message="no answer of a language model is kept")
+        """Do nothing: ragmem caches no answers. LightRAG drops the answers of its language model."""
+        return ClearResponse(status="success", message="no answer of a language model is cached")
 
     @router.post("/source_conflicts/repair")
     async def repair_source_conflict() -> ConflictsResponse:
         """Refuse: there are no such conflicts."""
         raise NotFoundError(
-            "there is no conflict between sources", hint="a memory is known by its whole path"
+            "there is no conflict between sources", hint="a memory is identified by its full path"
         )

@@ -1,7 +1,7 @@
-"""The routes that change the graph, by stating what it shall be.
+"""The routes that edit the graph, by statements of the user.
 
-What is stated is a memory (see domain/entities/user_statements.py): durable, in the archive rather than
-gone, and in force again whenever the graph is made anew.
+A statement is a memory (see domain/entities/user_statements.py): it is durable, can be restored from the
+archive, and applies again whenever the graph is rebuilt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,13 +10,13 @@ from typing import Any
 from fastapi import APIRouter
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.domain.entities.aliases import ASKED
+from ragmem.domain.entities.aliases import USER_CHOICE
 from ragmem.domain.entities.resolution import WEAK
 from ragmem.domain.entities.user_statements import (
-    Stated,
     UserEntity,
     UserMerge,
     UserRelation,
+    UserStatement,
     draft_of,
     entity_uri,
     relation_uri,
@@ -27,7 +27,7 @@ from ragmem.domain.text.token_types import ENTITY_TYPES, MAX_NAME_CHARS, MIN_NAM
 from ragmem.errors import ConflictError, NotFoundError, UsageError
 from ragmem.ports.graph_document import graph_document
 from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
-from ragmem.server.http.handlers import readable
+from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.lightrag.graph_models import (
     EditSummary,
@@ -47,17 +47,17 @@ from ragmem.server.lightrag.graph_parts import (
     present_id,
     relation_of,
     relations_of,
-    said_by,
-    shown,
-    stated_of,
+    statement_properties,
+    supporting_memories,
+    user_statement,
 )
-from ragmem.services.ingestion.drafts import project_named
-from ragmem.services.ingestion.index import index_pending, waiting_on
+from ragmem.services.ingestion.drafts import find_or_create_project
+from ragmem.services.ingestion.index import deferred_ids, index_pending
 from ragmem.storage.sql.rows import to_stamp
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
-    """Return the routes over an open memory."""
+    """Return the routes of an open memory."""
     responses = EVERYWHERE | failure_responses(404, 409)
     router = worker_router(workers, memory, prefix="/graph", tags=["graph"], responses=responses)
     router.post("/entity/edit")(edit_entity)
@@ -73,9 +73,8 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
 def edit_entity(memory: Ragmem, request: EntityEditRequest) -> GraphChangeResponse:
     """Give an entity another type, description or name.
 
-    What is said holds in place of what texts say of it, for good; another name is a merge that
-    `ragmem inspect merges` lists and takes back. 409 where the name is that of code, of a file, or of
-    something of another sort.
+    This permanently replaces what texts say about it; another name is a merge, which `ragmem inspect merges`
+    lists and undoes. 409 if the name belongs to code, a file, or an entity of another sort.
     """
     place = find(memory, request.entity_name, request.project)
     changes = request.updated_data
@@ -88,7 +87,7 @@ def edit_entity(memory: Ragmem, request: EntityEditRequest) -> GraphChangeRespon
             f'there is an entity "{name}" already', hint="send allow_merge: true to make them one"
         )
     if name != place.name:
-        # Which may be refused, and then nothing has changed.
+        # This comes first, because it may be refused before any change.
         _merge(memory, place, name)
     if changes.entity_type or changes.description:
         _describe(
@@ -111,21 +110,21 @@ def edit_entity(memory: Ragmem, request: EntityEditRequest) -> GraphChangeRespon
 
 
 def create_entity(memory: Ragmem, request: EntityCreateRequest) -> GraphChangeResponse:
-    """Add an entity; it is kept as a memory of the source `graph`."""
-    project = project_named(memory.catalog, request.project) if request.project else USER
+    """Add an entity; it is stored as a memory of the source `graph`."""
+    project = find_or_create_project(memory.catalog, request.project) if request.project else USER
     name, data = request.entity_name, request.entity_data
     refuse_secret(name, "name of the entity", redactor=memory.redactor)
     if _exists(memory, project, name):
         raise UsageError(f'there is an entity "{name}" already', hint="POST /graph/entity/edit changes it")
-    kind = data.entity_type.lower() if data.entity_type.lower() in ENTITY_TYPES else WEAK
-    _state(memory, UserEntity(name, data.entity_type, data.description, kind), project)
+    stated = UserEntity(name, data.entity_type, data.description, _known_type(data.entity_type))
+    _store_statement(memory, stated, project)
     return GraphChangeResponse(
         message=f"Entity '{name}' created successfully", data=_entity(memory, name, project)
     )
 
 
 def merge_entities(memory: Ragmem, request: EntityMergeRequest) -> GraphChangeResponse:
-    """Let entities be one, now and in later texts; `ragmem inspect merges` takes it back."""
+    """Merge entities, now and in later texts; `ragmem inspect merges` undoes it."""
     into = request.entity_to_change_into
     names = [name for name in dict.fromkeys(request.entities_to_change) if name != into]
     places = [find(memory, name, request.project) for name in names]
@@ -139,25 +138,22 @@ def merge_entities(memory: Ragmem, request: EntityMergeRequest) -> GraphChangeRe
         _merge(memory, place, into)
     return GraphChangeResponse(
         message=f"Successfully merged {len(places)} entities into '{into}'",
-        data={
-            **_entity(memory, into, places[0].project),
-            "merged_entity": into,
-            "deleted_entities": [place.name for place in places],
-        },
+        data=_entity(memory, into, places[0].project)
+        | {"merged_entity": into, "deleted_entities": [place.name for place in places]},
     )
 
 
 def delete_entity(memory: Ragmem, request: EntityDeleteRequest) -> GraphDeleteResponse:
-    """Take out an entity that was stated only; 409 for one that texts name, as they bring it back."""
+    """Delete an entity that exists only by a statement; 409 if texts name it, as they would restore it."""
     place = find(memory, request.entity_name, request.project)
-    # The ends of a relation are there for as long as it is.
+    # The ends of a relation exist as long as the relation does.
     parts = [place.properties, *(edge["properties"] for edge in relations_of(memory, place))]
     return _delete(memory, parts, f'entity "{place.name}"')
 
 
 def create_relation(memory: Ragmem, request: RelationCreateRequest) -> GraphChangeResponse:
-    """Relate two entities of one project; it is kept as a memory of the source `graph`."""
-    ends = _ends(memory, request.source_entity, request.target_entity, request.project)
+    """Relate two entities of one project; it is stored as a memory of the source `graph`."""
+    ends = _find_ends(memory, request.source_entity, request.target_entity, request.project)
     if relation_of(memory, *ends) is not None:
         raise UsageError(
             f'"{ends[0].name}" and "{ends[1].name}" are related already',
@@ -166,7 +162,7 @@ def create_relation(memory: Ragmem, request: RelationCreateRequest) -> GraphChan
     data = request.relation_data
     said = data.description or f"{ends[0].name} and {ends[1].name} are related."
     stated = UserRelation(ends[0].name, ends[1].name, data.keywords or "stated", said, data.weight)
-    _state(memory, stated, ends[0].project)
+    _store_statement(memory, stated, ends[0].project)
     return GraphChangeResponse(
         message=f"Relation created successfully between '{ends[0].name}' and '{ends[1].name}'",
         data=_relation(memory, *ends),
@@ -175,7 +171,7 @@ def create_relation(memory: Ragmem, request: RelationCreateRequest) -> GraphChan
 
 def edit_relation(memory: Ragmem, request: RelationEditRequest) -> GraphChangeResponse:
     """Give a relation another description or other keywords; its weight follows from the texts."""
-    ends = _ends(memory, request.source_id, request.target_id, request.project)
+    ends = _find_ends(memory, request.source_id, request.target_id, request.project)
     before = _relation(memory, *ends)
     stated = UserRelation(
         ends[0].name,
@@ -184,18 +180,20 @@ def edit_relation(memory: Ragmem, request: RelationEditRequest) -> GraphChangeRe
         request.updated_data.description or str(before.get("description", "")),
         0.0,
     )
-    _state(memory, stated, ends[0].project)
+    _store_statement(memory, stated, ends[0].project)
     return GraphChangeResponse(message="Relation updated successfully", data=_relation(memory, *ends))
 
 
 def delete_relation(memory: Ragmem, request: RelationDeleteRequest) -> GraphDeleteResponse:
-    """Take out a relation that was stated only; 409 for one that texts say, as they bring it back."""
-    ends = _ends(memory, request.source_entity, request.target_entity, request.project)
-    return _delete(memory, [_related(memory, *ends)], f'relation of "{ends[0].name}" and "{ends[1].name}"')
+    """Delete a relation that exists only by a statement; 409 if texts state it, as they would restore it."""
+    ends = _find_ends(memory, request.source_entity, request.target_entity, request.project)
+    return _delete(
+        memory, [_require_relation(memory, *ends)], f'relation of "{ends[0].name}" and "{ends[1].name}"'
+    )
 
 
 def _delete(memory: Ragmem, parts: Sequence[Mapping[str, Any]], what: str) -> GraphDeleteResponse:
-    stated, texts = said_by(memory, parts)
+    stated, texts = supporting_memories(memory, parts)
     if texts or not stated:
         raise ConflictError(
             f"the {what} follows from {texts or 'some'} texts, which would bring it back",
@@ -206,54 +204,51 @@ def _delete(memory: Ragmem, parts: Sequence[Mapping[str, Any]], what: str) -> Gr
 
 
 def _describe(memory: Ragmem, place: Place, *, entity_type: str | None, description: str | None) -> None:
-    before = stated_of(memory, place.project, entity_uri(place.name))
+    before = user_statement(memory, place.project, entity_uri(place.name))
     known = before if isinstance(before, UserEntity) else UserEntity(place.name)
-    kind = place.type.lower() if place.type.lower() in ENTITY_TYPES else WEAK
-    _state(
-        memory,
-        UserEntity(
-            place.name,
-            entity_type or known.type,
-            description or known.description,
-            known.known_type if before else kind,
-        ),
-        place.project,
-    )
+    known_type = known.known_type if before else _known_type(place.type)
+    stated = UserEntity(place.name, entity_type or known.type, description or known.description, known_type)
+    _store_statement(memory, stated, place.project)
+
+
+def _known_type(entity_type: str) -> str:
+    return entity_type.lower() if entity_type.lower() in ENTITY_TYPES else WEAK
 
 
 def _merge(memory: Ragmem, place: Place, into: str) -> None:
-    """State that a name is another one, and see to it that it is; raises ConflictError, and nothing holds."""
+    """Store that a name means another one; raises ConflictError, without any change, if it cannot."""
     refuse_secret(into, "name of the entity", redactor=memory.redactor)
     if not MIN_NAME_CHARS <= len(into) <= MAX_NAME_CHARS:
         raise UsageError(
-            f'"{into}" is no name of an entity', hint=f"{MIN_NAME_CHARS} to {MAX_NAME_CHARS} characters"
+            f'"{into}" is not a name of an entity', hint=f"{MIN_NAME_CHARS} to {MAX_NAME_CHARS} characters"
         )
-    kind = place.type.lower() if place.type.lower() in ENTITY_TYPES else WEAK
-    stated = UserMerge(place.name, into, kind)
+    stated = UserMerge(place.name, into, _known_type(place.type))
     catalog = memory.catalog
-    leaving = waiting_on(catalog)
-    # Who asks for it now does so after it may have been taken back.
-    catalog.names.rejoin(place.project, place.name, ASKED, at=to_stamp(now()))
-    _state(memory, stated, place.project)
+    leaving = deferred_ids(catalog)
+    # The user may have undone this merge before.
+    catalog.names.rejoin(place.project, place.name, USER_CHOICE, at=to_stamp(now()))
+    _store_statement(memory, stated, place.project)
     if catalog.names.canonical(place.project, [place.name]).get(place.name) != into:
         memory.forget([present_id(memory, place.project, f"graph:same/{place.name}")])
         raise ConflictError(
             f'"{place.name}" cannot go by "{into}"',
             hint="both must be names of one sort, not code or files; of two spellings the rules choose one",
         )
-    before = stated_of(memory, place.project, entity_uri(place.name))
-    if isinstance(before, UserEntity) and stated_of(memory, place.project, entity_uri(into)) is None:
-        _state(memory, UserEntity(into, before.type, before.description, before.known_type), place.project)
+    before = user_statement(memory, place.project, entity_uri(place.name))
+    if isinstance(before, UserEntity) and user_statement(memory, place.project, entity_uri(into)) is None:
+        _store_statement(
+            memory, UserEntity(into, before.type, before.description, before.known_type), place.project
+        )
     index_pending(catalog, memory.store, leaving=leaving)
 
 
-def _state(memory: Ragmem, stated: Stated, project: str) -> None:
+def _store_statement(memory: Ragmem, stated: UserStatement, project: str) -> None:
     (stored,) = memory.ingest([draft_of(stated, project)], rule="off")
     if stored.note:
-        raise ConflictError(f"it is stored, and holds once a model can be had: {stored.note}")
+        raise ConflictError(f"it is stored, and applies once a model is available: {stored.note}")
 
 
-def _ends(memory: Ragmem, source: str, target: str, project: str) -> tuple[Place, Place]:
+def _find_ends(memory: Ragmem, source: str, target: str, project: str) -> tuple[Place, Place]:
     one = find(memory, source, project)
     other = find(memory, target, project or one.project)
     if one.name == other.name:
@@ -262,25 +257,25 @@ def _ends(memory: Ragmem, source: str, target: str, project: str) -> tuple[Place
 
 
 def _exists(memory: Ragmem, project: str, name: str) -> bool:
-    return readable(memory) and bool(
+    return is_stored(memory) and bool(
         graph_document(memory.store, name, depth=0, limit=1, project=project)["nodes"]
     )
 
 
 def _entity(memory: Ragmem, name: str, project: str) -> dict[str, Any]:
     place = find(memory, name, project)
-    stated = stated_of(memory, project, entity_uri(name))
-    return _told({**place.properties, **(shown(stated) if stated else {}), "entity_name": name}, project)
+    stated = user_statement(memory, project, entity_uri(name))
+    return _edit_data({**place.properties, **statement_properties(stated), "entity_name": name}, project)
 
 
 def _relation(memory: Ragmem, source: Place, target: Place) -> dict[str, Any]:
-    properties = _related(memory, source, target)
-    stated = stated_of(memory, source.project, relation_uri(source.name, target.name))
-    told = {**properties, **(shown(stated) if stated else {})}
-    return _told({**told, "src_id": source.name, "tgt_id": target.name}, source.project)
+    properties = _require_relation(memory, source, target)
+    stated = user_statement(memory, source.project, relation_uri(source.name, target.name))
+    ends = {"src_id": source.name, "tgt_id": target.name}
+    return _edit_data({**properties, **statement_properties(stated), **ends}, source.project)
 
 
-def _related(memory: Ragmem, source: Place, target: Place) -> Any:
+def _require_relation(memory: Ragmem, source: Place, target: Place) -> Any:
     found = relation_of(memory, source, target)
     if found is None:
         raise NotFoundError(
@@ -290,6 +285,6 @@ def _related(memory: Ragmem, source: Place, target: Place) -> Any:
     return found
 
 
-def _told(properties: dict[str, Any], project: str) -> dict[str, Any]:
+def _edit_data(properties: dict[str, Any], project: str) -> dict[str, Any]:
     kept = ("entity_name", "entity_type", "src_id", "tgt_id", "description", "keywords", "weight")
     return {**{key: properties[key] for key in kept if key in properties}, "project": project}

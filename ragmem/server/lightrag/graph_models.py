@@ -9,17 +9,15 @@ from ragmem.domain.text.token_types import MAX_NAME_CHARS, MIN_NAME_CHARS
 from ragmem.server.http.models import Label
 
 EntityName = Annotated[Label, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_024)]
-"""The name of an entity that is there; new ones have 2 to 80 characters."""
+"""The name of an existing entity; new ones have 2 to 80 characters."""
 
 _Description = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST)]
 _Type = Annotated[
     str,
     StringConstraints(strip_whitespace=True, max_length=40, pattern=r"^[^'\"()<>|/\\\x00-\x1f\x7f]*$"),
 ]
-"""The name of a sort of thing; LightRAG's own punctuation may not stand in it."""
-_Project = Annotated[
-    Label, Field(description="Ours: the project whose graph is meant, where several have the name.")
-]
+"""A type of entities; it must not contain LightRAG's own punctuation."""
+_Project = Annotated[Label, Field(description="Ours: the project of the graph, if several have the name.")]
 
 
 class _Strict(BaseModel):
@@ -27,7 +25,7 @@ class _Strict(BaseModel):
 
 
 class EntityChanges(_Strict):
-    """What an entity shall be; fields that are left out stay."""
+    """The changes of an entity; omitted fields stay."""
 
     entity_name: EntityName | None = Field(default=None, description="Another name: see `allow_rename`.")
     entity_type: _Type | None = None
@@ -40,12 +38,12 @@ class EntityEditRequest(_Strict):
     entity_name: EntityName
     updated_data: EntityChanges
     allow_rename: bool = False
-    allow_merge: bool = Field(default=False, description="Also where another entity has the new name.")
+    allow_merge: bool = Field(default=False, description="Also if another entity has the new name.")
     project: _Project = ""
 
 
 class EntityData(_Strict):
-    """What a new entity is."""
+    """The properties of a new entity."""
 
     entity_type: _Type = "concept"
     description: _Description = ""
@@ -62,7 +60,7 @@ class EntityCreateRequest(_Strict):
 
 
 class RelationChanges(_Strict):
-    """What a relation shall be; fields that are left out stay."""
+    """The changes of a relation; omitted fields stay."""
 
     description: _Description | None = None
     keywords: _Description | None = None
@@ -78,15 +76,15 @@ class RelationEditRequest(_Strict):
 
 
 class RelationData(_Strict):
-    """What a new relation is."""
+    """The properties of a new relation."""
 
     description: _Description = ""
     keywords: _Description = ""
-    weight: Annotated[float, Field(ge=0, le=1_000, description="How much it counts beside others.")] = 1.0
+    weight: Annotated[float, Field(ge=0, le=1_000, description="Its weight relative to others.")] = 1.0
 
 
 class RelationCreateRequest(_Strict):
-    """A new relation between two entities that are there."""
+    """A new relation between two existing entities."""
 
     source_entity: EntityName
     target_entity: EntityName
@@ -95,7 +93,7 @@ class RelationCreateRequest(_Strict):
 
 
 class EntityMergeRequest(_Strict):
-    """Which entities are one."""
+    """The entities to merge."""
 
     entities_to_change: list[EntityName] = Field(min_length=1, max_length=100)
     entity_to_change_into: EntityName
@@ -103,14 +101,14 @@ class EntityMergeRequest(_Strict):
 
 
 class EntityDeleteRequest(_Strict):
-    """Which entity to delete."""
+    """The entity to delete."""
 
     entity_name: EntityName
     project: _Project = ""
 
 
 class RelationDeleteRequest(_Strict):
-    """Which relation to delete."""
+    """The relation to delete."""
 
     source_entity: EntityName
     target_entity: EntityName
@@ -118,9 +116,9 @@ class RelationDeleteRequest(_Strict):
 
 
 class EditSummary(BaseModel):
-    """What an edit of an entity came to."""
+    """The result of an edit of an entity."""
 
-    merged: bool = Field(description="Whether it is one with an entity that was there.")
+    merged: bool = Field(description="Whether it was merged with an existing entity.")
     merge_status: Literal["success", "not_attempted"]
     merge_error: None = None
     operation_status: Literal["success"] = "success"
@@ -130,7 +128,7 @@ class EditSummary(BaseModel):
 
 
 class GraphChangeResponse(BaseModel):
-    """What was changed, and the entity or relation as it is shown now."""
+    """The result of a change, and the current entity or relation."""
 
     status: Literal["success"] = "success"
     message: str
@@ -139,7 +137,7 @@ class GraphChangeResponse(BaseModel):
 
 
 class GraphDeleteResponse(BaseModel):
-    """That what was stated is in the archive."""
+    """The statement was moved into the archive."""
 
     status: Literal["success"] = "success"
     doc_id: str = ""

@@ -1,4 +1,4 @@
-"""The parts of a project's graph as they are shown: found by name, with what a person states of them."""
+"""Entities and relations of a project's graph by name, with the statements of the user."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,9 +8,9 @@ from typing import Any
 from ragmem.api.memory import Ragmem
 from ragmem.domain.entities.user_statements import (
     SOURCE,
-    Stated,
     UserEntity,
     UserRelation,
+    UserStatement,
     entity_uri,
     id_of,
     relation_uri,
@@ -19,8 +19,8 @@ from ragmem.domain.entities.user_statements import (
 from ragmem.errors import ConflictError, NotFoundError
 from ragmem.ports.graph_document import graph_document
 from ragmem.server.http.answers import memory_ids_in
-from ragmem.server.http.handlers import readable
-from ragmem.services.ingestion.scope import named_project
+from ragmem.server.http.handlers import is_stored
+from ragmem.services.ingestion.scope import resolve_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +33,22 @@ class Place:
 
     @property
     def type(self) -> str:
-        """The type that texts give it."""
+        """Its type according to texts."""
         return str(self.properties.get("entity_type", ""))
 
 
 def find(memory: Ragmem, name: str, project: str) -> Place:
-    """Return the entity of a name: of the project that is named, else of the only one that has it.
+    """Return the entity of a name, in the given project or else in the only one that has it.
 
-    A name may begin with the project, as ids do where several graphs stand side by side. Raises
-    NotFoundError, and ConflictError where several projects have it.
+    A name may begin with the project, like the ids in a document of several graphs. Raises NotFoundError, and
+    ConflictError if several projects have the name.
     """
-    if readable(memory):
-        found = _found(memory, name, memory.projects.resolve([project])[0] if project else None)
+    if is_stored(memory):
+        found = _find_places(memory, name, memory.projects.resolve([project])[0] if project else None)
         if not found and not project and "/" in name:
             first, _, rest = name.partition("/")
             try:
-                found = _found(memory, rest, named_project(memory.catalog, first))
+                found = _find_places(memory, rest, resolve_project(memory.catalog, first))
             except NotFoundError:
                 found = []
         if len(found) > 1:
@@ -59,7 +59,7 @@ def find(memory: Ragmem, name: str, project: str) -> Place:
     raise NotFoundError(f'there is no entity "{name}"', hint="GET /graph/label/search finds names")
 
 
-def _found(memory: Ragmem, name: str, project: str | None) -> list[Place]:
+def _find_places(memory: Ragmem, name: str, project: str | None) -> list[Place]:
     if not name or name == "*":
         return []
     nodes = graph_document(memory.store, name, depth=0, limit=100, project=project)["nodes"]
@@ -72,12 +72,9 @@ def _found(memory: Ragmem, name: str, project: str | None) -> list[Place]:
 
 def relation_of(memory: Ragmem, source: Place, target: Place) -> Mapping[str, Any] | None:
     """Return the properties of the relation between two entities of one project; None for no relation."""
-    wanted = {source.name, target.name}
-    for edge in relations_of(memory, source):
-        if {edge["source"], edge["target"]} == wanted:
-            properties: Mapping[str, Any] = edge["properties"]
-            return properties
-    return None
+    ends = {source.name, target.name}
+    edges = relations_of(memory, source)
+    return next((edge["properties"] for edge in edges if {edge["source"], edge["target"]} == ends), None)
 
 
 def relations_of(memory: Ragmem, place: Place) -> list[Mapping[str, Any]]:
@@ -86,15 +83,15 @@ def relations_of(memory: Ragmem, place: Place) -> list[Mapping[str, Any]]:
     return [edge for edge in around["edges"] if place.name in {edge["source"], edge["target"]}]
 
 
-def stated_of(memory: Ragmem, project: str, uri: str) -> Stated | None:
-    """Return what is stated under a uri; None where nothing is."""
+def user_statement(memory: Ragmem, project: str, uri: str) -> UserStatement | None:
+    """Return the statement of a uri; None if there is none."""
     key = present_id(memory, project, uri)
     found = memory.catalog.memories.get([key]).get(key)
     return user_statements_of(found) if found is not None and found.scope.project == project else None
 
 
 def with_statements(memory: Ragmem, document: Mapping[str, Any], project: str | None) -> Mapping[str, Any]:
-    """Return a graph document in which what is stated stands in the place of what texts say."""
+    """Return a graph document in which statements replace the properties from texts."""
     if not memory.catalog.overview.places(sources=[SOURCE]):
         return document
     wanted: dict[str, tuple[dict[str, Any], str]] = {}
@@ -109,24 +106,23 @@ def with_statements(memory: Ragmem, document: Mapping[str, Any], project: str | 
     known = memory.catalog.memories.get(moved.get(key, key) for key in wanted)
     for key, (part, holder) in wanted.items():
         found = known.get(moved.get(key, key))
-        # One that was moved away has the id of its former place still.
+        # A moved statement still has the id of its former project.
         if found is None or found.scope.project != holder:
             continue
-        if (stated := user_statements_of(found)) is not None:
-            part["properties"] = {**part["properties"], **shown(stated)}
+        part["properties"] = {**part["properties"], **statement_properties(user_statements_of(found))}
     return document
 
 
 def present_id(memory: Ragmem, project: str, uri: str) -> str:
-    """Return the id of the memory that states something of a project, perhaps one that was moved there."""
+    """Return the id of a project's statement, also if it was moved there."""
     place = id_of(uri, project)
     return memory.catalog.projects.moved_ids([place]).get(place, place)
 
 
-def told_apart(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a graph document in which nodes of one name are edited by their ids, which name the project.
+def distinguish_nodes(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a graph document in which `entity_id` of nodes with the same name is the id with the project.
 
-    LightRAG's page asks for changes by the property `entity_id`.
+    LightRAG's page sends the property `entity_id` in its edits.
     """
     holders = Counter(label for node in document["nodes"] for label in node["labels"])
     for node in document["nodes"]:
@@ -135,16 +131,16 @@ def told_apart(document: Mapping[str, Any]) -> Mapping[str, Any]:
     return document
 
 
-def shown(stated: Stated) -> dict[str, str]:
+def statement_properties(stated: UserStatement | None) -> dict[str, str]:
     """Return the properties that a statement sets."""
     match stated:
         case UserEntity():
-            said = {"entity_type": stated.type, "description": stated.description}
+            properties = {"entity_type": stated.type, "description": stated.description}
         case UserRelation():
-            said = {"description": stated.description, "keywords": stated.keywords}
+            properties = {"description": stated.description, "keywords": stated.keywords}
         case _:
-            said = {}
-    return {key: value for key, value in said.items() if value}
+            properties = {}
+    return {key: value for key, value in properties.items() if value}
 
 
 def _split(identifier: str, project: str | None) -> tuple[str, str]:
@@ -154,8 +150,8 @@ def _split(identifier: str, project: str | None) -> tuple[str, str]:
     return holder, name
 
 
-def said_by(memory: Ragmem, parts: Iterable[Mapping[str, Any]]) -> tuple[list[str], int]:
-    """Return the memories that state parts of the graph, and how many others say them in their texts."""
+def supporting_memories(memory: Ragmem, parts: Iterable[Mapping[str, Any]]) -> tuple[list[str], int]:
+    """Return the statements of parts of the graph, and the number of other memories that support them."""
     ids = {key for one in parts for key in memory_ids_in(str(one.get("file_path", "")))}
     outlines = memory.catalog.memories.outlines(ids)
     stated = [key for key, one in outlines.items() if one.source == SOURCE]

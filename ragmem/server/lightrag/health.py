@@ -1,4 +1,4 @@
-"""What the server tells of itself, with the fields that LightRAG's page reads; plain functions that block."""
+"""The state of the server, with the fields that LightRAG's page reads; the functions block."""
 
 import os
 from dataclasses import dataclass, field, replace
@@ -8,8 +8,8 @@ from typing import Any
 
 from ragmem import __version__
 from ragmem.api.memory import Ragmem
-from ragmem.server.http.handlers import readable
-from ragmem.server.http.workers import ASKING
+from ragmem.server.http.handlers import is_stored
+from ragmem.server.http.workers import QUERY_THREADS
 from ragmem.server.lightrag.graph import MAX_NODES
 from ragmem.server.lightrag.pipeline import Pipeline
 from ragmem.server.lightrag.server_models import HealthResponse
@@ -17,14 +17,14 @@ from ragmem.server.lightrag.webui import Page, has_page
 from ragmem.storage.memories.read_cache import ReadCache
 
 SHOWN_NODES = 1_000
-"""Nodes that LightRAG's page draws unless somebody wants more; it slows down with several thousand."""
+"""Default number of nodes that LightRAG's page draws; it is slow with several thousand."""
 
 
 @cache
 def core_version() -> str:
-    """Return the version of LightRAG, which is not imported for it; "" where it is not installed.
+    """Return the version of LightRAG without an import; "" if it is not installed.
 
-    Read once: its file of metadata is long, and read anew it was most of what /health cost.
+    It is cached: reading its long metadata took most of the time of /health.
     """
     try:
         return version("lightrag-hku")
@@ -34,27 +34,27 @@ def core_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a memory holds; all empty where nothing was ever stored."""
+    """The content of a memory; empty if nothing was ever stored."""
 
     states: dict[str, int] = field(default_factory=dict)
     projects: int = 0
     stored: dict[str, int] = field(default_factory=dict)
 
 
-class Counting:
-    """Counts what a memory holds, anew only once it was written: pages ask for it every few seconds."""
+class MemoryCounter:
+    """Counts the content of a memory, again only after a write: pages poll it every few seconds."""
 
     def __init__(self, memory: Ragmem) -> None:
         self._memory = memory
         self._kept = ReadCache(memory.catalog.database, self._count)
-        # LightRAG's own storages change without the catalog, and open outside of its transactions alone.
+        # LightRAG's own storages change independently of the catalog, and open only outside its transactions.
         self._is_whole = memory.settings.store.profile == "sqlite"
 
     def counts(self) -> Counts:
-        """Return the counts as they are now."""
-        if not readable(self._memory):
+        """Return the current counts."""
+        if not is_stored(self._memory):
             return Counts()
-        # Opened before the reading begins, for the first one may write.
+        # It opens before the read, because the first opening may write.
         store = self._memory.store
         counted = self._kept.value()
         if self._is_whole:
@@ -70,9 +70,9 @@ class Counting:
         return Counts(states, len(overview.count_by("project")), stored)
 
 
-def health(memory: Ragmem, pipeline: Pipeline, counting: Counting, *, authorised: bool) -> HealthResponse:
-    """Answer GET /health; without the token the database is not even looked at."""
-    told = HealthResponse(
+def health(memory: Ragmem, pipeline: Pipeline, counter: MemoryCounter, *, authorised: bool) -> HealthResponse:
+    """Answer GET /health; without the token the database is not read."""
+    response = HealthResponse(
         version=__version__,
         core_version=core_version(),
         api_version=__version__,
@@ -82,22 +82,22 @@ def health(memory: Ragmem, pipeline: Pipeline, counting: Counting, *, authorised
         pipeline_active=pipeline.busy,
     )
     if not authorised:
-        return told
-    counts = counting.counts()
-    told.states, told.projects, told.counts = counts.states, counts.projects, counts.stored
-    told.backends = {"models": memory.settings.models.backend, "store": memory.settings.store.backend}
-    told.working_directory = str(memory.settings.places.data)
-    told.input_directory = "sources.toml"
-    told.configuration = _configuration(memory)
-    told.pipeline_scanning = pipeline.busy
-    told.pipeline_destructive_busy = False
-    told.pipeline_pending_enqueues = 0
-    told.server_mode, told.workers = "uvicorn", 1
-    told.keyed_locks = {
+        return response
+    counts = counter.counts()
+    response.states, response.projects, response.counts = counts.states, counts.projects, counts.stored
+    response.backends = {"models": memory.settings.models.backend, "store": memory.settings.store.backend}
+    response.working_directory = str(memory.settings.places.data)
+    response.input_directory = "sources.toml"
+    response.configuration = _configuration(memory)
+    response.pipeline_scanning = pipeline.busy
+    response.pipeline_destructive_busy = False
+    response.pipeline_pending_enqueues = 0
+    response.server_mode, response.workers = "uvicorn", 1
+    response.keyed_locks = {
         "process_id": os.getpid(),
         "current_status": {"total_mp_locks": 0, "total_async_locks": 0},
     }
-    return told
+    return response
 
 
 def _configuration(memory: Ragmem) -> dict[str, Any]:
@@ -124,8 +124,8 @@ def _configuration(memory: Ragmem) -> dict[str, Any]:
         "min_rerank_score": 0,
         "cosine_threshold": settings.query.min_similarity,
         "related_chunk_number": settings.query.candidates,
-        "max_async": ASKING,
-        "embedding_func_max_async": ASKING,
+        "max_async": QUERY_THREADS,
+        "embedding_func_max_async": QUERY_THREADS,
         "max_parallel_insert": 1,
         "summary_language": "the text's",
         "force_llm_summary_on_merge": 0,

@@ -1,4 +1,4 @@
-"""LightRAG's emulation of Ollama, so that chat programs which know Ollama ask the memory."""
+"""LightRAG's emulation of Ollama, so that chat programs for Ollama can ask the memory."""
 
 import re
 import time
@@ -44,13 +44,13 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }
 
 
-def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
-    """Return the routes; what blocks runs in the workers, language models in `speaking`."""
+def routes(memory: Ragmem, workers: Workers, llm_workers: LlmWorkers) -> APIRouter:
+    """Return the routes; language models run in `llm_workers`, other blocking work in the workers."""
     router = APIRouter(prefix="/api", tags=["ollama"], responses=EVERYWHERE)
 
     @router.get("/version")
     async def version() -> VersionResponse:
-        """Tell the version of Ollama that is emulated."""
+        """Return the emulated version of Ollama."""
         return VersionResponse()
 
     @router.get("/tags")
@@ -59,7 +59,7 @@ def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
         return TagsResponse()
 
     @router.get("/ps")
-    async def running() -> RunningResponse:
+    async def processes() -> RunningResponse:
         """Return the one model, which is always loaded."""
         return RunningResponse()
 
@@ -68,29 +68,29 @@ def routes(memory: Ragmem, workers: Workers, speaking: LlmWorkers) -> APIRouter:
         """Answer the last message of a conversation as /query does.
 
         It may begin with a mode (`/local`, `/global`, `/hybrid`, `/naive`, `/mix`, `/bypass`, `/ragmem`),
-        with `/context` or `/naivecontext` for the context alone, and with wishes in brackets.
+        with `/context` or `/naivecontext` for only the context, and with instructions in brackets.
         """
         begun = time.monotonic_ns()
         asked = question_of(request)
         prepared = await workers.ask(lambda: responses.prepare(memory, asked))
         if request.stream:
-            return StreamingResponse(_lines(prepared, speaking, begun, asked.query), media_type=NDJSON)
-        text = "".join([part async for part in parts_of(prepared, speaking)])
+            return StreamingResponse(_lines(prepared, llm_workers, begun, asked.query), media_type=NDJSON)
+        text = "".join([part async for part in parts_of(prepared, llm_workers)])
         message = Message(role="assistant", content=text)
-        return ChatResponse.model_validate({"message": message, **_timed(begun, asked.query, text)})
+        return ChatResponse.model_validate({"message": message, **_timings(begun, asked.query, text)})
 
     @router.post("/generate", response_model=GenerateResponse, responses=_STREAM)
     async def generate(request: GenerateRequest) -> GenerateResponse | StreamingResponse:
-        """Ask the language model alone; 400 where none is configured."""
+        """Ask only the language model; 400 if none is configured."""
         begun = time.monotonic_ns()
         asked = QueryRequest(query=request.prompt, mode="bypass", user_prompt=request.system)
         prepared = await workers.ask(lambda: responses.prepare(memory, asked))
         if request.stream:
             return StreamingResponse(
-                _lines(prepared, speaking, begun, request.prompt, chat=False), media_type=NDJSON
+                _lines(prepared, llm_workers, begun, request.prompt, chat=False), media_type=NDJSON
             )
-        text = "".join([part async for part in parts_of(prepared, speaking)])
-        return GenerateResponse.model_validate({"response": text, **_timed(begun, request.prompt, text)})
+        text = "".join([part async for part in parts_of(prepared, llm_workers)])
+        return GenerateResponse.model_validate({"response": text, **_timings(begun, request.prompt, text)})
 
     return router
 
@@ -114,11 +114,16 @@ def question_of(request: ChatRequest) -> QueryRequest:
         )
     except ValidationError as error:
         said = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise UsageError(f"the last message is no question: {said}", hint="ask in its text") from error
+        raise UsageError(f"the last message is not a question: {said}", hint="ask in its text") from error
 
 
 async def _lines(
-    prepared: responses.Prepared, speaking: LlmWorkers, begun: int, asked: str, *, chat: bool = True
+    prepared: responses.PreparedResponse,
+    llm_workers: LlmWorkers,
+    begun: int,
+    asked: str,
+    *,
+    chat: bool = True,
 ) -> AsyncIterator[str]:
     def one(text: str, **more: Any) -> str:
         said: dict[str, Any] = (
@@ -128,15 +133,15 @@ async def _lines(
 
     whole: list[str] = []
     try:
-        async for part in parts_of(prepared, speaking):
+        async for part in parts_of(prepared, llm_workers):
             whole.append(part)
             yield one(part, done=False)
     except RagmemError as error:
-        yield one(f"\n\nError: {error.told}", error=error.told, done=False)
-    yield one("", done=True, done_reason="stop", **_timed(begun, asked, "".join(whole)))
+        yield one(f"\n\nError: {error.full_message}", error=error.full_message, done=False)
+    yield one("", done=True, done_reason="stop", **_timings(begun, asked, "".join(whole)))
 
 
-def _timed(begun: int, asked: str, answered: str) -> dict[str, int]:
+def _timings(begun: int, asked: str, answered: str) -> dict[str, int]:
     return {
         "total_duration": time.monotonic_ns() - begun,
         "prompt_eval_count": estimate_tokens(asked),

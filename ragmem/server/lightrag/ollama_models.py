@@ -16,12 +16,12 @@ class ChatRequest(BaseModel):
     messages: list[Message] = Field(min_length=1, max_length=200)
     stream: bool = True
     system: Text | None = Field(
-        default=None, max_length=MAX_PROMPT, description="What a language model is told."
+        default=None, max_length=MAX_PROMPT, description="Instructions for the language model."
     )
 
 
 class GenerateRequest(BaseModel):
-    """A prompt for the language model alone."""
+    """A prompt for the language model."""
 
     model: Text = Field(default=MODEL, max_length=256, description="Has no effect.")
     prompt: Text = Field(min_length=1, max_length=MAX_PROMPT)
@@ -29,8 +29,8 @@ class GenerateRequest(BaseModel):
     stream: bool = False
 
 
-class Timed(BaseModel):
-    """What an answer took; times are in nanoseconds, tokens by estimate."""
+class TimedResponse(BaseModel):
+    """The duration of an answer in nanoseconds, and its estimated tokens."""
 
     model: str = MODEL
     created_at: str = MADE_AT
@@ -44,13 +44,13 @@ class Timed(BaseModel):
     eval_duration: int = 0
 
 
-class ChatResponse(Timed):
+class ChatResponse(TimedResponse):
     """The answer to a conversation."""
 
     message: Message
 
 
-class GenerateResponse(Timed):
+class GenerateResponse(TimedResponse):
     """The answer to a prompt."""
 
     response: str
@@ -58,13 +58,13 @@ class GenerateResponse(Timed):
 
 
 class VersionResponse(BaseModel):
-    """The version of Ollama that is emulated."""
+    """The emulated version of Ollama."""
 
     version: str = "0.9.3"
 
 
 class OllamaDetails(BaseModel):
-    """What a model is made of; nothing of it is so."""
+    """The details of a model; they are placeholders."""
 
     parent_model: str = ""
     format: str = "gguf"
@@ -86,7 +86,7 @@ class OllamaModel(BaseModel):
 
 
 class TagsResponse(BaseModel):
-    """The models that there are."""
+    """The available models."""
 
     models: list[OllamaModel] = Field(default_factory=lambda: [OllamaModel()])
 
@@ -99,6 +99,6 @@ class RunningModel(OllamaModel):
 
 
 class RunningResponse(BaseModel):
-    """The models that are loaded."""
+    """The loaded models."""
 
     models: list[RunningModel] = Field(default_factory=lambda: [RunningModel()])

@@ -1,4 +1,4 @@
-"""What runs in the background, one job at a time, in the words of LightRAG's pipeline."""
+"""Jobs in the background, one at a time, in the terms of LightRAG's pipeline."""
 
 import asyncio
 import secrets
@@ -17,22 +17,22 @@ from ragmem.errors import RagmemError
 from ragmem.server.http.workers import Workers
 from ragmem.services.processes.progress import Progress
 
-REMEMBERED = 50
-"""Jobs that can still be asked about."""
+MAX_JOBS = 50
+"""Maximum jobs whose state is kept."""
 
 LINES = 200
-"""Latest lines of what was told."""
+"""Maximum lines of the history."""
 
 JobState = Literal["running", "completed", "failed", "cancelled"]
 
 
 class CancelledJobError(Exception):
-    """Somebody cancelled the job; it ends between two steps, and each step is a transaction."""
+    """The job was cancelled; it ends between two steps, each of which is a transaction."""
 
 
 @dataclass
 class Job:
-    """One piece of work in the background; it is its own progress."""
+    """One job in the background, which is its own progress."""
 
     name: str
     track_id: str
@@ -47,14 +47,14 @@ class Job:
     wanted: bool = True
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
-        """Note a part of the work."""
+        """Start a part of the work."""
         del unit
         self.message, self.total, self.done = label, total, 0
         self.tell(f"{label}: {total}")
         self.advance(0)
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
-        """Note steps of it; raises CancelledJobError where the job is to end."""
+        """Count completed steps; raises CancelledJobError if the job was cancelled."""
         del told
         self.done += steps
         self.steps += 1
@@ -63,7 +63,7 @@ class Job:
             raise CancelledJobError
 
     def end(self, state: JobState, message: str) -> None:
-        """Note how it ended."""
+        """Set the final state."""
         self.state, self.message, self.changed = state, message, time.time()
 
     @property
@@ -84,7 +84,7 @@ class Pipeline:
 
     @property
     def latest(self) -> Job | None:
-        """The job that runs, or ran last."""
+        """The current or last job."""
         return next(reversed(self._jobs.values()), None)
 
     @property
@@ -93,22 +93,22 @@ class Pipeline:
         return self._running is not None and not self._running.done()
 
     def job(self, track_id: str) -> Job | None:
-        """Return a job that is still known."""
+        """Return a job; None if it is unknown or forgotten."""
         return self._jobs.get(track_id)
 
     def begin(self, name: str, work: Callable[[Progress], str]) -> Job | None:
-        """Begin a job, which returns what it did in a line; None, and nothing begins, where one runs."""
+        """Begin a job whose work returns a line of results; None if another job runs."""
         if self.busy:
             return None
         job = Job(name, f"{name}_{secrets.token_hex(8)}", lambda text: self._say(name, text))
         self._jobs[job.track_id] = job
-        while len(self._jobs) > REMEMBERED:
+        while len(self._jobs) > MAX_JOBS:
             self._jobs.popitem(last=False)
         self._running = asyncio.create_task(self._run(job, work))
         return job
 
     def cancel(self) -> bool:
-        """Let the running job end after its step; False where none runs."""
+        """End the running job after its current step; False if none runs."""
         job = self.latest
         if job is None or not self.busy:
             return False
@@ -118,13 +118,13 @@ class Pipeline:
     async def _run(self, job: Job, work: Callable[[Progress], str]) -> None:
         job.tell("begins")
         try:
-            job.end("completed", await self._workers.labour(lambda: work(job)))
+            job.end("completed", await self._workers.run_long(lambda: work(job)))
         except CancelledJobError:
             job.end("cancelled", "ended on request; what was done is kept")
         except RagmemError as error:
-            job.end("failed", error.told)
+            job.end("failed", error.full_message)
         except Exception:
-            # The traceback goes to the log when the task is cleared away; who asks must not wait for ever.
+            # The traceback goes to the log with the task; clients must not wait for ever.
             job.end("failed", "this is a bug in ragmem; the log of the server has the traceback")
             raise
         job.tell(job.message)
@@ -134,7 +134,7 @@ class Pipeline:
 
     @asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
-        """Let the running job end when the server does."""
+        """Cancel the running job at the end of the server."""
         try:
             yield
         finally:

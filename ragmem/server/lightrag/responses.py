@@ -1,4 +1,4 @@
-"""The response to a question: the context, what a language model would be asked, or its answer."""
+"""The response to a question: the context, the prompt for a language model, or its answer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,32 +9,32 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError, UsageError
 from ragmem.server.http import answers, handlers
 from ragmem.server.http.models import QueryRequest, QueryResponse, Reference
-from ragmem.services.retrieval.answering import Answerer, Wanted, prompt_of
+from ragmem.services.retrieval.answerer import Answerer, AnswerRequest, prompt_of
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """What memory contributes to a response: its text or, with an `answerer`, the prompt for that."""
+class PreparedResponse:
+    """The content of a response: its text or, with an `answerer`, the request to that."""
 
     text: str
     references: list[Reference] | None
     notes: list[str]
-    wanted: Wanted
+    wanted: AnswerRequest
     answerer: Answerer | None = None
 
     def parts(self) -> Iterator[str]:
-        """Yield the response in parts; raises BackendError where the model fails, also after some parts."""
+        """Yield the response in parts; raises BackendError if the model fails, also after some parts."""
         if self.answerer is not None:
             yield from self.answerer.stream(self.wanted)
         else:
             yield from paragraphs(self.text)
 
 
-def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
-    """Find what answers a request, and what a language model is to be asked of it.
+def prepare(memory: Ragmem, request: QueryRequest) -> PreparedResponse:
+    """Retrieve the answer to a request, and prepare the prompt for a language model.
 
-    Where nothing was found no model is asked: it would make something up. Raises UsageError for a bypass
-    without a model, and what `asking.ask` raises.
+    If nothing was found no model is asked, because it would invent an answer. Raises UsageError for a bypass
+    without a model, and the errors of `handlers.ask`.
     """
     if request.mode == "bypass":
         return _bypass(memory, request)
@@ -44,24 +44,26 @@ def prepare(memory: Ragmem, request: QueryRequest) -> Prepared:
     listed = answers.references(
         matches, content=bool(request.include_chunk_content), redactor=memory.redactor
     )
-    facts = [f"{fact.name.strip()}: {fact.value}" for fact in routed.shown]
+    facts = [f"{fact.name.strip()}: {fact.value}" for fact in routed.shown_facts]
     notes = [*answer.notes, *facts]
     text = block or "\n".join(facts) or answers.nothing_found(request)
     answerer = None
     if block and not (request.only_need_context or request.only_need_prompt):
         answerer = _answerer(memory, notes)
-    # Only what a model is asked names its sources, and to look for secrets in their titles takes time.
+    # Only a prompt names the sources, and the search for secrets in their titles takes time.
     asked = request.only_need_prompt or answerer is not None
-    wanted = _wanted(request, block, _sources(matches, listed, redactor=memory.redactor) if asked else ())
+    wanted = _answer_request(
+        request, block, _sources(matches, listed, redactor=memory.redactor) if asked else ()
+    )
     if request.only_need_prompt:
         text = prompt_of(wanted)
-    return Prepared(text, listed if request.include_references else None, notes, wanted, answerer)
+    return PreparedResponse(text, listed if request.include_references else None, notes, wanted, answerer)
 
 
-def respond(prepared: Prepared, request: QueryRequest) -> QueryResponse:
-    """Answer POST /query, but for the time it takes; blocks where a language model answers.
+def respond(prepared: PreparedResponse, request: QueryRequest) -> QueryResponse:
+    """Answer POST /query, without the response time; blocks while a language model answers.
 
-    Where the model fails, the context is the response and a note says why; a bypass raises BackendError.
+    If the model fails, the context is the response and a note says why; a bypass raises BackendError.
     """
     text, generated = prepared.text, False
     if prepared.answerer is not None:
@@ -70,7 +72,7 @@ def respond(prepared: Prepared, request: QueryRequest) -> QueryResponse:
         except BackendError as error:
             if request.mode == "bypass":
                 raise
-            prepared.notes.append(f"not answered in words: {error.told}")
+            prepared.notes.append(f"not answered in words: {error.full_message}")
     found = QueryResponse(response=text, response_time=0.0, notes=prepared.notes)
     found.llm_generated = generated
     if request.mode != "bypass":
@@ -79,44 +81,43 @@ def respond(prepared: Prepared, request: QueryRequest) -> QueryResponse:
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """Yield a text in its paragraphs, which together are the text."""
+    """Yield the paragraphs of a text, with the blank lines between them."""
     first, *others = text.split("\n\n")
     yield first
-    for other in others:
-        yield f"\n\n{other}"
+    yield from (f"\n\n{other}" for other in others)
 
 
-def _bypass(memory: Ragmem, request: QueryRequest) -> Prepared:
-    wanted = _wanted(request, "", ())
+def _bypass(memory: Ragmem, request: QueryRequest) -> PreparedResponse:
+    wanted = _answer_request(request, "", ())
     if request.only_need_prompt or request.only_need_context:
-        return Prepared(prompt_of(wanted) if request.only_need_prompt else "", [], [], wanted)
+        return PreparedResponse(prompt_of(wanted) if request.only_need_prompt else "", [], [], wanted)
     answerer = memory.answers.answerer()
     if answerer is None:
         raise UsageError(
             'the mode "bypass" asks a language model alone, and none is configured',
             hint="configure one below [language_model] of config.toml, or ask in another mode",
         )
-    return Prepared("", [], [], wanted, answerer)
+    return PreparedResponse("", [], [], wanted, answerer)
 
 
 def _answerer(memory: Ragmem, notes: list[str]) -> Answerer | None:
     try:
         return memory.answers.answerer()
     except BackendError as error:
-        notes.append(f"not answered in words: {error.told}")
+        notes.append(f"not answered in words: {error.full_message}")
         return None
 
 
 def _sources(matches: Sequence[Match], listed: Sequence[Reference], redactor: Redactor) -> list[str]:
-    """Return a line for each match: its title without secrets, its day and its place."""
+    """Return a line for each match: its title without secrets, its date and its source."""
     return [
         f"{redactor.redact(match.memory.title)[0]}, {match.memory.event_time:%Y-%m-%d}: {reference.file_path}"
         for match, reference in zip(matches, listed, strict=True)
     ]
 
 
-def _wanted(request: QueryRequest, block: str, sources: list[str] | tuple[str, ...]) -> Wanted:
-    return Wanted(
+def _answer_request(request: QueryRequest, block: str, sources: list[str] | tuple[str, ...]) -> AnswerRequest:
+    return AnswerRequest(
         question=request.query,
         context=block,
         sources=sources,

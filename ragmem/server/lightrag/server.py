@@ -1,4 +1,4 @@
-"""The routes about the server: that it is up, who one is to it, and how one becomes known."""
+"""The routes about the server: health, login, customization."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from ragmem import __version__
 from ragmem.api.memory import Ragmem
 from ragmem.server.http.failure_models import EVERYWHERE, failure_responses
 from ragmem.server.http.workers import Workers
-from ragmem.server.lightrag.health import Counting, core_version, health
+from ragmem.server.lightrag.health import MemoryCounter, core_version, health
 from ragmem.server.lightrag.pipeline import Pipeline
 from ragmem.server.lightrag.server_models import (
     DESCRIPTION,
@@ -33,28 +33,25 @@ def routes(
 ) -> APIRouter:
     """Return the routes; `failures` limits how often a wrong password is answered."""
     router = APIRouter(tags=["server"])
-    counting = Counting(memory)
+    counter = MemoryCounter(memory)
 
     @router.get("/health", response_model_exclude_none=True, responses=EVERYWHERE)
     async def tell_health(request: Request) -> HealthResponse:
-        """Tell that the server is up; with the token, also what it holds and how it is configured."""
+        """Tell that the server is up; with the token, also its content and configuration."""
         authorised = bool(request.scope[AUTHORISED])
-        return await workers.run(lambda: health(memory, pipeline, counting, authorised=authorised))
+        return await workers.run(lambda: health(memory, pipeline, counter, authorised=authorised))
 
     @router.get("/auth-status", responses=EVERYWHERE)
     async def auth_status() -> AuthStatusResponse:
-        """Tell LightRAG's page that nobody logs in by name; it then asks for the API key."""
+        """Tell LightRAG's page that there is no login by name; it then asks for the API key."""
         return AuthStatusResponse(core_version=core_version(), api_version=__version__)
 
     @router.get("/auth/verify", responses=EVERYWHERE)
     async def verify() -> VerifyResponse:
-        """Tell that the credentials that came along are right; others are refused before."""
+        """Confirm the credentials of the request; wrong ones are refused before."""
         return VerifyResponse()
 
-    @router.post(
-        "/login",
-        responses=EVERYWHERE,
-    )
+    @router.post("/login", responses=EVERYWHERE)
     async def login(
         password: Annotated[
             str,
@@ -63,10 +60,10 @@ def routes(
         username: Annotated[str, Form(max_length=200, description="Any: there is one user.")] = "",
         grant_type: Annotated[str, Form(max_length=64)] = "password",
     ) -> LoginResponse:
-        """Log in as LightRAG's clients do: the password is the token, and comes back to be sent as one."""
+        """Log in as LightRAG's clients do: the password is the token, which is returned as access token."""
         del username, grant_type
 
-        def known_as(access_token: str, mode: Literal["enabled", "disabled"], message: str) -> LoginResponse:
+        def respond(access_token: str, mode: Literal["enabled", "disabled"], message: str) -> LoginResponse:
             return LoginResponse(
                 access_token=access_token,
                 auth_mode=mode,
@@ -76,12 +73,12 @@ def routes(
             )
 
         if not password:
-            return known_as(GUEST, "disabled", _GUEST)
+            return respond(GUEST, "disabled", _GUEST)
         if not same_token(password, token):
             if wait := failures.wait("login"):
                 raise HTTPException(429, "too many wrong passwords", {"Retry-After": str(wait)})
             raise HTTPException(401, "the password is not the token", {"WWW-Authenticate": "Bearer"})
-        return known_as(token, "enabled", _KNOWN)
+        return respond(token, "enabled", _KNOWN)
 
     _customize(router)
     return router
@@ -92,7 +89,7 @@ def _customize(router: APIRouter) -> None:
     async def customization(
         locale: Annotated[str, Query(max_length=64, description="Has no effect.")] = "",
     ) -> CustomizationResponse:
-        """Tell LightRAG's page that it looks as it does."""
+        """Tell LightRAG's page that it is not customized."""
         del locale
         return CustomizationResponse(brand={"title": TITLE, "description": DESCRIPTION})
 
@@ -100,6 +97,6 @@ def _customize(router: APIRouter) -> None:
         "/ui/customization/assets/{asset_hash}/{asset_id}", responses=EVERYWHERE | failure_responses(404)
     )
     async def customization_asset(asset_hash: str, asset_id: str) -> None:
-        """Refuse: there are no pictures of a customised page."""
+        """Refuse: there are no assets of a customized page."""
         del asset_hash, asset_id
         raise HTTPException(404, "the page is not customised")

@@ -1,4 +1,4 @@
-"""The answers that tell of the server itself, with LightRAG's names."""
+"""The answers about the server itself, with LightRAG's names."""
 
 from typing import Any, Literal
 
@@ -11,10 +11,10 @@ DESCRIPTION = "Memory for AI coding assistants, on this machine"
 
 
 class AuthStatusResponse(BaseModel):
-    """How one logs in: as LightRAG's guest, who is then asked for the API key."""
+    """How to log in: as LightRAG's guest, who is then asked for the API key."""
 
     auth_configured: Literal[False] = False
-    access_token: str = Field(default=GUEST, description="Opens nothing: it marks LightRAG's page.")
+    access_token: str = Field(default=GUEST, description="Gives no access: it identifies LightRAG's page.")
     token_type: Literal["bearer"] = "bearer"  # noqa: S105 - the name of a kind of token
     auth_mode: Literal["disabled"] = "disabled"
     message: str = "No login by name: send the token as X-API-Key."
@@ -26,7 +26,7 @@ class AuthStatusResponse(BaseModel):
 
 
 class LoginResponse(BaseModel):
-    """What LightRAG's clients send as `Authorization: Bearer` from then on."""
+    """The token that LightRAG's clients then send as `Authorization: Bearer`."""
 
     access_token: str
     token_type: Literal["bearer"] = "bearer"  # noqa: S105 - the name of a kind of token
@@ -40,24 +40,24 @@ class LoginResponse(BaseModel):
 
 
 class VerifyResponse(BaseModel):
-    """That the credentials are right."""
+    """The credentials are right."""
 
     status: Literal["ok"] = "ok"
 
 
 class CustomizationResponse(BaseModel):
-    """That LightRAG's page looks as it does."""
+    """LightRAG's page is not customized."""
 
     customized: Literal[False] = False
     brand: dict[str, str | None]
 
 
 class HealthResponse(BaseModel):
-    """That the server is up; what is held, and by what, needs the token."""
+    """The server is up; its content and its backends need the token."""
 
     status: Literal["healthy"] = "healthy"
     version: str
-    core_version: str = Field(description="LightRAG's version, empty where it is not installed.")
+    core_version: str = Field(description="LightRAG's version, empty if it is not installed.")
     api_version: str = Field(description="ragmem's version.")
     auth_mode: Literal["disabled"] = Field(
         default="disabled", description="No login by name, in LightRAG's word."

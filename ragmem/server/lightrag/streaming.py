@@ -1,4 +1,4 @@
-"""A response as lines of JSON, each sent as soon as it is there."""
+"""Stream a response as lines of JSON."""
 
 import json
 import time
@@ -9,20 +9,20 @@ from typing import Any
 from ragmem.errors import RagmemError
 from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.models import QueryRequest
-from ragmem.server.lightrag.responses import Prepared
+from ragmem.server.lightrag.responses import PreparedResponse
 
 NDJSON = "application/x-ndjson"
 
 
 def line(**values: Any) -> str:
-    """Return one line."""
+    """Return one line of JSON."""
     return json.dumps(values, ensure_ascii=False) + "\n"
 
 
 async def lines_of(
-    prepared: Prepared, request: QueryRequest, speaking: LlmWorkers, *, begun: float
+    prepared: PreparedResponse, request: QueryRequest, llm_workers: LlmWorkers, *, begun: float
 ) -> AsyncIterator[str]:
-    """Yield the lines of a response; once it has begun, what fails is a line as well."""
+    """Yield the lines of a response; an error after the first line is a line as well."""
     references = (
         None
         if prepared.references is None
@@ -36,7 +36,7 @@ async def lines_of(
     if request.stream is not False and shown:
         yield line(**shown)
     try:
-        async for part in parts_of(prepared, speaking):
+        async for part in parts_of(prepared, llm_workers):
             if request.stream is False:
                 whole.append(part)
             else:
@@ -46,18 +46,18 @@ async def lines_of(
         elif not generated:
             yield line(llm_generated=False)
     except RagmemError as error:
-        yield line(error=error.told)
+        yield line(error=error.full_message)
     if request.include_progress:
         yield line(response_time=round(time.perf_counter() - begun, 3))
 
 
-async def parts_of(prepared: Prepared, speaking: LlmWorkers) -> AsyncIterator[str]:
-    """Yield the parts of a response; a language model's are made in a thread, until nobody wants more."""
+async def parts_of(prepared: PreparedResponse, llm_workers: LlmWorkers) -> AsyncIterator[str]:
+    """Yield the parts of a response; a language model runs in a thread until the client leaves."""
     if prepared.answerer is None:
         for part in prepared.parts():
             yield part
         return
-    async with aclosing(speaking.parts(prepared.parts)) as parts:
+    async with aclosing(llm_workers.parts(prepared.parts)) as parts:
         async for part in parts:
             if part:
                 yield part

@@ -1,4 +1,4 @@
-"""The routes for files and for what runs in the background: upload, scan, status, cancel."""
+"""The routes for files and jobs in the background: upload, scan, status, cancel."""
 
 import asyncio
 from typing import Annotated
@@ -21,14 +21,14 @@ from ragmem.server.lightrag.document_models import (
     SupportedTypesResponse,
 )
 from ragmem.server.lightrag.pipeline import Pipeline
-from ragmem.server.lightrag.upload_tracking import DOCUMENTS, TYPES, Tracks, store_file
+from ragmem.server.lightrag.uploaded_files import DOCUMENTS, TYPES, Tracks, store_file
 from ragmem.services.processes.progress import Progress
 
 _BUSY = "something else runs: GET /documents/pipeline_status"
 
 
 def routes(memory: Ragmem, workers: Workers, tracks: Tracks, pipeline: Pipeline) -> APIRouter:
-    """Return the routes over an open memory; what blocks runs in the workers."""
+    """Return the routes of an open memory; blocking work runs in the workers."""
     router = APIRouter(prefix="/documents", tags=["documents"], responses=EVERYWHERE)
     _hand_in(router, memory, workers, tracks)
     _begin(router, memory, pipeline)
@@ -37,28 +37,27 @@ def routes(memory: Ragmem, workers: Workers, tracks: Tracks, pipeline: Pipeline)
 
 
 def _hand_in(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks) -> None:
-    # Between the look for a name and its use no other upload may take it.
-    turn = asyncio.Lock()
+    # No other upload may take a name between its check and its use.
+    lock = asyncio.Lock()
 
     @router.post("/upload", responses=EVERYWHERE | failure_responses(409, 411, 415))
     async def upload(
         file: Annotated[UploadFile, File(description="A text or document; its name becomes `file_source`.")],
         project: Annotated[str, Form(max_length=1_024, description="Ours: the project; else `user`.")] = "",
     ) -> TextResponse:
-        """Store the text of a file; see /documents/text. The file itself is not kept, its name opens nothing.
+        """Store the text of a file; see /documents/text. The file itself is not stored.
 
-        A PDF, an office file or another document is stored by pages, slides, sheets or chapters. 409 where
-        another text is stored under that name: nothing of it is lost, delete it first. 415 for a type that is
-        not read.
+        A PDF, an office file or another document is stored by pages, slides, sheets or chapters. 409 if
+        another text has that name, which stays: delete it first. 415 for an unsupported type.
         """
         raw = await file.read()
         name = file.filename or ""
-        async with turn:
+        async with lock:
             return tracks.keep(await workers.ask(lambda: store_file(memory, name, raw, project=project)))
 
     @router.get("/supported_file_types")
     async def supported_file_types() -> SupportedTypesResponse:
-        """Return the ends of the names of files that can be uploaded."""
+        """Return the suffixes of the files that can be uploaded."""
         every = sorted({*TYPES, *DOCUMENTS})
         return SupportedTypesResponse(supported_extensions=every, engines={"ragmem": every})
 
@@ -66,7 +65,7 @@ def _hand_in(router: APIRouter, memory: Ragmem, workers: Workers, tracks: Tracks
 def _begin(router: APIRouter, memory: Ragmem, pipeline: Pipeline) -> None:
     @router.post("/scan")
     async def scan() -> ScanResponse:
-        """Begin to read the sources of sources.toml, as `ragmem seed` does, in the background."""
+        """Read the sources of sources.toml in the background, as `ragmem seed` does."""
         job = pipeline.begin("scan", lambda progress: _seed(memory, progress))
         if job is None:
             return ScanResponse(status="scanning_skipped_pipeline_busy", message=_BUSY, track_id="")
@@ -76,7 +75,7 @@ def _begin(router: APIRouter, memory: Ragmem, pipeline: Pipeline) -> None:
 
     @router.post("/reprocess_failed")
     async def reprocess_failed() -> ReprocessResponse:
-        """Begin to make vectors and graph of what waits for them, in the background."""
+        """Index the waiting memories in the background."""
         job = pipeline.begin("reprocess", lambda progress: _index_waiting(memory, progress))
         if job is None:
             return ReprocessResponse(status="reprocessing_skipped_pipeline_busy", message=_BUSY)
@@ -86,7 +85,7 @@ def _begin(router: APIRouter, memory: Ragmem, pipeline: Pipeline) -> None:
 def _tell(router: APIRouter, pipeline: Pipeline) -> None:
     @router.get("/scan/status/{track_id}", responses=EVERYWHERE | failure_responses(404))
     async def scan_status(track_id: str) -> ScanStatusResponse:
-        """Tell how far a scan is; 404 for one that is not known any more."""
+        """Return the progress of a scan; 404 for an unknown or forgotten one."""
         job = pipeline.job(track_id)
         if job is None:
             raise NotFoundError(f'there is no scan "{track_id}"', hint="POST /documents/scan begins one")
@@ -103,7 +102,7 @@ def _tell(router: APIRouter, pipeline: Pipeline) -> None:
 
     @router.get("/pipeline_status")
     async def pipeline_status() -> PipelineStatusResponse:
-        """Tell what runs in the background, or ran last."""
+        """Return the current or last job in the background."""
         job = pipeline.latest
         return PipelineStatusResponse(
             busy=pipeline.busy,
@@ -120,14 +119,14 @@ def _tell(router: APIRouter, pipeline: Pipeline) -> None:
 
     @router.post("/cancel_pipeline")
     async def cancel_pipeline() -> CancelResponse:
-        """End what runs in the background after its present step; what was done is kept."""
+        """Cancel the job in the background after its current step; completed steps are kept."""
         if not pipeline.cancel():
             return CancelResponse(status="not_busy", message="nothing runs")
-        return CancelResponse(status="cancellation_requested", message="it ends after its present step")
+        return CancelResponse(status="cancellation_requested", message="it ends after its current step")
 
     @router.post("/recovery/force_reset")
     async def force_reset() -> RecoveryResponse:
-        """Do nothing: there is no half-written state to leave."""
+        """Do nothing: there is no partial state to recover from."""
         return RecoveryResponse(
             status="no_recovery_required",
             message="a write is whole or has not happened; `ragmem doctor` looks",

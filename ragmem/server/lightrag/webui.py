@@ -1,4 +1,4 @@
-"""LightRAG's web UI, served from the installed package where that has it; nothing of it is imported."""
+"""LightRAG's web UI, served from the installed package without an import of it."""
 
 import json
 from enum import Enum
@@ -14,35 +14,29 @@ from starlette.types import Scope
 from ragmem.server.lightrag.server_models import TITLE
 
 PLACEHOLDER = "<!-- __LIGHTRAG_RUNTIME_CONFIG__ -->"
-"""Where LightRAG's server puts the configuration of its page."""
+"""The place for the configuration in LightRAG's page."""
 
 CONFIGURATION = "config.js"
-"""Name of the script with it, which the package has no file of."""
+"""The name of the script with the configuration; the package has no such file."""
 
 CACHED = "public, max-age=31536000, immutable"
 """For files whose names change with their content."""
 
 
 class Page(Enum):
-    """The two pages of the package: the one with all tabs, and the one that only asks."""
+    """The two pages of the package: the one with all tabs, and the one for questions only."""
 
     ADMIN = ("/webui", "index.html")
     WORKSPACE = ("/workspace", "workspace.html")
 
-    @property
-    def path(self) -> str:
-        """Where it is served."""
-        return self.value[0]
-
-    @property
-    def file(self) -> str:
-        """The file that it begins with."""
-        return self.value[1]
+    def __init__(self, path: str, file: str) -> None:
+        self.path = path
+        self.file = file
 
 
 @lru_cache(maxsize=1)
 def folder() -> Path | None:
-    """Return the folder of the package with its web UI; None where either is missing."""
+    """Return the folder of the package's web UI; None if package or folder is missing."""
     found = find_spec("lightrag")
     for place in (found.submodule_search_locations if found else None) or ():
         built = Path(place, "api", "webui")
@@ -58,23 +52,23 @@ def has_page(page: Page) -> bool:
 
 
 def configuration(page: Page) -> str:
-    """Return the script that tells a page that everything is below the root of this server."""
+    """Return the script with a page's configuration: all paths begin at the root of this server."""
     values = {"apiPrefix": "", "webuiPrefix": f"{page.path}/", "webuiTitle": TITLE}
     return f"window.__LIGHTRAG_CONFIG__ = {json.dumps(values)};\n"
 
 
-def configured(html: str, page: Page) -> str:
+def add_configuration(html: str, page: Page) -> str:
     """Return a page that loads its configuration.
 
-    LightRAG's server writes it into the page itself. A policy that allows this would let a script in a memory
-    run as well, for the page shows answers as Markdown with the HTML that they hold.
+    LightRAG's server writes it into the page itself. A policy that allows inline scripts would also run a
+    script in a memory, because the page renders answers as Markdown with their HTML.
     """
     script = f'<script src="{page.path}/{CONFIGURATION}"></script>'
     return html.replace(PLACEHOLDER, script, 1).replace("<title>LightRAG</title>", f"<title>{TITLE}</title>")
 
 
 class _Files(StaticFiles):
-    """The files beside a page; the pages themselves are served with their configuration only."""
+    """The assets of a page; the pages themselves are served only with their configuration."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         if path.lower().endswith(".html") or path in {"", "."}:
@@ -86,7 +80,7 @@ class _Files(StaticFiles):
 
 
 def routes() -> APIRouter:
-    """Return the routes of the pages that the installed package has; of the others an answer that says so."""
+    """Return the routes of the installed pages; missing pages answer 404."""
     router = APIRouter(include_in_schema=False)
     for page in Page:
         _serve(router, page)
@@ -106,7 +100,7 @@ def _serve(router: APIRouter, page: Page) -> None:
             raise HTTPException(404, "the installed lightrag-hku has no web UI")
 
         return
-    html = configured((built / page.file).read_text(encoding="utf-8"), page)
+    html = add_configuration((built / page.file).read_text(encoding="utf-8"), page)
 
     @router.get(f"{page.path}/", name=page.name)
     @router.get(f"{page.path}/{page.file}", name=f"{page.name} by name")

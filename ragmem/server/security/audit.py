@@ -1,4 +1,4 @@
-"""The audit log: one line for each request that may have changed something, and no word of what was said."""
+"""The audit log: one line for each request that may have changed something, without any content."""
 
 import itertools
 import json
@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,17 @@ from ragmem.server.security.guard import CREDENTIAL, changes
 
 FILE_NAME = "audit.jsonl"
 MAX_BYTES = 4 * 1024 * 1024
-KEPT = 3
-"""Files, the one that is written included: at some 250 bytes a line the latest 50,000 writes at least."""
+MAX_FILES = 3
+"""Maximum log files, including the current one: at 250 bytes a line at least the latest 50,000 writes."""
 
 MAX_IDS = 20
-"""Memories that a line names; it counts the rest."""
+"""Maximum ids in a line; it counts the rest."""
 
 UNAUDITED = frozenset({"/heartbeat", "/status", "/messages/ack"})
-"""What agents say of themselves every few seconds, which changes no memory."""
+"""Frequent status reports of agents, which change no memory."""
 
 REQUEST_KEY = "ragmem.request_id"
-"""The key in the ASGI scope under which a request's id stands, where it has one."""
+"""The key of the request id in the ASGI scope, if it has one."""
 
 _MAX_ANSWER = 64 * 1024
 _NAME = re.compile(r"[\w.:@+-]{1,64}", re.ASCII)
@@ -46,7 +47,7 @@ class AuditLog:
         *,
         warn: Callable[[str], None] = lambda _: None,
         max_bytes: int = MAX_BYTES,
-        kept: int = KEPT,
+        kept: int = MAX_FILES,
     ) -> None:
         self.path = path
         self._warn = warn
@@ -69,10 +70,10 @@ class AuditLog:
                 self._warn(f'writes are not audited: cannot write "{self.path}": {error.strerror}')
 
     def record_call(self, name: str, *, who: str, agent: str, failed: bool, data: Any) -> None:
-        """Append an entry for the call of a tool over MCP, with the ids that its answer names."""
-        touched = {"agent": _NOT_NAME.sub("-", agent)[:64]} if agent else {}
+        """Append an entry for a tool call over MCP, with the ids in its answer."""
+        caller = {"agent": _NOT_NAME.sub("-", agent)[:64]} if agent else {}
         status = "failed" if failed else "done"
-        self.record(who=who, method="MCP", route=name, status=status, **touched, **_named(_ids(data)))
+        self.record(who=who, method="MCP", route=name, status=status, **caller, **_memory_fields(_ids(data)))
 
     def _append(self, line: bytes) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -87,7 +88,7 @@ class AuditLog:
             self._rotate()
 
     def _rotate(self) -> None:
-        # From the oldest on, so that each name is free when it is taken; replace() drops the last.
+        # The oldest first, so that each name is free before its use; replace() drops the last.
         names = [
             self.path,
             *(self.path.with_name(f"{FILE_NAME}.{number}") for number in range(1, self._kept)),
@@ -98,14 +99,14 @@ class AuditLog:
 
 
 class AuditMiddleware:
-    """ASGI middleware that records each request that may have changed something, once it is answered."""
+    """ASGI middleware that records each answered request that may have changed something."""
 
     def __init__(self, app: ASGIApp, *, log: AuditLog) -> None:
         self.app = app
         self.log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, and read in the answer what it was about."""
+        """Pass the request on, and read the ids in its answer."""
         if scope["type"] != "http" or not changes(scope) or scope["path"] in UNAUDITED:
             await self.app(scope, receive, send)
             return
@@ -124,7 +125,7 @@ class AuditMiddleware:
         try:
             await self.app(scope, receive, send_watched)
         finally:
-            # A path that no route has may be any text.
+            # A path without a route may be any text.
             if route := getattr(scope.get("route"), "path", ""):
                 self.log.record(
                     who=scope.get(CREDENTIAL) or "nobody",
@@ -133,29 +134,27 @@ class AuditMiddleware:
                     status=status,
                     ms=round((time.perf_counter() - begun) * 1_000),
                     **({"request": scope[REQUEST_KEY]} if REQUEST_KEY in scope else {}),
-                    **_touched(scope.get("path_params", {}), bytes(answer)),
+                    **_entry_fields(scope.get("path_params", {}), bytes(answer)),
                 )
 
 
-def _touched(parameters: Mapping[str, Any], answer: bytes) -> dict[str, Any]:
-    """Return the ids that path and answer name, and the agent; nothing that could be a text."""
-    told: Any = None
+def _entry_fields(parameters: Mapping[str, Any], answer: bytes) -> dict[str, Any]:
+    """Return the ids in path and answer, and the agent; nothing that could be content."""
+    document: Any = None
     if len(answer) <= _MAX_ANSWER and answer[:1] in {b"{", b"["}:
-        try:
-            told = json.loads(answer)
-        except (ValueError, RecursionError):
-            told = None
-    touched = _named([*_ids(parameters), *_ids(told)])
-    if isinstance(told, dict):
-        agents = (told.get(key) for key in _AGENT_KEYS)
+        with suppress(ValueError, RecursionError):
+            document = json.loads(answer)
+    fields = _memory_fields([*_ids(parameters), *_ids(document)])
+    if isinstance(document, dict):
+        agents = (document.get(key) for key in _AGENT_KEYS)
         if agent := next((one for one in agents if isinstance(one, str) and _NAME.fullmatch(one)), None):
-            touched["agent"] = agent
-    return touched
+            fields["agent"] = agent
+    return fields
 
 
-def _named(ids: Iterable[str]) -> dict[str, Any]:
-    named = list(dict.fromkeys(ids))
-    return {"memories": named[:MAX_IDS], "count": len(named)} if named else {}
+def _memory_fields(ids: Iterable[str]) -> dict[str, Any]:
+    unique = list(dict.fromkeys(ids))
+    return {"memories": unique[:MAX_IDS], "count": len(unique)} if unique else {}
 
 
 def _ids(value: Any) -> Iterator[str]:
@@ -166,9 +165,7 @@ def _ids(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             if key in _ID_KEYS:
-                listed = inner if isinstance(inner, list) else [inner]
-                yield from (one for one in listed if isinstance(one, str) and _NAME.fullmatch(one))
+                ids = inner if isinstance(inner, list) else [inner]
+                yield from (one for one in ids if isinstance(one, str) and _NAME.fullmatch(one))
             elif key in _LIST_KEYS:
-                yield from _ids(
-                    [inner] if isinstance(inner, dict) else inner if isinstance(inner, list) else []
-                )
+                yield from _ids([inner] if isinstance(inner, dict) else inner)

@@ -1,4 +1,4 @@
-"""The token that opens the server: made at the first start, kept in a file that only its owner can read."""
+"""The token of the server: made at the first start, and stored in a file that only its owner can read."""
 
 import hmac
 import os
@@ -17,36 +17,36 @@ LONGEST_TOKEN = 512
 
 
 def token_path(state: Path) -> Path:
-    """Return where the token of this home lies."""
+    """Return the path of this home's token."""
     return state / TOKEN_NAME
 
 
 def load_token(state: Path) -> str:
-    """Return the token, made with 256 bits of randomness where there is none; two first starts agree on one.
+    """Return the token; the first call makes one with 256 random bits, and concurrent calls agree on it.
 
-    The folder becomes 0700 and the file 0600. Raises ConfigError for a token that others may have read or
-    that is none, StorageError where the folder cannot be written.
+    The folder becomes 0700 and the file 0600. Raises ConfigError for an invalid token or one that others may
+    have read, StorageError if the folder cannot be written.
     """
     path = token_path(state)
-    with _kept(path):
+    with _private_folder(path):
         if not path.is_symlink() and not path.exists():
             _make(path)
         return _read(path)
 
 
 def new_token(state: Path) -> str:
-    """Put another token in the place of the one there is, whatever that is, and return it.
+    """Replace the token, even an invalid one, and return the new one.
 
-    A server that runs goes on with the one it began with. Raises StorageError as `load_token` does.
+    A running server keeps its token. Raises StorageError as `load_token` does.
     """
     path = token_path(state)
-    with _kept(path):
+    with _private_folder(path):
         _make(path, instead=True)
         return _read(path)
 
 
 @contextmanager
-def _kept(path: Path) -> Iterator[None]:
+def _private_folder(path: Path) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if stat.S_IMODE(path.parent.stat().st_mode) != 0o700:
@@ -60,7 +60,7 @@ def _kept(path: Path) -> Iterator[None]:
 
 
 def _make(path: Path, *, instead: bool = False) -> None:
-    # Written beside and then linked: a file that appears is whole, and the first of two writers wins.
+    # A link to a finished file: no reader sees a partial one, and the first of two writers wins.
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -91,9 +91,9 @@ def _read(path: Path) -> str:
 
 
 def carries(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:
-    """Tell whether a request's headers carry the token, as `Authorization: Bearer` or as `X-API-Key`.
+    """Tell whether a request's headers have the token, as `Authorization: Bearer` or as `X-API-Key`.
 
-    Each header that may hold it is compared in full and in constant time.
+    Each such header is compared completely and in constant time.
     """
     wanted = token.encode("ascii")
     found = False
@@ -110,5 +110,5 @@ def carries(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:
 
 def same_token(given: str, token: str) -> bool:
     """Tell in constant time whether a text is the token."""
-    # A text that cannot be encoded is not a token, and must not raise an error.
+    # A text that cannot be encoded must not raise an error.
     return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode("ascii"))

@@ -1,8 +1,8 @@
-"""What a connection may take: how many there are, how long a request may come in, how finely it is cut.
+"""Limit the connections: their number, the duration of a request, and the size of its pieces.
 
-Uvicorn bounds none of it by itself. A connection whose request has not come in whole, or that does not take
-its answer, makes room for a new one when there are too many, the oldest first: so an honest client is
-answered however many others only wait.
+Uvicorn has no such limits. If there are too many connections, a new one replaces the oldest that has not sent
+its whole request, or that does not read its answer: so an honest client is answered, however many others only
+wait.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import logging
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import h11
@@ -20,16 +21,15 @@ from ragmem.config.settings import ServeSettings
 from ragmem.server.security.security_headers import add_security_headers
 
 ACCEPTED_AT_ONCE = 64
-"""Connections that are accepted before anything is read again: few enough that who is accepted among many is
-heard before it would have to make room for the next."""
+"""Connections accepted before the next read: few enough that the request of a new connection is read before
+later ones could replace it."""
 
 QUEUE = 2_048
-"""Connections that wait to be accepted, if the system allows it; beyond it a client tries again by itself,
-a second later."""
+"""Connections that wait to be accepted, if the system allows it; further clients retry a second later."""
 
 FEWEST = 256
 RESERVED_FILES = 256
-"""Files and sockets that the rest of the process may have open."""
+"""Files and sockets reserved for the rest of the process."""
 
 HEAD_BYTES = 32 * 1024
 MOST_HEADERS = 100
@@ -38,12 +38,12 @@ STALL_S = 30.0
 """Seconds that an answer may wait for its reader."""
 
 LINGER_S = 2.0
-"""Seconds for the rest of a body that was answered before it came in whole; nobody reads it."""
+"""Seconds for the rest of a body that was answered before its end; nobody reads it."""
 
 _FREE_PIECES, _BYTES_PER_PIECE = 512, 64
-"""A body of more pieces than that, of fewer bytes each on average, costs more than it can be worth."""
+"""A body with more and smaller pieces is refused, because each piece costs time."""
 
-# Every malformed request is a line at the level of a warning otherwise: a log that anybody can fill.
+# Otherwise every malformed request is logged as a warning, and anybody could fill the log.
 _LOGGER = logging.getLogger("uvicorn.error.connections")
 _LOGGER.setLevel(logging.ERROR)
 
@@ -52,17 +52,17 @@ Phase: TypeAlias = Literal["head", "body", "rest", "answer", "idle"]
 
 @dataclass(slots=True)
 class Limits:
-    """What all connections of a server share; times are in seconds."""
+    """The limits and the state shared by all connections of a server; times are in seconds."""
 
     connections: int
     head_s: float
     body_s: float
     waiting: dict["BoundedProtocol", None] = field(default_factory=dict)
-    """Those that make room, the oldest first."""
+    """The connections that a new one may replace, the oldest first."""
 
 
 def limits_of(settings: ServeSettings) -> Limits:
-    """Return the limits of [serve], lowered to the number of files that this process may open."""
+    """Return the limits of [serve], reduced to the number of files that this process may open."""
     return Limits(
         connections=room_for(settings.max_connections),
         head_s=settings.head_seconds,
@@ -71,22 +71,22 @@ def limits_of(settings: ServeSettings) -> Limits:
 
 
 def room_for(connections: int) -> int:
-    """Return how many connections the process may have: fewer than asked for where files are scarce.
+    """Return the possible number of connections: at most the given one, less if open files are limited.
 
-    The soft limit of open files is raised as far as that takes and the hard one allows.
+    Raises the soft limit of open files as far as necessary and possible.
     """
-    beside = ACCEPTED_AT_ONCE + RESERVED_FILES
+    others = ACCEPTED_AT_ONCE + RESERVED_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
-    wanted = connections + beside
+    wanted = connections + others
     if soft != unlimited and soft < wanted:
         soft = wanted if hard == unlimited else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    return connections if soft == unlimited else max(FEWEST, min(connections, soft - beside))
+    return connections if soft == unlimited else max(FEWEST, min(connections, soft - others))
 
 
 class _Requests(h11.Connection):
-    """Refuses what h11 lets through: two lengths of one body, very many headers, a body in crumbs."""
+    """Refuses requests that h11 allows: two lengths of one body, too many headers, a body in tiny pieces."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
@@ -97,7 +97,7 @@ class _Requests(h11.Connection):
         if isinstance(event, h11.Request):
             self._pieces = self._bytes = 0
             names = [name for name, _ in event.headers]
-            # H11 bounds what is incomplete only, and a whole head may come at once.
+            # H11 limits only an incomplete head, but a whole one may come at once.
             size = len(event.target) + sum(len(name) + len(value) for name, value in event.headers)
             lengths = names.count(b"content-length") + names.count(b"transfer-encoding")
             if lengths > 1 or len(names) > MOST_HEADERS or size > HEAD_BYTES:
@@ -106,12 +106,12 @@ class _Requests(h11.Connection):
             self._pieces += 1
             self._bytes += len(event.data)
             if self._pieces > max(_FREE_PIECES, self._bytes // _BYTES_PER_PIECE):
-                raise h11.RemoteProtocolError("the body comes in crumbs")
+                raise h11.RemoteProtocolError("the body comes in too many small pieces")
         return event
 
 
 class BoundedProtocol(H11Protocol):
-    """Uvicorn's protocol within Limits."""
+    """Uvicorn's protocol with Limits."""
 
     def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -123,7 +123,7 @@ class BoundedProtocol(H11Protocol):
         self._stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Let it in, in the place of the one that has waited the longest where there are too many."""
+        """Accept it; if there are too many connections, drop the one that has waited the longest."""
         super().connection_made(transport)
         limits = self._limits
         if len(self.connections) > limits.connections:
@@ -140,48 +140,46 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, and begin the deadline of what is still to come."""
+        """Read the data, and set the deadline of the rest."""
         if self.transport.is_closing():
             return
         super().data_received(data)
-        self._reckon()
+        self._update_phase()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or for a while for the rest of this one."""
+        """Wait for the next request, or a short time for the rest of this one."""
         super().on_response_complete()
-        self._reckon(answered=True)
+        self._update_phase(answered=True)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a malformed request; where an answer has begun, it ends."""
+        """Refuse a malformed request; an answer that has begun ends."""
         self._refuse(400, msg.rstrip(".").lower())
 
     def pause_writing(self) -> None:
-        """Begin to wait for the reader of an answer."""
+        """Start the deadline for the reader of an answer."""
         super().pause_writing()
         self._limits.waiting[self] = None
         self._stall = self.loop.call_later(STALL_S, self.drop)
 
     def resume_writing(self) -> None:
-        """Go on: the answer is read."""
+        """End that deadline, because the answer is read."""
         super().resume_writing()
         if self._phase == "answer":
             self._limits.waiting.pop(self, None)
-        if self._stall is not None:
-            self._stall.cancel()
-            self._stall = None
+        self._cancel_stall()
 
     def drop(self) -> None:
-        """End the connection at once, in the middle of whatever it does."""
+        """End the connection at once, in any phase."""
         self._end()
         self.transport.abort()
 
-    def _reckon(self, *, answered: bool = False) -> None:
+    def _update_phase(self, *, answered: bool = False) -> None:
         if self.transport.is_closing():
             self._leave()
             return
         state = self.conn.their_state
         if state is h11.IDLE:
-            # Between two requests uvicorn waits its own time; the head has begun when something came.
+            # Between two requests uvicorn's own timeout holds; after the first bytes ours does.
             if not answered or self.conn.trailing_data[0]:
                 self._enter("head")
             else:
@@ -213,6 +211,9 @@ class BoundedProtocol(H11Protocol):
 
     def _end(self) -> None:
         self._leave()
+        self._cancel_stall()
+
+    def _cancel_stall(self) -> None:
         if self._stall is not None:
             self._stall.cancel()
             self._stall = None
@@ -241,18 +242,14 @@ class BoundedProtocol(H11Protocol):
             ):
                 self.transport.write(self.conn.send(event) or b"")
         if self.cycle is not None:
-            # Whoever works on the request learns that nobody waits for its answer.
+            # The handler of the request learns that nobody waits for its answer.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()
-        # What nobody reads is not kept: a closed connection waits for its reader otherwise.
+        # Otherwise a closed connection would wait for its reader.
         self.loop.call_later(LINGER_S, self.transport.abort)
 
 
 def protocol_within(limits: Limits) -> Callable[..., BoundedProtocol]:
-    """Return what makes the protocol of a new connection."""
-
-    def make(*arguments: Any, **options: Any) -> BoundedProtocol:
-        return BoundedProtocol(*arguments, limits=limits, **options)
-
-    return make
+    """Return a factory of protocols with these limits."""
+    return partial(BoundedProtocol, limits=limits)

@@ -1,4 +1,4 @@
-"""What every request passes first: Host, Origin, credentials, pace and size, before any route sees it."""
+"""Check every request before any route: Host, Origin, credentials, rate and size."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ragmem.server.inference.failing import detail_of
+from ragmem.server.inference.api_errors import detail_of
 from ragmem.server.security.auth import carries
 from ragmem.server.security.guest_auth import HINT as KEY_HINT
 from ragmem.server.security.guest_auth import refusal_of
@@ -17,26 +17,26 @@ from ragmem.server.security.security_headers import add_security_headers
 from ragmem.server.security.sessions import Sessions
 
 MAX_BODY = 16 * 1024 * 1024
-"""Bytes of a request's body."""
+"""Maximum bytes of a body."""
 
 MAX_OPEN_BODY = 16 * 1024
-"""Bytes of a body without credentials: a login needs no more."""
+"""Maximum bytes of a body without credentials: a login needs no more."""
 
 MAX_HELD = 16 * MAX_BODY
-"""Bytes of all bodies that are being received and worked on."""
+"""Maximum bytes of all bodies in progress."""
 
 MAX_NESTING = 500_000
-"""Opening brackets and braces in a body: each becomes an object of some 60 bytes and more when it is read."""
+"""Maximum opening brackets and braces in a body: each becomes an object of 60 bytes or more."""
 
 OPEN_PATHS = frozenset({"/health", "/session", "/auth-status", "/login", "/ui/customization"})
-"""What answers without the token; it reveals nothing private then."""
+"""Paths that answer without the token; then they reveal nothing private."""
 
 STATIC_PATHS = frozenset({"/", "/favicon.ico", "/favicon.svg", "/favicon.png", "/webui", "/workspace"})
 STATIC_PREFIXES = ("/assets/", "/webui/", "/workspace/")
-"""Where the files of web pages lie: the same for everybody, so nobody needs to be logged in."""
+"""The files of web pages: they are the same for everybody, so they need no login."""
 
 LOGIN_PATHS = frozenset({"/session", "/login"})
-"""Where a POST brings the token itself, so that a cookie counts for nothing."""
+"""Paths whose POST has the token in its body, so that a cookie is irrelevant."""
 
 READING_PATHS = frozenset(
     {
@@ -46,21 +46,21 @@ READING_PATHS = frozenset(
         *("/v1/embeddings", "/v1/chat/completions", "/mcp"),
     }
 )
-"""What is posted and changes nothing; what a call over MCP does cannot be seen here."""
+"""Paths whose POST changes nothing; the effect of a call over MCP is unknown here."""
 
 MODELS_PREFIXES = ("/v1/models", "/v1/embeddings", "/v1/chat/")
-"""Where OpenAI's clients ask."""
+"""The paths of OpenAI's clients."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 Credential: TypeAlias = Literal["token", "session"]
 
 AUTHORISED = "ragmem.authorised"
-"""The key in the ASGI scope that tells an open path whether the token, or a session's cookie, came along."""
+"""The key in the ASGI scope for whether the request has the token or the cookie of a session."""
 CREDENTIAL = "ragmem.credential"
-"""The key that tells which of them: a Credential, or None."""
+"""The key of the kind of credential: a Credential, or None."""
 SESSION = "ragmem.session"
-"""The key of the Session whose cookie came along, or None."""
+"""The key of the Session of the cookie, or None."""
 
 _CLOSE = {"Connection": "close"}
 _OTHER_PAGE = "requests from other web pages are refused"
@@ -71,16 +71,16 @@ def _values(scope: Scope, name: bytes) -> list[str]:
 
 
 def changes(scope: Scope) -> bool:
-    """Tell whether a request may change what is stored, as its method and path say."""
+    """Tell whether a request may change stored data, by its method and path."""
     return scope["method"] not in SAFE_METHODS and scope["path"] not in READING_PATHS | LOGIN_PATHS
 
 
 class Guard:
-    """ASGI middleware that refuses what should not come in.
+    """ASGI middleware that refuses forbidden requests.
 
-    400 for a target that is no path, 403 for a foreign Host or Origin and for a cookie without the CSRF
+    400 for a target that is not a path, 403 for a foreign Host or Origin and for a cookie without the CSRF
     token, 401 without credentials, 413 for a large body, 429 for too many writes or wrong tokens. The size
-    is checked when it is announced, and again while the body comes in.
+    is checked in the header, and again while the body comes in.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Guard:
         self.held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a refused request at once, hand the others on."""
+        """Answer a refused request at once; pass the others on."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -118,7 +118,7 @@ class Guard:
                 )
             await send(message)
 
-        refusal = self._foreign(scope) or self._unknown(scope) or self._too_much(scope)
+        refusal = self._check_origin(scope) or self._check_credentials(scope) or self._check_limits(scope)
         if refusal is not None:
             await refusal.answer(scope["path"])(scope, receive, send_guarded)
         else:
@@ -126,76 +126,76 @@ class Guard:
             try:
                 await self.app(scope, body.receive, send_guarded)
             finally:
-                self.held -= body.came
+                self.held -= body.size
 
-    def _foreign(self, scope: Scope) -> "_Refused | None":
+    def _check_origin(self, scope: Scope) -> "_Refusal | None":
         if not scope["path"].startswith("/"):
-            return _Refused(400, "the request target is no path", "send `GET /path`, and the host as Host")
+            return _Refusal(400, "the request target is not a path", "send `GET /path`, and the host as Host")
         hosts = _values(scope, b"host")
         if len(hosts) != 1 or not self.names.knows(hosts[0]):
-            return _Refused(
+            return _Refusal(
                 403,
                 "the Host header names another machine",
                 "ask for http://127.0.0.1 or http://localhost; other names stand in [serve] hosts",
             )
         origins = _values(scope, b"origin")
         if len(origins) > 1 or any(not same_origin(origin, hosts[0]) for origin in origins):
-            return _Refused(403, _OTHER_PAGE, "")
+            return _Refusal(403, _OTHER_PAGE, "")
         sites = {site.strip().lower() for site in _values(scope, b"sec-fetch-site")}
         # A page on another port of this host is of the same site: its requests carry the cookie.
         if sites - {"same-origin", "none"} and not _is_visit(scope):
-            return _Refused(403, _OTHER_PAGE, "")
+            return _Refusal(403, _OTHER_PAGE, "")
         return None
 
-    def _unknown(self, scope: Scope) -> "_Refused | None":
-        known = carries(scope["headers"], self.token)
+    def _check_credentials(self, scope: Scope) -> "_Refusal | None":
+        has_token = carries(scope["headers"], self.token)
         session = self.sessions.find(scope["headers"])
-        credential: Credential | None = "token" if known else "session" if session else None
+        credential: Credential | None = "token" if has_token else "session" if session else None
         scope[AUTHORISED] = credential is not None
         scope[CREDENTIAL] = credential
         scope[SESSION] = session
         method = scope["method"]
         if credential is None:
-            return None if _is_open(scope) else self._unauthorised(scope)
-        if session is not None and not known and method not in SAFE_METHODS:
+            return None if _is_open(scope) else self._refuse_unauthorised(scope)
+        if session is not None and not has_token and method not in SAFE_METHODS:
             if method == "POST" and scope["path"] in LOGIN_PATHS:
                 return None
             given = _values(scope, b"x-csrf-token")
             if len(given) != 1 or not session.accepts(given[0]):
-                return _Refused(
-                    403, "the CSRF token is missing or wrong", "GET /session tells it to the page"
+                return _Refusal(
+                    403, "the CSRF token is missing or wrong", "GET /session returns it to the page"
                 )
         return None
 
-    def _unauthorised(self, scope: Scope) -> "_Refused":
+    def _refuse_unauthorised(self, scope: Scope) -> "_Refusal":
         if wait := self.unauthorised.wait("token"):
-            return _Refused(429, "too many requests without the token", "", wait=wait)
+            return _Refusal(429, "too many requests without the token", "", wait=wait)
         if guest := refusal_of(scope["headers"]):
-            return _Refused(403, guest, KEY_HINT)
-        return _Refused(
+            return _Refusal(403, guest, KEY_HINT)
+        return _Refusal(
             401,
             "the token is missing or wrong",
             "send it as `Authorization: Bearer` or `X-API-Key`; `ragmem serve --print-token` prints it",
         )
 
-    def _too_much(self, scope: Scope) -> "_Refused | None":
+    def _check_limits(self, scope: Scope) -> "_Refusal | None":
         if changes(scope):
             session = scope[SESSION]
             who = f"session {session.csrf}" if session and scope[CREDENTIAL] == "session" else "token"
             if wait := self.writes.wait(who):
-                return _Refused(
+                return _Refusal(
                     429,
                     "too many writes",
                     "[serve] writes_per_minute of config.toml sets how many",
                     wait=wait,
                 )
         if any(_exceeds(length, _most(scope)) for length in _values(scope, b"content-length")):
-            return _Refused(413, _too_large(scope), "send the text in parts")
+            return _Refusal(413, _too_large(scope), "send the text in parts")
         return None
 
 
 def _is_visit(scope: Scope) -> bool:
-    """Tell whether somebody follows a link to a page that holds nothing private."""
+    """Tell whether a user follows a link to a page without private content."""
     modes = _values(scope, b"sec-fetch-mode")
     pages = STATIC_PATHS | {"/webui/", "/workspace/"}
     return scope["method"] == "GET" and scope["path"] in pages and modes == ["navigate"]
@@ -210,8 +210,8 @@ def _is_open(scope: Scope) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
-    """Why a request does not come in, and the seconds after which it may."""
+class _Refusal:
+    """The reason to refuse a request, and the seconds until it may succeed."""
 
     status: int
     detail: str
@@ -219,8 +219,8 @@ class _Refused:
     wait: int = 0
 
     def answer(self, path: str) -> JSONResponse:
-        """Return it as an answer; of the models' paths also in the words that OpenAI's clients read."""
-        # What was refused may have a body on the way, which nobody is going to read.
+        """Return the answer; for the paths of models also in OpenAI's format."""
+        # The refused request may have a body on the way, which nobody will read.
         headers = dict(_CLOSE)
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
@@ -228,9 +228,9 @@ class _Refused:
             headers["Retry-After"] = str(self.wait)
         document: dict[str, Any] = {"detail": self.detail, "hint": self.hint}
         if path.startswith(MODELS_PREFIXES):
-            told = f"{self.detail}; {self.hint}" if self.hint else self.detail
+            message = f"{self.detail}; {self.hint}" if self.hint else self.detail
             document["error"] = detail_of(
-                self.status, told, code="invalid_api_key" if self.status == 401 else None
+                self.status, message, code="invalid_api_key" if self.status == 401 else None
             )
         return JSONResponse(document, status_code=self.status, headers=headers)
 
@@ -248,28 +248,28 @@ def _too_large(scope: Scope) -> str:
 
 
 class _Body:
-    """The body of a request as it comes in, for as long as it stays within what is allowed."""
+    """The incoming body of a request, checked against the limits."""
 
     def __init__(self, guard: Guard, scope: Scope, receive: Receive) -> None:
         self._guard = guard
         self._scope = scope
         self._receive = receive
         self._nested = 0
-        self.came = 0
+        self.size = 0
 
     async def receive(self) -> Message:
-        """Return the next part; raises HTTPException where it is too much."""
+        """Return the next part; raises HTTPException above a limit."""
         message = await self._receive()
         if message["type"] != "http.request":
             return message
         part = message.get("body", b"")
-        self.came += len(part)
+        self.size += len(part)
         self._guard.held += len(part)
         self._nested += part.count(b"[") + part.count(b"{")
-        if self.came > _most(self._scope):
+        if self.size > _most(self._scope):
             raise HTTPException(413, _too_large(self._scope), _CLOSE)
         if self._nested > MAX_NESTING:
             raise HTTPException(413, "the body holds too many lists and objects", _CLOSE)
-        if self._guard.held > MAX_HELD and self.came > MAX_OPEN_BODY:
+        if self._guard.held > MAX_HELD and self.size > MAX_OPEN_BODY:
             raise HTTPException(503, "too many large requests at once", {**_CLOSE, "Retry-After": "2"})
         return message

@@ -1,8 +1,8 @@
-"""LightRAG's guest: the role of its web UI until somebody enters the token as an API key.
+"""LightRAG's guest: the role of its web UI until the user enters the token as an API key.
 
-Its page works with a token of its own, which it gets from /auth-status without any secret, and asks a person
-for the API key as soon as an answer says that one is required. The guest's token opens nothing here: it is a
-constant that only shows that LightRAG's page asks.
+Its page gets its own token from /auth-status without any secret, and asks the user for the API key as soon as
+an answer requires one. Here the guest's token gives no access: it is a constant that only identifies
+LightRAG's page.
 """
 
 import base64
@@ -17,7 +17,7 @@ def _part(values: dict[str, Any]) -> str:
 
 
 GUEST = f"{_part({'alg': 'none', 'typ': 'JWT'})}.{_part({'sub': 'guest', 'role': 'guest'})}.ragmem"
-"""In the form of a signed token, which the page reads; nobody signs it, and nobody checks it."""
+"""In the form of a signed token, which the page reads; nobody signs or checks it."""
 
 REQUIRED = "API Key required"
 INVALID = "Invalid API Key"
@@ -27,7 +27,7 @@ HINT = "the API key is the token: `ragmem serve --print-token` prints it"
 
 
 def refusal_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """Return what LightRAG's page is to be told in place of a 401; None for everybody else."""
+    """Return the answer for LightRAG's page instead of a 401; None for other clients."""
     guest, key = False, False
     for name, value in headers:
         if name == b"authorization":

@@ -1,4 +1,4 @@
-"""`/session`: a browser gives the token once and holds a cookie from then on."""
+"""`/session`: a browser sends the token once and gets a cookie."""
 
 from typing import Annotated
 
@@ -21,15 +21,17 @@ class LoginRequest(BaseModel):
 
 
 class SessionResponse(BaseModel):
-    """Whether one is logged in, and what a page sends along then."""
+    """Whether the browser is logged in, and the CSRF token of its session."""
 
     authenticated: bool
     csrf_token: str = Field(
         default="",
-        description="To send as `X-CSRF-Token` with each POST, PUT, PATCH and DELETE that has the cookie.",
+        description="Send it as `X-CSRF-Token` with each POST, PUT, PATCH and DELETE with the cookie.",
     )
     expires_in: int = Field(default=0, description="Seconds until the session ends if nobody uses it.")
-    by: str = Field(default="", description="What opens the server: `token` or `session`; empty: nothing.")
+    by: str = Field(
+        default="", description="The credential of the request: `token` or `session`; empty: none."
+    )
 
 
 def routes(sessions: Sessions, wrong: RateLimit, *, token: str) -> APIRouter:
@@ -42,7 +44,7 @@ def routes(sessions: Sessions, wrong: RateLimit, *, token: str) -> APIRouter:
         return SessionResponse(
             authenticated=True,
             csrf_token=session.csrf,
-            expires_in=max(0, int(sessions.left(session))),
+            expires_in=max(0, int(sessions.seconds_left(session))),
             by="session",
         )
 
@@ -62,13 +64,12 @@ def routes(sessions: Sessions, wrong: RateLimit, *, token: str) -> APIRouter:
         login: LoginRequest,
         origin: Annotated[str, Header(include_in_schema=False)] = "",
     ) -> SessionResponse:
-        """Log a browser in: sets a cookie that no script can read and that no other site's request carries.
+        """Log a browser in: sets a cookie that no script can read and no other site can send.
 
-        The right token always opens, however many wrong ones came before.
+        The right token always works, however many wrong ones came before.
         """
         if not same_token(login.token, token):
-            wait = wrong.wait("login")
-            if wait:
+            if wait := wrong.wait("login"):
                 raise HTTPException(429, "too many wrong tokens", {"Retry-After": str(wait)})
             raise HTTPException(401, "the token is wrong", {"WWW-Authenticate": "Bearer"})
         sessions.end(request.scope["headers"])
@@ -80,7 +81,7 @@ def routes(sessions: Sessions, wrong: RateLimit, *, token: str) -> APIRouter:
             path="/",
             httponly=True,
             samesite="strict",
-            # Behind a proxy that speaks TLS; over plain HTTP a browser would throw a secure cookie away.
+            # Only behind a proxy with TLS: over plain HTTP a browser would drop a secure cookie.
             secure=request.url.scheme == "https" or origin.startswith("https://"),
         )
         return state(session, "session")
@@ -92,7 +93,7 @@ def routes(sessions: Sessions, wrong: RateLimit, *, token: str) -> APIRouter:
 
     @router.delete("/session")
     async def end(request: Request, response: Response) -> SessionResponse:
-        """Log this browser out; without a session nothing happens."""
+        """Log this browser out; has no effect without a session."""
         sessions.end(request.scope["headers"])
         response.delete_cookie(sessions.cookie, path="/", httponly=True, samesite="strict")
         return SessionResponse(authenticated=False)

@@ -1,4 +1,4 @@
-"""The figures of the server for Prometheus: requests, memories, listeners, models and the process itself."""
+"""The metrics of the server for Prometheus: requests, memories, listeners, models and the process itself."""
 
 import sys
 import time
@@ -32,13 +32,12 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 UNMATCHED = "unmatched"
-"""The route of a path that there is not: such paths are without end, and no label must be."""
+"""The route label of unknown paths, of which there may be any number."""
 
-KEPT_S = 5.0
-"""Seconds for which figures from the database are reused."""
+CACHE_S = 5.0
+"""Seconds for which values from the database are reused."""
 
-
-# They double the lines, and Prometheus itself makes nothing of them.
+# They double the lines, and Prometheus does not use them.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
@@ -69,18 +68,18 @@ class Metrics:
             "ragmem_build_info", "1, with the version.", ("version", "python"), registry=self.registry
         )
         build.labels(__version__, sys.version.split()[0]).set(1)
-        # Of /proc: without it, as on macOS, these figures are left out.
+        # It reads /proc; without it, as on macOS, these values are missing.
         ProcessCollector(registry=self.registry)
 
     def watch(self, memory: Ragmem, **counted: tuple[str, Callable[[], float]]) -> None:
-        """Tell of a memory as well, and what else is counted: by name what it tells and how it is read."""
+        """Add the state of a memory, and other gauges: name -> (description, function that reads it)."""
         self.registry.register(_State(memory, counted))
 
-    def began(self) -> None:
+    def start_request(self) -> None:
         """Count a request that came in."""
         self._going.inc()
 
-    def ended(self, method: str, route: str, status: int, seconds: float, *, streamed: bool) -> None:
+    def finish_request(self, method: str, route: str, status: int, seconds: float, *, streamed: bool) -> None:
         """Count a request that was answered."""
         self._going.dec()
         method = method if method in METHODS else "OTHER"
@@ -89,28 +88,28 @@ class Metrics:
             self._seconds.labels(method, route).observe(seconds)
 
     def text(self) -> bytes:
-        """Return all figures in Prometheus' text format; reads the database, so it blocks."""
+        """Return all metrics in Prometheus' text format; reads the database, so it blocks."""
         return generate_latest(self.registry)
 
 
 @dataclass(slots=True, eq=False)  # the registry keeps it as a key
 class _State(Collector):
-    """What the memory holds and who waits, looked at when the figures are asked for."""
+    """The content of the memory, and other gauges, read on each request for metrics."""
 
     memory: Ragmem
     counted: Mapping[str, tuple[str, Callable[[], float]]]
-    """Figures of this process by name, with what they tell: each is read at once."""
+    """Gauges of this process: name -> (description, function), read on each request."""
     _kept: list[Metric] = field(default_factory=list)
     _until: float = 0.0
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the figures; those that cannot be read are left out."""
+        """Yield the metrics, without those that cannot be read."""
         for name, (told, count) in self.counted.items():
             yield GaugeMetricFamily(f"ragmem_{name}", told, value=count())
         if time.monotonic() >= self._until:
             with suppress(RagmemError):
                 self._kept = list(self._read())
-            self._until = time.monotonic() + KEPT_S
+            self._until = time.monotonic() + CACHE_S
         yield from self._kept
 
     def _read(self) -> Iterator[Metric]:
@@ -137,9 +136,9 @@ class _State(Collector):
 
 
 def models_of(memory: Ragmem) -> Iterator[tuple[str, str, bool]]:
-    """Yield the configured models with what they are for and whether they hold memory here; loads none.
+    """Yield purpose, name and load state of each configured model, without loading any.
 
-    A provider's model is never loaded here. One that cannot be had is left out.
+    A provider's model is never loaded here. Unavailable models are omitted.
     """
     with suppress(BackendError):
         embedder = memory.models.embedder
@@ -151,7 +150,7 @@ def models_of(memory: Ragmem) -> Iterator[tuple[str, str, bool]]:
 
 
 def routes(metrics: Metrics, workers: Workers) -> APIRouter:
-    """Return the route that Prometheus asks."""
+    """Return the route for Prometheus."""
     router = APIRouter(tags=["server"])
 
     @router.get(

@@ -1,6 +1,6 @@
-"""Which names the server answers to, so that a foreign web page cannot reach it under a name of its own.
+"""The valid names of the server, so that a foreign web page cannot reach it under its own name.
 
-A page that rebinds its name to 127.0.0.1 sends that name as Host; one that calls us sends itself as Origin.
+A page that rebinds its name to 127.0.0.1 sends that name as Host; a page that calls us sends its own Origin.
 """
 
 import ipaddress
@@ -16,7 +16,7 @@ _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]/@?#\\\s]+)(:\d{1,5})?", re
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address to listen on is reached from this machine only."""
+    """Tell whether an address can be reached from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -26,8 +26,8 @@ def is_loopback(host: str) -> bool:
 def names_of(host: str, settings: ServeSettings, *, allow_remote: bool) -> "Names":
     """Return the names of a server on this address.
 
-    Raises UsageError for an address that other machines reach, unless both the command line and config.toml
-    let them: a line that was copied or a file that was shared is not enough.
+    Raises UsageError for an address that other machines can reach, unless both the command line and
+    config.toml allow it: a copied command or a shared file is not enough.
     """
     if is_loopback(host):
         return Names(host, hosts=settings.hosts)
@@ -46,10 +46,9 @@ def names_of(host: str, settings: ServeSettings, *, allow_remote: bool) -> "Name
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of the server: loopback's, the address it listens on, and those that were configured.
+    """The names of the server: loopback, its address, and the configured ones.
 
-    `remote` lets every address in: as Host it cannot be rebound, only a name can be made to mean another
-    machine.
+    `remote` allows every address as Host: only a name can be rebound to another machine.
     """
 
     host: str
@@ -74,6 +73,6 @@ class Names:
 
 
 def same_origin(origin: str, host: str) -> bool:
-    """Tell whether an Origin header names the place that the Host header names."""
+    """Tell whether an Origin header and a Host header have the same host."""
     scheme, separator, place = origin.partition("://")
     return scheme.lower() in {"http", "https"} and bool(separator) and place.lower() == host.lower()

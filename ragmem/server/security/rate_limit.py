@@ -1,4 +1,4 @@
-"""How often somebody may do something: a bucket of tokens that fills again with time."""
+"""A rate limit by token buckets, which refill with time."""
 
 import math
 import threading
@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 MOST_NAMES = 1_024
-"""Buckets kept: more than a local server has clients."""
+"""Maximum buckets: more than a local server has clients."""
 
 
 class RateLimit:
-    """So many times a minute for each name, all of them at once if need be; safe from several threads."""
+    """Limits the rate per minute and name, and allows bursts of a minute; safe from several threads."""
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.per_minute = per_minute
@@ -20,7 +20,7 @@ class RateLimit:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, name: str) -> int:
-        """Take one and return 0, or the whole seconds to wait if none is left. 0 a minute means no limit."""
+        """Take a token and return 0, or return the seconds to wait; 0 a minute means no limit."""
         if not self.per_minute:
             return 0
         with self._guard:

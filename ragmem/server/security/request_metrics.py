@@ -1,4 +1,4 @@
-"""ASGI middleware around everything: an id, a line in the log and a count for each request."""
+"""Outermost ASGI middleware: an id, a log line and metrics for each request."""
 
 import re
 import secrets
@@ -20,7 +20,7 @@ GONE = 499
 
 
 class MetricsMiddleware:
-    """Answers with the id that a request came with, if it is one, or a new one."""
+    """Answers with the request's own id if that is valid, else with a new one."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics, log: Log | None) -> None:
         self.app = app
@@ -28,7 +28,7 @@ class MetricsMiddleware:
         self.log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on."""
+        """Pass the request on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -48,24 +48,20 @@ class MetricsMiddleware:
                 message["headers"] = [*headers, (REQUEST_ID, identifier)]
             await send(message)
 
-        self.metrics.began()
+        self.metrics.start_request()
         try:
             await self.app(scope, receive, send_with_id)
         finally:
             seconds = time.perf_counter() - began
-            route = route_of(scope)
-            self.metrics.ended(scope["method"], route, status, seconds, streamed=streamed)
+            # The template, such as /v1/memory/memories/{id}.
+            route = getattr(scope.get("route"), "path", "") or UNMATCHED
+            self.metrics.finish_request(scope["method"], route, status, seconds, streamed=streamed)
             level = "error" if status >= 500 else "info"
-            if self.log is not None and self.log.tells(level):
+            if self.log is not None and self.log.is_enabled(level):
                 milliseconds = round(seconds * 1000, 1)
                 given = {"id": scope[REQUEST_KEY], "method": scope["method"], "route": route}
-                # The template of the route and never the path: that may name what was asked for.
-                self.log.tell(level, "request", **given, status=status, ms=milliseconds)
-
-
-def route_of(scope: Scope) -> str:
-    """Return the template of the route that answered, such as /v1/memory/memories/{id}."""
-    return getattr(scope.get("route"), "path", "") or UNMATCHED
+                # The template of the route, never the path: that may contain private names.
+                self.log.write(level, "request", **given, status=status, ms=milliseconds)
 
 
 def _identifier(scope: Scope) -> bytes:

@@ -1,4 +1,4 @@
-"""The headers of every answer: what a browser may do with it, and that nobody keeps it."""
+"""The security headers of every answer: content policy, and no caching."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ STRICT = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 )
-"""Our own page needs no more: no inline script, no inline style, nothing from elsewhere."""
+"""For our own page: no inline scripts or styles, and nothing from other hosts."""
 
 FOREIGN_PREFIXES = ("/webui/", "/workspace/")
 FOREIGN = (
@@ -14,7 +14,7 @@ FOREIGN = (
     "font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; base-uri 'none'; "
     "frame-ancestors 'none'; form-action 'self'"
 )
-"""LightRAG's page sets styles inline, and lays out its graph in a worker that is made of text."""
+"""For LightRAG's page, which has inline styles, and lays out its graph in a worker made from text."""
 
 HASHED_PREFIXES = ("/assets/", "/webui/assets/", "/workspace/assets/")
 """Files whose names change with their content: a browser may keep them."""
@@ -33,9 +33,9 @@ _OURS = frozenset({name for name, _ in _ALWAYS} | {b"content-security-policy", b
 def add_security_headers(
     headers: Iterable[tuple[bytes, bytes]], *, path: str, status: int
 ) -> list[tuple[bytes, bytes]]:
-    """Return an answer's headers with ours in the place of what it had of them.
+    """Return an answer's headers with ours, which replace its own.
 
-    Nothing is kept by a browser or a proxy, except hashed files that were found.
+    Browsers and proxies cache nothing, except existing files with hashed names.
     """
     given = list(headers)
     cached = status in {200, 206, 304} and path.startswith(HASHED_PREFIXES)

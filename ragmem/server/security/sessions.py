@@ -1,4 +1,4 @@
-"""Logged-in browsers: a random id in a cookie, what it opens in the memory of this process alone."""
+"""Sessions of browsers: a random id in a cookie, and the session in the memory of this process only."""
 
 import asyncio
 import hashlib
@@ -10,26 +10,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 IDLE_S = 12 * 3600.0
-"""Seconds without a request after which a session ends: longer than a page stays open overnight."""
+"""Seconds without a request after which a session ends: enough for a page that stays open overnight."""
 
 ABSOLUTE_S = 7 * 86_400.0
-"""Seconds after which it ends whatever happens."""
+"""Seconds after which a session ends in any case."""
 
 MOST = 64
-"""Sessions kept; one more ends the one that was unused the longest."""
+"""Maximum sessions; a new one ends the least recently used one."""
 
 _ID_BYTES = 32
 
 
 @dataclass(slots=True)
 class Session:
-    """One logged-in browser; `csrf` is what its page sends along with each request that changes something."""
+    """A logged-in browser; its page sends the token `csrf` with each request that changes something."""
 
     begun: float
     used: float
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(_ID_BYTES))
     ended: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set, on the event loop, when its cookie opens nothing any more: streams that it opened end then."""
+    """Set on the event loop when the session ends; its streams end then."""
 
     def accepts(self, given: str) -> bool:
         """Tell in constant time whether this is the session's CSRF token."""
@@ -48,11 +48,11 @@ class Sessions:
         self.cookie = cookie_name(token)
         self._clock = clock
         self._guard = threading.Lock()
-        # Kept by the digest of the id: finding one by its name then tells nothing by how long it takes.
+        # The keys are digests of the ids, so that the time of a look-up reveals nothing.
         self._sessions: dict[str, Session] = {}
 
     def begin(self) -> tuple[str, Session]:
-        """Return the id of a new session, which is kept nowhere else, and the session."""
+        """Return a new session and its id, which is stored nowhere else."""
         identifier = secrets.token_urlsafe(_ID_BYTES)
         with self._guard:
             self._forget_ended()
@@ -63,7 +63,7 @@ class Sessions:
         return identifier, session
 
     def find(self, headers: Iterable[tuple[bytes, bytes]]) -> Session | None:
-        """Return the session that a request's cookies name, which counts as used; None without any."""
+        """Return the session of a request's cookies, which counts as used; None if there is none."""
         identifiers = list(self._identifiers(headers))
         if not identifiers:
             return None
@@ -76,13 +76,13 @@ class Sessions:
         return None
 
     def end(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """End the session that a request's cookies name; without one nothing happens."""
+        """End the session of a request's cookies; has no effect without one."""
         with self._guard:
             for identifier in self._identifiers(headers):
                 self._end(_key(identifier))
 
-    def left(self, session: Session) -> float:
-        """Return the seconds that a session has left if nobody uses it."""
+    def seconds_left(self, session: Session) -> float:
+        """Return the seconds until an unused session ends."""
         now = self._clock()
         return min(session.used + IDLE_S, session.begun + ABSOLUTE_S) - now
 
@@ -90,14 +90,14 @@ class Sessions:
         for name, value in headers:
             if name != b"cookie":
                 continue
-            # What other servers of this host have set comes along, so it may be long.
+            # It includes cookies of other servers on this host, so it may be long.
             for pair in value.decode("latin-1").split(";"):
                 key, _, identifier = pair.strip().partition("=")
                 if key == self.cookie:
                     yield identifier
 
     def _forget_ended(self) -> None:
-        for key in [key for key, session in self._sessions.items() if self.left(session) <= 0]:
+        for key in [key for key, session in self._sessions.items() if self.seconds_left(session) <= 0]:
             self._end(key)
 
     def _end(self, key: str) -> None:

@@ -16,10 +16,10 @@ from pydantic import (
 PREFIX = "/v1/memory"
 
 MOST = 200
-"""Items of a page at most."""
+"""Maximum items of a page."""
 
 PAGE = 50
-"""Items of a page unless another number is asked for."""
+"""Default number of items of a page."""
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 _ID = r"^[A-Za-z0-9]{4,26}$"
@@ -32,20 +32,11 @@ _SINCE = (
 Label = Annotated[str, StringConstraints(max_length=1_024, pattern=_PRINTABLE)]
 """A name on one line."""
 
-Id = Annotated[
-    str,
-    StringConstraints(pattern=_ID),
-    Field(description="A memory's id, or the beginning of one that no other has: 4 characters or more."),
-]
+_ID_DESCRIPTION = "A memory's id, or a unique prefix of 4 characters or more."
 
-IdInPath = Annotated[
-    str,
-    Path(
-        description="A memory's id, or the beginning of one that no other has: 4 characters or more.",
-        pattern=_ID,
-        examples=["3q7hn2zk5x4m"],
-    ),
-]
+Id = Annotated[str, StringConstraints(pattern=_ID), Field(description=_ID_DESCRIPTION)]
+
+IdInPath = Annotated[str, Path(description=_ID_DESCRIPTION, pattern=_ID, examples=["3q7hn2zk5x4m"])]
 
 Since = Annotated[
     str,
@@ -59,14 +50,14 @@ Since = Annotated[
 Until = Annotated[
     str,
     Query(
-        description="Before this moment, which is written like `since`.",
+        description="Before this moment, in the format of `since`.",
         pattern=_SINCE,
         examples=["2026-06-01"],
     ),
 ]
 
 When = Annotated[str, StringConstraints(pattern=_SINCE)]
-"""A moment in a request's body, as `Since` in its query."""
+"""A moment in the body of a request, in the format of `Since`."""
 
 Projects = Annotated[
     list[Label] | None,
@@ -81,11 +72,11 @@ Cursor = Annotated[
     Query(
         max_length=2_048,
         pattern=r"^[A-Za-z0-9_-]*$",
-        description="`next` of the page before; the other parameters stay the same.",
+        description="`next` of the previous page; the other parameters stay the same.",
     ),
 ]
 
-Limit = Annotated[int, Query(ge=1, le=MOST, description="Items at most.")]
+Limit = Annotated[int, Query(ge=1, le=MOST, description="Maximum items.")]
 
 
 def _is_true(value: bool) -> bool:  # noqa: FBT001 - pydantic calls it so
@@ -94,24 +85,24 @@ def _is_true(value: bool) -> bool:  # noqa: FBT001 - pydantic calls it so
     return value
 
 
-def _is_no_truth(value: object) -> object:
+def _refuse_boolean(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("it must be a number")  # noqa: TRY004 - pydantic takes no TypeError
     return value
 
 
-NO_TRUTH = BeforeValidator(_is_no_truth)
-"""For a whole number in a body: 616.0 is one as well, as JSON has it, but true is none."""
+NOT_BOOLEAN = BeforeValidator(_refuse_boolean)
+"""For an integer in a body: as in JSON, 616.0 is an integer too, but true is not."""
 
 Confirmed = Annotated[
     StrictBool,
     AfterValidator(_is_true),
-    Field(description="Must be true: nothing goes by accident.", json_schema_extra={"const": True}),
+    Field(description="Must be true, to prevent accidents.", json_schema_extra={"const": True}),
 ]
-"""That a request is meant; 1 is not true."""
+"""The confirmation of a request; 1 is not true."""
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A moment of an answer: RFC 3339 in UTC, to the second."""
+"""A moment in an answer: RFC 3339 in UTC, to the second."""
 
 
 class Shape(BaseModel):
@@ -121,6 +112,6 @@ class Shape(BaseModel):
 
 
 class Request(BaseModel):
-    """The body of a request; a field with a slip is refused rather than lost."""
+    """The body of a request; an unknown field is refused rather than ignored."""
 
     model_config = ConfigDict(extra="forbid")

@@ -1,4 +1,4 @@
-"""The routes of gc: plan it, carry a plan out, take a run back, and tell of runs; each in a job."""
+"""The routes of gc: plan, apply, undo, and list runs; the first three are jobs."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -9,38 +9,39 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import UsageError
 from ragmem.server.http.failure_models import failure_responses
+from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.v1.jobs import Job, JobProgress, Jobs
 from ragmem.server.v1.life_models import ApplyRequest, PlanRequest, Run, Runs, UndoRequest
 from ragmem.server.v1.life_models import Job as JobAnswer
-from ragmem.server.v1.preconditions import format_moment, is_stored, projects_of, require
+from ragmem.server.v1.preconditions import format_moment, projects_of, require
 from ragmem.services.lifecycle.items import Plan
 
 _LATER: dict[int | str, dict[str, Any]] = {
-    202: {"model": JobAnswer, "description": "It goes on; ask for the job by its id."}
+    202: {"model": JobAnswer, "description": "The job continues; ask for it by its id."}
 }
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
-    """Return the routes over an open memory; what blocks runs in the workers, one job at a time."""
+    """Return the routes of an open memory; blocking work runs in the workers, one job at a time."""
     router = worker_router(workers, memory, prefix="/gc", tags=["gc"])
     jobs = Jobs(workers)
-    _planning(router, memory, jobs)
-    _undoing(router, memory, jobs)
+    _add_plan_routes(router, memory, jobs)
+    _add_undo_route(router, memory, jobs)
 
     @router.get("/jobs/{job}", operation_id="get_gc_job", summary="Tell how far a job is")
     async def job(
         identifier: Annotated[str, Path(alias="job", pattern=r"^j[0-9a-f]{8}$", examples=["j0123abcd"])],
     ) -> JobAnswer:
-        """Return a job; it is known until the server ends, or twenty later ones have begun.
+        """Return a job; it is known until the server ends, or twenty later jobs have begun.
 
-        The plans of the latest three are kept.
+        Only the latest three plans are kept.
         """
         return job_answer(jobs.of(identifier), redactor=memory.redactor)
 
     @router.get("/runs", operation_id="list_gc_runs", summary="List the runs of gc")
     def runs(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> Runs:
-        """Return what each run of gc did, latest first."""
+        """Return the results of the runs of gc, latest first."""
         if not is_stored(memory):
             return Runs(runs=[])
         return Runs(
@@ -63,7 +64,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
     return router
 
 
-def _planning(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
+def _add_plan_routes(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
     @router.post(
         "/plan",
         operation_id="plan_gc",
@@ -71,9 +72,9 @@ def _planning(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
         responses={**_LATER, **failure_responses(409)},
     )
     async def plan(request: PlanRequest, response: Response) -> JobAnswer:
-        """Return what gc would do: each memory that would change, with its rule and the reason.
+        """Return the plan of gc: each memory that would change, with the rule and the reason.
 
-        Nothing of the memories changes. 202 where it takes longer than `wait` seconds.
+        No memory changes. 202 if it takes longer than `wait` seconds.
         """
 
         def work(job: Job, progress: JobProgress) -> None:
@@ -84,7 +85,7 @@ def _planning(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
                 projects=projects_of(memory, request.projects),
                 rules=tuple(request.rules),
                 budget_s=request.budget,
-                # They end with this one, and take less from whoever asks meanwhile than a thread in here.
+                # They slow down questions less than threads of this process would.
                 workers=memory.gc.worker_count(),
                 progress=progress,
             )
@@ -98,16 +99,16 @@ def _planning(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
         responses={**_LATER, **failure_responses(409)},
     )
     async def apply(request: ApplyRequest, response: Response) -> JobAnswer:
-        """Carry out the plan of a job; `confirm` must be true. What it does can be undone.
+        """Apply the plan of a job; `confirm` must be true. It can be undone.
 
-        A memory that has changed since the plan was made is left alone. 400 where more than half of the
-        memories would go, unless `allow_large`.
+        A memory that has changed since the plan stays as it is. 400 if more than half of the memories would
+        go, unless `allow_large`.
         """
         planned = jobs.of(request.job).plan
         if planned is None:
             raise UsageError(
                 f'the job "{request.job}" has no plan',
-                hint="wait until it is done, or POST /v1/memory/gc/plan: of several the latest are kept",
+                hint="wait until it is done, or POST /v1/memory/gc/plan: only the latest plans are kept",
             )
 
         def work(job: Job, progress: JobProgress) -> None:
@@ -119,7 +120,7 @@ def _planning(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
         return _answer(await jobs.begin("apply", work, wait=request.wait), response, redactor=memory.redactor)
 
 
-def _undoing(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
+def _add_undo_route(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
     @router.post(
         "/undo",
         operation_id="undo_gc",
@@ -127,7 +128,7 @@ def _undoing(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
         responses={**_LATER, **failure_responses(409)},
     )
     async def undo(request: UndoRequest, response: Response) -> JobAnswer:
-        """Take back all that a run did, the latest unless one is named; `confirm` must be true."""
+        """Undo all changes of a run, by default the latest; `confirm` must be true."""
 
         def work(job: Job, _: JobProgress) -> None:
             require(memory)
@@ -143,7 +144,7 @@ def _answer(job: Job, response: Response, redactor: Redactor) -> JobAnswer:
 
 
 def job_answer(job: Job, redactor: Redactor) -> JobAnswer:
-    """Return a job as an answer; secrets are replaced."""
+    """Return the answer for a job, without secrets."""
     return JobAnswer.model_validate(
         {
             "id": job.id,
@@ -154,7 +155,7 @@ def job_answer(job: Job, redactor: Redactor) -> JobAnswer:
             "step": job.step,
             "done": job.done,
             "total": job.total,
-            "error": job.error.told if job.error else None,
+            "error": job.error.full_message if job.error else None,
             "plan": _plan(job.plan, job.most, redactor=redactor) if job.plan else None,
             "outcome": redactor.redact_document(job.outcome) if job.outcome else None,
         }
@@ -168,7 +169,7 @@ def _plan(plan: Plan, most: int, redactor: Redactor) -> dict[str, Any]:
         {
             "memories": plan.memories,
             "searched": plan.searched,
-            "searched_after": plan.searched - plan.leaving,
+            "searched_after": plan.searched - plan.removal_count,
             "counts": [
                 {"action": action, "rule": rule, "memories": count} for (action, rule), count in counts
             ],

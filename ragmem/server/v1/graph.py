@@ -1,4 +1,4 @@
-"""The routes on the graph: all of it in a compact form, entities, ways and communities."""
+"""The routes on the graph: a compact form of all of it, entities, paths and communities."""
 
 from typing import Annotated, Any
 
@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from ragmem.api.memory import Ragmem
+from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.v1.etag import NOT_MODIFIED, etag, etag_response, matches, not_modified
 from ragmem.server.v1.fields import Label, Projects, Since, Until
@@ -18,8 +19,8 @@ from ragmem.server.v1.graph_models import (
     EntityWhole,
     Ways,
 )
-from ragmem.server.v1.preconditions import is_stored, moment_of, projects_of, require
-from ragmem.services.graph.compact_graph import CompactGraphs, Cut
+from ragmem.server.v1.preconditions import moment_of, projects_of, require
+from ragmem.services.graph.compact_graph import CompactGraphs, GraphFilter
 from ragmem.services.graph.shapes import (
     communities_shape,
     entity_shape,
@@ -32,14 +33,14 @@ Name = Annotated[
     Label,
     Query(
         min_length=1,
-        description="An entity's name, in any case, or the start of one that no other has.",
+        description="An entity's name, in any case, or a unique prefix.",
         examples=["PostgreSQL"],
     ),
 ]
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
-    """Return the routes over an open memory; what blocks runs in the workers."""
+    """Return the routes of an open memory; blocking work runs in the workers."""
     router = worker_router(workers, memory, tags=["graph"])
     for part in (_compact, _entities, _between):
         part(router, memory)
@@ -67,20 +68,20 @@ def _compact(router: APIRouter, memory: Ragmem) -> None:
         until: Until | None = None,
         limit: Annotated[int, Query(ge=1, le=10_000, description="Nodes, the most connected first.")] = 2_000,
         edges: Annotated[int, Query(ge=0, le=50_000, description="Edges, the heaviest first.")] = 20_000,
-        alone: Annotated[bool, Query(description="Also entities that are related to nothing.")] = True,
+        alone: Annotated[bool, Query(description="Also entities without relations.")] = True,
     ) -> Response:
-        """Return the most connected entities and the relations between them, for a page to draw.
+        """Return the most connected entities and their relations, for a page to draw.
 
-        The same while nothing changes, which the `ETag` tells. With a time, what memories mention whose
-        events lie in it. `GET /v1/memory/entity` has the memories that mention a node.
+        The `ETag` stays the same while nothing changes. With a time, only memories with events in it count.
+        `GET /v1/memory/entity` returns the memories that mention a node.
         """
         stored = is_stored(memory)
-        # A span is counted back from now: to the minute, so that the same question is the same.
+        # A span ends now, rounded to the minute, so that repeated requests are equal.
         first, last = (
             one.replace(second=0, microsecond=0) if one else None
             for one in (moment_of(since), moment_of(until))
         )
-        cut = Cut(
+        cut = GraphFilter(
             projects_of(memory, project) if stored else None,
             frozenset(kind or ()),
             first,
@@ -110,11 +111,11 @@ _EMPTY: dict[str, Any] = {
 def _entities(router: APIRouter, memory: Ragmem) -> None:
     @router.get("/entities", operation_id="list_entities", summary="List entities")
     def entities(
-        prefix: Annotated[Label, Query(description="Only names that begin so, in any case.")] = "",
+        prefix: Annotated[Label, Query(description="Only names with this prefix, in any case.")] = "",
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> Entities:
-        """Return entities by the beginning of their names, most connected first."""
+        """Return entities by a prefix of their names, most connected first."""
         if not is_stored(memory):
             return Entities(entities=[])
         scope = memory.graph(projects_of(memory, project)).scope
@@ -124,9 +125,9 @@ def _entities(router: APIRouter, memory: Ragmem) -> None:
     def entity(
         name: Name, project: Projects = None, limit: Annotated[int, Query(ge=1, le=500)] = 50
     ) -> EntityWhole:
-        """Return what an entity is, the memories that mention it, latest first, and its neighbours.
+        """Return an entity, the memories that mention it, latest first, and its neighbours.
 
-        `limit` bounds memories and neighbours of each project; neighbours go by weight.
+        `limit` is the maximum of memories and of neighbours per project; neighbours are sorted by weight.
         """
         require(memory)
         views = memory.graph(projects_of(memory, project))
@@ -135,7 +136,7 @@ def _entities(router: APIRouter, memory: Ragmem) -> None:
         return EntityWhole.model_validate(entity_shape(found, elsewhere, redactor=memory.redactor))
 
     @router.get(
-        "/entity/timeline", operation_id="get_entity_timeline", summary="Tell when an entity was spoken of"
+        "/entity/timeline", operation_id="get_entity_timeline", summary="Tell when an entity was mentioned"
     )
     def entity_timeline(
         name: Name,
@@ -143,7 +144,7 @@ def _entities(router: APIRouter, memory: Ragmem) -> None:
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> EntityTimeline:
-        """Return when an entity was spoken of, in the order of the events; the latest if more."""
+        """Return the latest mentions of an entity, in the order of the events."""
         require(memory)
         views = memory.graph(projects_of(memory, project))
         return EntityTimeline.model_validate(
@@ -161,7 +162,7 @@ def _between(router: APIRouter, memory: Ragmem) -> None:
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=20)] = 3,
     ) -> Ways:
-        """Return the most telling ways from one entity to another; none where nothing connects them."""
+        """Return the most informative paths between two entities; none if nothing connects them."""
         require(memory)
         found = memory.graph(projects_of(memory, project)).path(start, goal, count=limit)
         return Ways.model_validate(path_shape(start, goal, found, redactor=memory.redactor))
@@ -172,7 +173,7 @@ def _between(router: APIRouter, memory: Ragmem) -> None:
         project: Projects = None,
         limit: Annotated[int, Query(ge=1, le=200)] = 20,
     ) -> Communities:
-        """Return groups of entities that belong together, the largest first, with memories of them."""
+        """Return communities of entities, the largest first, with their memories."""
         if not is_stored(memory):
             return Communities(entities=0, total=0, alone=0, communities=[])
         views = memory.graph(projects_of(memory, project))

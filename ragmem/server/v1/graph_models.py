@@ -1,4 +1,4 @@
-"""Answers on the graph: all of it in a compact form, one entity, its neighbours, ways and communities."""
+"""Answers on the graph: a compact form of all of it, entities, neighbours, paths and communities."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from ragmem.server.v1.fields import Moment, Shape
 
 
 class Node(Shape):
-    """A node of the compact graph; its number is its place in the list."""
+    """A node of the compact graph; its number is its index in the list."""
 
     name: str
     type: str
-    degree: int = Field(description="Relations in the whole graph, those left out included.")
+    degree: int = Field(description="Relations in the whole graph, including omitted ones.")
     memories: int = Field(description="Memories that mention it, within the time asked for.")
-    project: int = Field(description="The place of its project in `projects`.")
+    project: int = Field(description="The index of its project in `projects`.")
     first: int | None = Field(description="Unix seconds of the first event that mentions it.")
     last: int | None = Field(description="Unix seconds of the last one.")
 
@@ -26,10 +26,10 @@ class CompactGraph(Shape):
     """
 
     projects: list[str]
-    types: dict[str, int] = Field(description="How many nodes there are of each type, before `limit`.")
+    types: dict[str, int] = Field(description="The number of nodes of each type, before `limit`.")
     nodes: list[Node]
     edges: list[tuple[int, int, float]]
-    total_nodes: int = Field(description="Nodes that the filters let through.")
+    total_nodes: int = Field(description="Nodes that match the filters.")
     total_edges: int = Field(description="Relations between these.")
     is_truncated: bool
 
@@ -42,7 +42,7 @@ class EntityItem(Shape):
     type: str
     degree: int
     aliases: list[dict[str, Any]] = Field(description="Names that were merged into it, and by which rule.")
-    spellings: list[str] = Field(description="Other entities whose names differ in case only.")
+    spellings: list[str] = Field(description="Other entities whose names differ only in case.")
 
 
 class Entities(Shape):
@@ -52,7 +52,7 @@ class Entities(Shape):
 
 
 class EntityMention(Shape):
-    """A memory that speaks of an entity, with the sentence that does."""
+    """A memory that mentions an entity, with the sentence."""
 
     id: str
     project: str
@@ -75,7 +75,7 @@ class NearEntity(Shape):
 
 
 class EntityWhole(Shape):
-    """An entity: the best connected project's first, the lists of all of them; `inspect entity --json`."""
+    """An entity of the best connected project, and lists of all projects; `inspect entity --json`."""
 
     entity: dict[str, Any]
     memories: list[EntityMention]
@@ -83,7 +83,7 @@ class EntityWhole(Shape):
 
 
 class EntityTimeline(Shape):
-    """When an entity was spoken of, in the order of the events; `inspect timeline --json`."""
+    """The mentions of an entity, in the order of the events; `inspect timeline --json`."""
 
     entity: dict[str, Any]
     total: int
@@ -93,7 +93,7 @@ class EntityTimeline(Shape):
 
 
 class Ways(Shape):
-    """How two entities are connected; `inspect path --json`."""
+    """The paths between two entities; `inspect path --json`."""
 
     start: str = Field(alias="from")
     goal: str = Field(alias="to")
@@ -101,9 +101,9 @@ class Ways(Shape):
 
 
 class Communities(Shape):
-    """Groups of entities that belong together, the largest first; `inspect communities --json`."""
+    """Communities of entities, the largest first; `inspect communities --json`."""
 
     entities: int
     total: int
-    alone: int = Field(description="Entities that are related to nothing.")
+    alone: int = Field(description="Entities without relations.")
     communities: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""The routes on what assistants were given, on typed records, and on what a change of code reaches."""
+"""The routes on injections, typed records, and the impact of a change of code."""
 
 from typing import Annotated
 
@@ -6,26 +6,27 @@ from fastapi import APIRouter, Query
 
 from ragmem.api.memory import Ragmem
 from ragmem.domain.records.record_types import RecordType
+from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.v1.fields import Label, Projects, Since
 from ragmem.server.v1.overview_models import ImpactAnswer, Injections, Records
-from ragmem.server.v1.preconditions import is_stored, moment_of, projects_of, require
+from ragmem.server.v1.preconditions import moment_of, projects_of, require
 from ragmem.services.code.shapes import impact_shape
 from ragmem.services.context.injection_list import injection_shape
 from ragmem.services.records.records import record_shape
 
 REACHED = 500
-"""Items of each list of an impact."""
+"""Maximum items in each list of an impact."""
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
-    """Return the routes over an open memory; what blocks runs in the workers."""
+    """Return the routes of an open memory; blocking work runs in the workers."""
     router = worker_router(workers, memory, tags=["overview"])
 
     @router.get("/injections", operation_id="list_injections", summary="List what assistants were given")
     def injections(
         session: Annotated[
-            Label, Query(max_length=200, description="Only into this session: its id or the start.")
+            Label, Query(max_length=200, description="Only of this session: its id or a prefix.")
         ] = "",
         memory_id: Annotated[
             str, Query(alias="memory", pattern=r"^([A-Za-z0-9]{4,26})?$", description="Only of this memory.")
@@ -47,7 +48,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
         since: Since | None = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> Records:
-        """Return what sessions recorded, newest first; `POST /v1/memory/query` finds it by a question."""
+        """Return the typed records of sessions, newest first; `POST /v1/memory/query` searches them."""
         if not is_stored(memory):
             return Records(records=[])
         found = memory.records.get(
@@ -68,7 +69,7 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
             Label,
             Query(
                 min_length=1,
-                description="A symbol's name or a file's path; the end of it will do.",
+                description="The name of a symbol or path of a file, or the end of it.",
                 examples=["deploy.run"],
             ),
         ],
@@ -76,9 +77,9 @@ def routes(memory: Ragmem, workers: Workers) -> APIRouter:
         depth: Annotated[int, Query(ge=1, le=100)] = 3,
         limit: Annotated[int, Query(ge=1, le=REACHED, description="Items of each list.")] = REACHED,
     ) -> ImpactAnswer:
-        """Return what calls, imports or inherits a symbol or file, the tests of it, and its memories.
+        """Return the callers, importers and subclasses of a symbol or file, its tests, and its memories.
 
-        The code must have been read by `ragmem ingest --code`.
+        `ragmem ingest --code` must have read the code.
         """
         require(memory)
         found = memory.code.impact(symbol, project=project, depth=depth, memories=limit)

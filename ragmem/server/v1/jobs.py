@@ -1,4 +1,4 @@
-"""Long jobs, one at a time: a request begins one, and later requests ask how far it is."""
+"""Long jobs, one at a time: a request begins one, and later requests ask for its progress."""
 
 import asyncio
 import secrets
@@ -15,11 +15,11 @@ from ragmem.errors import NotFoundError, RagmemError
 from ragmem.server.http.workers import Workers
 from ragmem.services.lifecycle.items import Plan
 
-KEPT = 20
-"""Ended jobs that can still be looked up."""
+MAX_JOBS = 20
+"""Maximum jobs that can be looked up."""
 
-PLANS = 3
-"""Jobs whose plans are kept, the latest: each has an item for every memory."""
+MAX_PLANS = 3
+"""Maximum plans that are kept: each has an item for every memory."""
 
 RETRY_AFTER_S = 2
 
@@ -33,7 +33,7 @@ class ShutdownError(Exception):
 
 @dataclass
 class Job:
-    """One piece of work; `plan` and `outcome` are there once it is done."""
+    """A job; `plan` and `outcome` are set at its end."""
 
     what: What
     started: datetime
@@ -50,20 +50,20 @@ class Job:
 
 
 class JobProgress:
-    """A progress that keeps in a job what it does just now, and ends it with the server."""
+    """A progress that updates a job, and ends it with the server."""
 
     def __init__(self, job: Job, workers: Workers) -> None:
         self._job = job
         self._workers = workers
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
-        """Keep what begins."""
+        """Set the current step."""
         del unit
         self._job.step, self._job.done, self._job.total = label, 0, total
         self.advance(0)
 
     def advance(self, steps: int = 1, *, told: str = "") -> None:
-        """Keep how far it is; raises EndingError where the server ends."""
+        """Count steps; raises ShutdownError if the server ends."""
         del told
         if self._workers.closing:
             raise ShutdownError
@@ -80,7 +80,7 @@ class Jobs:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def of(self, identifier: str) -> Job:
-        """Return a job; raises NotFoundError for one that is not known any more."""
+        """Return a job; raises NotFoundError for an unknown or forgotten one."""
         if identifier not in self._jobs:
             raise NotFoundError(
                 f'there is no job "{identifier}"', hint="jobs are forgotten when the server ends: plan again"
@@ -90,18 +90,18 @@ class Jobs:
     async def begin(self, what: What, work: Callable[[Job, JobProgress], None], *, wait: float) -> Job:
         """Begin a job and wait up to `wait` seconds for its end; raises 409 while another one runs.
 
-        What fails within that time is raised here.
+        Raises the job's own error if it fails within that time.
         """
         if self._running is not None:
             running = self._running
             raise HTTPException(
                 409,
-                f"{running.what} still runs: GET /v1/memory/gc/jobs/{running.id} tells how far it is",
+                f"{running.what} still runs: GET /v1/memory/gc/jobs/{running.id} returns its progress",
                 {"Retry-After": str(RETRY_AFTER_S)},
             )
         job = self._running = Job(what, now())
         self._jobs[job.id] = job
-        while len(self._jobs) > KEPT:
+        while len(self._jobs) > MAX_JOBS:
             self._jobs.popitem(last=False)
         task = asyncio.create_task(self._run(job, work))
         self._tasks.add(task)
@@ -113,13 +113,13 @@ class Jobs:
                 raise job.error
         return job
 
-    async def settled(self) -> None:
+    async def join(self) -> None:
         """Wait until no job runs."""
         await asyncio.gather(*self._tasks)
 
     async def _run(self, job: Job, work: Callable[[Job, JobProgress], None]) -> None:
         try:
-            await self._workers.labour(lambda: work(job, JobProgress(job, self._workers)))
+            await self._workers.run_long(lambda: work(job, JobProgress(job, self._workers)))
             job.status, job.done = "done", job.total
         except RagmemError as error:
             job.status, job.error = "failed", error
@@ -129,5 +129,5 @@ class Jobs:
             if job.status == "running":
                 job.status, job.error = "failed", RagmemError("this is a bug in ragmem")
             job.ended, job.step, self._running = now(), "", None
-            for old in [one for one in self._jobs.values() if one.plan is not None][:-PLANS]:
+            for old in [one for one in self._jobs.values() if one.plan is not None][:-MAX_PLANS]:
                 old.plan = None

@@ -1,25 +1,25 @@
-"""Requests and answers on how memories live: the report, decay, gc and its jobs, and the archive."""
+"""Requests and answers on the lifecycle: report, decay, gc and its jobs, and the archive."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool
 
-from ragmem.server.v1.fields import NO_TRUTH, Confirmed, Label, Moment, Request, Shape
+from ragmem.server.v1.fields import NOT_BOOLEAN, Confirmed, Label, Moment, Request, Shape
 from ragmem.server.v1.memory_models import MemorySummary
 
 RUN_NAME = r"^[A-Za-z0-9:.+_-]{0,100}$"
 
 
 class Loner(Shape):
-    """A memory that is alone: what goes next, then what is looked at next.
+    """An isolated memory, in the order in which gc archives or examines them.
 
-    `left` is how many newer memories there must be until it is looked at, 0 for now; `score` its substance.
+    `left` is the number of newer memories until its examination, 0 for now; `score` is its substance.
     """
 
     id: str
     title: str
     project: str
-    action: str = Field(description="archive: it goes at the next gc; keep: it is looked at then.")
+    action: str = Field(description="archive: the next gc archives it; keep: the next gc examines it.")
     newer: int
     left: int
     reprieves: int
@@ -28,14 +28,14 @@ class Loner(Shape):
 
 
 class Run(Shape):
-    """What a run of gc did; `counts` is "action/rule" -> memories."""
+    """The result of a run of gc; `counts` is "action/rule" -> memories."""
 
     run: str
     caller: str
     started_at: Moment
     ended_at: Moment | None
     undone_at: Moment | None
-    archived: int = Field(description="Memories of it that lie in the archive now.")
+    archived: int = Field(description="Its memories that are in the archive now.")
     counts: dict[str, int]
 
 
@@ -46,7 +46,7 @@ class Runs(Shape):
 
 
 class Lifecycle(Shape):
-    """How the memories live; `ragmem inspect lifecycle --json`. `loners` are what goes next, and why."""
+    """The lifecycle; `ragmem inspect lifecycle --json`. `loners` are the next to be archived, and why."""
 
     projects: list[str] | None
     memories: int
@@ -62,16 +62,16 @@ class Lifecycle(Shape):
     promotion_rate: float | None
     expiries: dict[str, int]
     clusters: list[dict[str, Any]]
-    at_risk: int = Field(description="Memories that the next gc would archive for being alone and empty.")
+    at_risk: int = Field(description="Isolated and empty memories that the next gc would archive.")
     loners: list[Loner]
     similarity: dict[str, Any] | None
     runs: list[Run]
-    idle_gc: bool = Field(description="Whether `ragmem serve` carries out gc by itself while nobody asks.")
+    idle_gc: bool = Field(description="Whether an idle `ragmem serve` runs gc by itself.")
     tended: dict[str, Any] | None
 
 
 class Curve(Shape):
-    """How the recency of one kind falls with age."""
+    """The recency of one kind by age."""
 
     kind: str
     half_life_days: float
@@ -82,11 +82,11 @@ class Curve(Shape):
 
 
 class Decay(Shape):
-    """The curves of all kinds with the numbers they are made of."""
+    """The curves of all kinds, and their parameters."""
 
     weights: dict[str, float]
     min_score_threshold: float
-    bound: float = Field(description="The most of its score that an old match may lose to a new one.")
+    bound: float = Field(description="The maximum share of its score that a match loses by age.")
     fresh_share: float
     fresh_days: float
     curves: list[Curve]
@@ -105,13 +105,13 @@ class PlanItem(Shape):
 
 
 class Plan(Shape):
-    """What gc would do; `ragmem gc --dry-run --json`."""
+    """The plan of gc; `ragmem gc --dry-run --json`."""
 
     memories: int
     searched: int
     searched_after: int
     counts: list[dict[str, Any]]
-    items: list[PlanItem] = Field(description="What changes something, at most `most` of it.")
+    items: list[PlanItem] = Field(description="Items with a change, at most `most`.")
     left_out: int = Field(description="Items beyond that.")
     merges: list[dict[str, Any]]
     sweep: dict[str, int]
@@ -123,9 +123,9 @@ class Plan(Shape):
 
 
 class Job(Shape):
-    """Work that may take long: planning gc, carrying a plan out, taking a run back. One runs at a time.
+    """Work that may take long: plan gc, apply a plan, undo a run. One job runs at a time.
 
-    `outcome` is that of an apply or undo, with the `run` to undo.
+    `outcome` is the result of an apply or undo, with the `run` to undo.
     """
 
     id: str
@@ -133,23 +133,23 @@ class Job(Shape):
     status: Literal["running", "done", "failed"]
     started_at: Moment
     ended_at: Moment | None
-    step: str = Field(description="What it does just now.")
+    step: str = Field(description="The current step.")
     done: int
-    total: int = Field(description="Steps of that; 0 where nobody knows.")
+    total: int = Field(description="Its size; 0 if it is unknown.")
     error: str | None
     plan: Plan | None
     outcome: dict[str, Any] | None
 
 
 class PlanRequest(Request):
-    """What gc is to look at."""
+    """The scope and the limits of a plan."""
 
     missing: StrictBool = Field(
         default=False, description="Also archive memories that have left their source."
     )
     projects: list[Label] | None = Field(default=None, max_length=100, description="Only these projects.")
     rules: list[Annotated[Label, Field(max_length=100)]] = Field(
-        default_factory=list, max_length=50, description="Do only what these rules say."
+        default_factory=list, max_length=50, description="Apply only these rules."
     )
     budget: float | None = Field(
         default=None,
@@ -158,7 +158,7 @@ class PlanRequest(Request):
         le=86_400,
         description="Seconds after which no more memories are compared.",
     )
-    most: Annotated[int, Field(ge=0, le=10_000), NO_TRUTH] = Field(
+    most: Annotated[int, Field(ge=0, le=10_000), NOT_BOOLEAN] = Field(
         default=500, description="Items of the plan that are listed."
     )
     wait: float = Field(
@@ -171,24 +171,24 @@ class PlanRequest(Request):
 
 
 class ApplyRequest(Request):
-    """Which plan is to be carried out."""
+    """The plan to apply."""
 
     job: Annotated[Label, Field(max_length=40, description="The job that made the plan.")]
     confirm: Confirmed
-    allow_large: StrictBool = Field(default=False, description="Also where more than half would go.")
+    allow_large: StrictBool = Field(default=False, description="Also if more than half would go.")
     wait: float = Field(default=10.0, strict=True, ge=0, le=60)
 
 
 class UndoRequest(Request):
-    """Which run is to be taken back."""
+    """The run to undo."""
 
-    run: Annotated[str, Field(pattern=RUN_NAME)] = Field(default="", description="Else the latest.")
+    run: Annotated[str, Field(pattern=RUN_NAME)] = Field(default="", description="By default the latest.")
     confirm: Confirmed
     wait: float = Field(default=10.0, strict=True, ge=0, le=60)
 
 
 class ArchivedMemory(MemorySummary):
-    """A memory in the archive: the run and rule that brought it there, when, why, and what took its place."""
+    """An archived memory: the run, the rule, the time, the reason, and its successor."""
 
     excerpt: str
     run: str
@@ -199,7 +199,7 @@ class ArchivedMemory(MemorySummary):
 
 
 class ArchivePage(Shape):
-    """A page of the archive, what was archived last first."""
+    """A page of the archive, the last archived first."""
 
     archived: list[ArchivedMemory]
     total: int
@@ -207,7 +207,7 @@ class ArchivePage(Shape):
 
 
 class RestoreAnswer(Shape):
-    """A memory that is back; `note` says why its vectors have to wait, if they do."""
+    """A restored memory; `note` tells why its vectors have to wait, if they do."""
 
     restored: str
     run: str

@@ -1,4 +1,4 @@
-"""Requests and answers on memories: a list, one whole, what is said of it, and what is stored anew."""
+"""Requests and answers on memories: list, details, history, feedback, store, forget."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -10,67 +10,67 @@ from ragmem.server.http.models import Text
 from ragmem.server.v1.fields import Confirmed, Id, Label, Moment, Request, Shape
 from ragmem.server.v1.output_models import output_model
 from ragmem.services.retrieval.shapes import MEMORY_FIELDS
-from ragmem.services.retrieval.superseding import FORMER_FIELDS, SUPERSEDED_FIELDS
+from ragmem.services.retrieval.supersessions import PREVIOUS_VERSION_FIELDS, SUPERSEDED_FIELDS
 
 
 @output_model(*MEMORY_FIELDS)
 class MemorySummary(Shape):
-    """What every list tells of a memory; secrets are replaced."""
+    """The fields of a memory in every list, without secrets."""
 
 
 class MemoryItem(MemorySummary):
-    """A memory of a list, with the beginning of its text."""
+    """A memory in a list, with the beginning of its text."""
 
     excerpt: str
 
 
 class MemoryPage(Shape):
-    """A page of memories; `next` is the cursor of the page behind it, and null on the last."""
+    """A page of memories; `next` is the cursor of the next page, null on the last."""
 
     memories: list[MemoryItem]
-    total: int = Field(description="Memories that the filters let through, on all pages.")
+    total: int = Field(description="Memories that match the filters, on all pages.")
     next: str | None
 
 
 class Life(Shape):
-    """Where a memory is in its life, and what the next gc would do with it if nothing else touched it."""
+    """The lifecycle state of a memory, and what the next gc would do with it."""
 
     type: str
     life: Literal["buffer", "proven", "permanent"]
     age: int = Field(description="Newer memories in its project.")
     connections: int
     reprieves: int
-    sessions: int = Field(description="Sessions in which it was recalled.")
-    feedback: int = Field(description="Good verdicts less bad ones.")
+    sessions: int = Field(description="Sessions that recalled it.")
+    feedback: int = Field(description="Good ratings minus bad ones.")
     pinned: bool
     superseded_by: str
-    action: str = Field(description="What gc would do: keep, archive, promote, ...")
+    action: str = Field(description="The action of gc: keep, archive, promote, ...")
     rule: str
     reason: str
 
 
 class Link(Shape):
-    """A memory that another one is connected with."""
+    """A connected memory."""
 
     id: str
     title: str
-    strength: float = Field(description="0 to 1, of cosine and shared names.")
+    strength: float = Field(description="0 to 1, from cosine and shared names.")
     cosine: float
     shared: float = Field(description="0 to 1: names and rare words that both have.")
 
 
-@output_model(*FORMER_FIELDS)
+@output_model(*PREVIOUS_VERSION_FIELDS)
 class Former(Shape):
-    """A memory that another one has made untrue."""
+    """A memory that another one supersedes."""
 
 
 @output_model(*SUPERSEDED_FIELDS)
 class Superseded(Shape):
-    """By which memory one was made untrue."""
+    """The memory that supersedes this one."""
 
 
 class ChunkPlace(Shape):
-    """A chunk: characters `start` to `end` of the text that is searched."""
+    """A chunk: characters `start` to `end` of the indexed text."""
 
     id: str
     heading: str
@@ -79,7 +79,7 @@ class ChunkPlace(Shape):
 
 
 class HistoryEvent(Shape):
-    """One thing that happened to a memory."""
+    """One event in the life of a memory."""
 
     at: Moment
     what: Literal["event", "stored", "changed", "recalled", "injected", "superseded", "archived"]
@@ -87,9 +87,9 @@ class HistoryEvent(Shape):
 
 
 class MemoryDetail(MemorySummary):
-    """One memory with its text, chunks, life, connections, code, and what it replaced; secrets are replaced.
+    """A memory with its text, chunks, life, connections, code, and the memories it replaced; without secrets.
 
-    `code` and `merged_from` are as `ragmem inspect memory --json` has them.
+    `code` and `merged_from` are the same as in `ragmem inspect memory --json`.
     """
 
     text: str
@@ -99,13 +99,13 @@ class MemoryDetail(MemorySummary):
     code: list[dict[str, Any]]
     superseded_by: Superseded | None
     replaced: list[Former]
-    merged_from: list[str] = Field(description="Ids of the memories that it was made of.")
+    merged_from: list[str] = Field(description="Ids of the memories that were merged into it.")
     life: Life
     connections: list[Link] = Field(description="The strongest 100.")
 
 
 class Connections(Shape):
-    """The memories that one is connected with, strongest first."""
+    """The connected memories, strongest first."""
 
     id: str
     total: int
@@ -113,30 +113,30 @@ class Connections(Shape):
 
 
 class History(Shape):
-    """What happened to a memory, oldest first."""
+    """The events in the life of a memory, oldest first."""
 
     id: str
     history: list[HistoryEvent]
 
 
 class StoreRequest(Request):
-    """A text to remember."""
+    """A text to store."""
 
     text: Annotated[Text, Field(min_length=1, max_length=4_000_000)]
     title: Annotated[Label, Field(max_length=200)] = ""
-    kind: Kind | None = Field(default=None, description="What it is about; else it is judged.")
+    kind: Kind | None = Field(default=None, description="Its subject; else it is classified.")
     project: Label = Field(default="", description="The project it belongs to; else `user`.")
     tags: list[Label] = Field(default_factory=list, max_length=100)
     event_time: datetime | None = Field(default=None, description="When it happened; else now.")
     uri: Label = Field(
         default="",
         description="A name for where it comes from; another text under the same name replaces this one. "
-        "Else the name is made of the text.",
+        "Else the name is made from the text.",
     )
 
 
 class StoreAnswer(Shape):
-    """What became of a text: it is durable and can be found when this comes."""
+    """The stored text; it is durable and can be found when this answer arrives."""
 
     id: str
     full_id: str
@@ -146,29 +146,29 @@ class StoreAnswer(Shape):
 
 
 class FeedbackRequest(Request):
-    """Whether a memory was of use."""
+    """Whether a memory was useful."""
 
     verdict: Literal["good", "bad"]
     session: Annotated[Label, Field(max_length=200)] = Field(
-        default="", description="The session that says so; good then counts as a recall of it."
+        default="", description="The session that rates it; good then counts as a recall."
     )
 
 
 class PinRequest(Request):
-    """Whether a memory is pinned: what is pinned never expires and is never merged."""
+    """Whether to pin a memory: a pinned one never expires and is never merged."""
 
     pinned: StrictBool
 
 
 class LifeAnswer(Shape):
-    """A memory's life after what was said of it."""
+    """A memory's life after feedback or a pin."""
 
     id: str
     life: Life
 
 
 class ForgetRequest(Request):
-    """Memories that go into the archive; all of them or none. All that is given is true of each of them."""
+    """Memories to archive, all of them or none; the given filters all apply to each of them."""
 
     ids: list[Id] = Field(default_factory=list, max_length=1_000)
     sources: list[Label] = Field(default_factory=list, max_length=100)
@@ -178,13 +178,13 @@ class ForgetRequest(Request):
     stored_by: Label = Field(default="", description="The run of seed or ingest that stored them.")
     dry_run: StrictBool = Field(default=False, description="Only count them.")
     allow_large: StrictBool = Field(
-        default=False, description="Also where not each is named and more than half of all memories would go."
+        default=False, description="Also if filters select more than half of all memories."
     )
     confirm: Confirmed
 
 
 class ForgetAnswer(Shape):
-    """The run that took memories out; `POST /v1/memory/gc/undo` with it brings them back."""
+    """The run that archived memories; `POST /v1/memory/gc/undo` with it brings them back."""
 
-    run: str = Field(description="Empty where nothing went, or nothing was to go.")
+    run: str = Field(description="Empty if nothing was archived, or with `dry_run`.")
     forgotten: int

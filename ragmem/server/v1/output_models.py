@@ -1,4 +1,4 @@
-"""Models of `/openapi.json` made of the fields that the services define once for every door."""
+"""Models of `/openapi.json`, made from output fields that the services define for all interfaces."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -10,7 +10,7 @@ from ragmem.server.v1.fields import Moment, Shape
 from ragmem.services.retrieval.output_fields import OutputField, output_example
 
 EXAMPLES: dict[str, dict[str, Any]] = {}
-"""Name of a model -> the example of its fields and of those that it inherits."""
+"""Model name -> the example of its own and inherited fields."""
 
 _Model = TypeVar("_Model", bound=Shape)
 
@@ -18,7 +18,7 @@ _Model = TypeVar("_Model", bound=Shape)
 def output_model(*fields: OutputField[Any], **types: Any) -> Callable[[type[_Model]], type[_Model]]:
     """Add fields to a model, and their examples to `EXAMPLES`.
 
-    `types` has the models of fields that are JSON objects themselves.
+    `types` are the models of fields that are JSON objects.
     """
 
     def add_fields(model: type[_Model]) -> type[_Model]:

@@ -1,4 +1,4 @@
-"""The routes on the memory as a whole: stats, sources, projects, timeline, health, log."""
+"""The routes on the whole memory: stats, sources, projects, timeline, health, log."""
 
 import asyncio
 import time
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.ports import Embedder, LanguageModel, Models
+from ragmem.server.http.handlers import is_stored
 from ragmem.server.http.workers import Workers, worker_router
 from ragmem.server.v1.etag import NOT_MODIFIED, etag, etag_response, matches, not_modified
 from ragmem.server.v1.overview_models import (
@@ -26,36 +27,36 @@ from ragmem.server.v1.overview_models import (
     Stats,
     Timeline,
 )
-from ragmem.server.v1.preconditions import format_moment, is_stored
+from ragmem.server.v1.preconditions import format_moment
 from ragmem.server.v1.selection import Selection
 from ragmem.storage.lifecycle.idle_mark import signature
-from ragmem.storage.memories.listing import days, ends
+from ragmem.storage.memories.memory_list import days, ends
 
 By = Literal["day", "week", "month", "year"]
 
 MOST_BUCKETS = 2_000
-"""Spans of a timeline; the latest where there are more."""
+"""Maximum spans of a timeline, the latest."""
 
-EXAMINED_FOR = 60.0
-"""Seconds for which the result of a health check is reused: a check takes a second of a processor."""
+HEALTH_TTL_S = 60.0
+"""Seconds for which a health check is reused: a check takes a second of a processor."""
 
 
-class TimelineOf(Selection):
-    """What a timeline is of, and how fine."""
+class TimelineQuery(Selection):
+    """The filters of a timeline, and the length of its spans."""
 
-    by: By = Field(default="day", description="The span that is counted together, in UTC; weeks from Monday.")
+    by: By = Field(default="day", description="The length of a span, in UTC; weeks begin on Monday.")
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
-    """Return the routes over an open memory; what blocks runs in the workers."""
+    """Return the routes of an open memory; blocking work runs in the workers."""
     router = worker_router(workers, memory, tags=["overview"])
-    _counts(router, memory)
-    _time(router, memory)
-    _condition(router, memory, workers)
+    _add_counts(router, memory)
+    router.get("/timeline", operation_id="get_timeline", summary="Count memories by time")(timeline)
+    _add_health(router, memory, workers)
     return router
 
 
-def _counts(router: APIRouter, memory: Ragmem) -> None:
+def _add_counts(router: APIRouter, memory: Ragmem) -> None:
     @router.get(
         "/stats",
         operation_id="get_stats",
@@ -64,7 +65,7 @@ def _counts(router: APIRouter, memory: Ragmem) -> None:
         responses=NOT_MODIFIED,
     )
     def stats(request: Request) -> Response:
-        """Return how much there is; zeros where nothing is stored. The `ETag` tells whether it changed."""
+        """Return counts of stored data; zeros if nothing is stored. The `ETag` tells whether it changed."""
         stored = is_stored(memory)
         archived = memory.catalog.archive.count() if stored else 0
         held = memory.inbox.status()
@@ -73,17 +74,14 @@ def _counts(router: APIRouter, memory: Ragmem) -> None:
         tag = etag(mark, archived, held.writes, len(held.aside), sorted(states.items()))
         if matches(request, tag):
             return not_modified(tag)
-        found = memory.reports.statistics() if stored else _nothing(memory)
+        found = memory.reports.statistics() if stored else _empty_statistics(memory)
         return etag_response(tag, orjson.dumps(found | {"archived": archived}))
 
-    @router.get("/sources", operation_id="list_sources", summary="List the sources")
-    def sources() -> Sources:
-        """Return the configured sources with their globs, and what of them is stored."""
-        return _sources(memory)
+    router.get("/sources", operation_id="list_sources", summary="List the sources")(sources)
 
     @router.get("/projects", operation_id="list_projects", summary="List the projects")
     def projects() -> Projects:
-        """Return the projects that have memories, the largest first."""
+        """Return the projects with memories, the largest first."""
         if not is_stored(memory):
             return Projects(projects=[])
         names = memory.catalog.projects.names()
@@ -96,7 +94,7 @@ def _counts(router: APIRouter, memory: Ragmem) -> None:
         )
 
 
-def _nothing(memory: Ragmem) -> dict[str, Any]:
+def _empty_statistics(memory: Ragmem) -> dict[str, Any]:
     empty: dict[str, dict[str, int]] = {name: {} for name in ("state", "source", "kind", "tier", "project")}
     return {
         "home": str(memory.settings.places.data),
@@ -112,7 +110,8 @@ def _nothing(memory: Ragmem) -> dict[str, Any]:
     }
 
 
-def _sources(memory: Ragmem) -> Sources:
+def sources(memory: Ragmem) -> Sources:
+    """Return the configured sources with their globs, and the number of their stored memories."""
     stored: dict[str, dict[str, Any]] = {}
     if is_stored(memory):
         stored = {str(row["source"]): row for row in memory.catalog.overview.source_rows()}
@@ -135,17 +134,11 @@ def _sources(memory: Ragmem) -> Sources:
     return Sources(sources=listed)
 
 
-def _time(router: APIRouter, memory: Ragmem) -> None:
-    @router.get("/timeline", operation_id="get_timeline", summary="Count memories by time")
-    def timeline(wanted: Annotated[TimelineOf, Query()]) -> Timeline:
-        """Return how many memories there are of each span and kind, by the time of their events.
+def timeline(memory: Ragmem, wanted: Annotated[TimelineQuery, Query()]) -> Timeline:
+    """Return the number of memories of each span and kind, by the time of their events.
 
-        The memories of a span are `GET /v1/memory/memories` with its `since` and `until`.
-        """
-        return _timeline(memory, wanted)
-
-
-def _timeline(memory: Ragmem, wanted: TimelineOf) -> Timeline:
+    The memories of a span are `GET /v1/memory/memories` with its `since` and `until`.
+    """
     buckets: dict[date, Counter[str]] = {}
     span = None
     if is_stored(memory):
@@ -173,7 +166,7 @@ def _timeline(memory: Ragmem, wanted: TimelineOf) -> Timeline:
 
 def _start(day: date, by: By) -> date:
     if by == "week":
-        # The first week of the first year has no Monday of its own.
+        # The first week of the year 1 has no Monday.
         return day - timedelta(days=min(day.weekday(), day.toordinal() - 1))
     if by == "month":
         return day.replace(day=1)
@@ -181,7 +174,7 @@ def _start(day: date, by: By) -> date:
 
 
 class _HealthCache:
-    """What the last examination found, for a while; one runs at a time, in one thread, for all who ask."""
+    """Caches the result of the health check; one check runs at a time, for all clients."""
 
     def __init__(self, memory: Ragmem, workers: Workers) -> None:
         self._memory = memory
@@ -190,21 +183,21 @@ class _HealthCache:
         self._until = 0.0
 
     async def health(self) -> Health:
-        """Return it, made anew where it is old or failed."""
+        """Return the result, from a new check if the last one is old or failed."""
         if self._latest is None or (self._latest.done() and time.monotonic() >= self._until):
             self._until = 0.0
             self._latest = asyncio.create_task(self._examine())
-        # Others wait for it as well.
+        # Other clients wait for it as well.
         return await asyncio.shield(self._latest)
 
     async def _examine(self) -> Health:
         found = await self._workers.ask(lambda: _examine(self._memory))
-        self._until = time.monotonic() + EXAMINED_FOR
+        self._until = time.monotonic() + HEALTH_TTL_S
         return found
 
 
-class _Borrowed:
-    """The models of the open memory, which stay open when who borrows them is done."""
+class _SharedModels:
+    """The models of the open memory, which stay open when the borrower closes them."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
@@ -220,7 +213,7 @@ class _Borrowed:
         return self._models.language_model
 
     def check(self) -> list[str]:
-        """Return what is wrong with their files."""
+        """Return the problems of their files."""
         return self._models.check()
 
     def close(self) -> None:
@@ -228,8 +221,8 @@ class _Borrowed:
 
 
 def _examine(memory: Ragmem) -> Health:
-    # Beside the open one, whose threads must be able to write meanwhile; its models need not load twice.
-    models = _Borrowed(memory.models.wanted)
+    # A second memory, so that the threads of the open one can write; the models need not load twice.
+    models = _SharedModels(memory.models.wanted)
     with Ragmem(memory.settings, home=memory.home, cwd=memory.cwd, models=models) as beside:
         report = beside.doctor.examine(read_only=True)
     counts = Counter(check.status for check in report.checks)
@@ -251,17 +244,17 @@ def _examine(memory: Ragmem) -> Health:
     )
 
 
-def _condition(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
+def _add_health(router: APIRouter, memory: Ragmem, workers: Workers) -> None:
     examined = _HealthCache(memory, workers)
 
     @router.get("/health", operation_id="get_memory_health", summary="Examine the memory")
     async def health() -> Health:
-        """Return the quick findings of `ragmem doctor --read-only`; what was found is told for a minute."""
+        """Return the result of the quick checks of `ragmem doctor --read-only`, cached for a minute."""
         return await examined.health()
 
     @router.get("/log", operation_id="get_log", summary="Tell what was done")
     def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> LogAnswer:
-        """Return what was done to the memory, latest first: counts and names, no texts."""
+        """Return the operations on the memory, latest first: counts and names, no texts."""
         if not is_stored(memory):
             return LogAnswer(log=[])
         runs = {run.run for run in memory.catalog.archive.runs()}

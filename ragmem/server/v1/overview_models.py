@@ -1,4 +1,4 @@
-"""Answers on the memory as a whole: counts, sources, projects, time, health, log, injections, impact."""
+"""Answers on the whole memory: counts, sources, projects, time, health, log, injections, impact."""
 
 from typing import Any, Literal
 
@@ -9,7 +9,7 @@ from ragmem.server.v1.fields import Moment, Shape
 
 
 class Stats(Shape):
-    """How much there is; `ragmem inspect stats --json`."""
+    """Counts of stored data; `ragmem inspect stats --json`."""
 
     home: str
     bytes: int
@@ -23,7 +23,7 @@ class Stats(Shape):
 
 
 class SourceItem(Shape):
-    """A source with its globs, and what of it is stored; null for what is not configured."""
+    """A source with its globs and stored memories; fields are null if it is not configured."""
 
     source: str
     memories: int
@@ -64,7 +64,7 @@ class Bucket(Shape):
 
 
 class Timeline(Shape):
-    """Memories by the time of their events, in order; spans without any are left out.
+    """Memories by the time of their events, in order, without empty spans.
 
     The items of a span are `GET /v1/memory/memories?since=...&until=...`.
     """
@@ -74,11 +74,11 @@ class Timeline(Shape):
     first: Moment | None
     last: Moment | None
     buckets: list[Bucket]
-    is_truncated: bool = Field(description="Only the latest spans are there.")
+    is_truncated: bool = Field(description="Whether older spans are omitted.")
 
 
 class Check(Shape):
-    """What was looked at, how it is, what was seen, and the next step."""
+    """A check: its name, its status, its finding, and the next step."""
 
     name: str
     status: Literal["ok", "warning", "failed"]
@@ -87,7 +87,7 @@ class Check(Shape):
 
 
 class Health(Shape):
-    """The quick examination of `ragmem doctor --json`, without its write."""
+    """The quick checks of `ragmem doctor --json`, without its write."""
 
     status: Literal["ok", "warning", "failed"]
     checked_at: Moment
@@ -96,7 +96,7 @@ class Health(Shape):
 
 
 class LogEntry(Shape):
-    """What was done to the memory; counts and names, no texts."""
+    """An operation on the memory: counts and names, no texts."""
 
     at: Moment
     operation: str
@@ -105,13 +105,13 @@ class LogEntry(Shape):
 
 
 class LogAnswer(Shape):
-    """What was done to the memory, latest first; `ragmem inspect log --json`."""
+    """The operations on the memory, latest first; `ragmem inspect log --json`."""
 
     log: list[LogEntry]
 
 
 class Injection(Shape):
-    """A memory that a session of an assistant was given, when and why."""
+    """A memory that was injected into a session of an assistant, when and why."""
 
     at: Moment
     session: str
@@ -123,7 +123,7 @@ class Injection(Shape):
     question: str
     memory: str
     title: str
-    state: str = Field(description="Where the memory is now: empty, archived or gone.")
+    state: str = Field(description="The state of the memory now: empty, archived or gone.")
     feedback: int
     score: float | None
     floor: float | None
@@ -135,7 +135,7 @@ class Injection(Shape):
 
 
 class Injections(Shape):
-    """What assistants were given, latest first; `ragmem inspect injections --json`."""
+    """Injections, latest first; `ragmem inspect injections --json`."""
 
     injections: list[Injection]
 
@@ -158,7 +158,7 @@ class Records(Shape):
 
 
 class ImpactAnswer(Shape):
-    """What a change of a symbol or file reaches; `ragmem inspect impact --json`."""
+    """The impact of a change of a symbol or file; `ragmem inspect impact --json`."""
 
     target: dict[str, Any]
     depth: int

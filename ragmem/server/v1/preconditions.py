@@ -1,4 +1,4 @@
-"""Checks and conversions that most routes need: is anything stored, projects, moments, cursors."""
+"""Checks and conversions of most routes: stored memories, projects, moments, cursors."""
 
 import base64
 import binascii
@@ -10,45 +10,38 @@ import orjson
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.errors import NotFoundError, UsageError
+from ragmem.server.http.handlers import is_stored
 from ragmem.services.processes.dates import parse_moment
 
 
-def is_stored(memory: Ragmem) -> bool:
-    """Tell whether there is anything to read, and open it; reading never creates a database."""
-    if not memory.is_stored():
-        return False
-    memory.require()
-    return True
-
-
 def require(memory: Ragmem) -> None:
-    """Open what is stored; raises NotFoundError where nothing is."""
+    """Open the memory; raises NotFoundError if nothing is stored."""
     if not is_stored(memory):
         raise NotFoundError("nothing is stored yet", hint="run `ragmem seed`, or POST /v1/memory/memories")
 
 
 def projects_of(memory: Ragmem, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the ids of named projects, None (all) where none is named; raises NotFoundError."""
+    """Return the ids of the named projects, None (all) if none is named; raises NotFoundError."""
     return memory.projects.resolve(names) if names else None
 
 
 def moment_of(text: str | None) -> datetime | None:
-    """Return the moment that a text names; None for an empty text. Raises UsageError if it names none."""
+    """Return the moment in a text, None for an empty text; raises UsageError for an invalid one."""
     return parse_moment(text, now=now()) if text else None
 
 
 def format_moment(moment: datetime | None) -> str | None:
-    """Return a moment as answers have it."""
+    """Return a moment in the format of answers."""
     return None if moment is None else f"{moment.year:04d}-{moment:%m-%dT%H:%M:%SZ}"
 
 
 def cursor(*place: str | int) -> str:
-    """Return the cursor of a page that begins behind a place."""
+    """Return the cursor of the page after a place."""
     return base64.urlsafe_b64encode(orjson.dumps(place)).decode().rstrip("=")
 
 
 def place_of(text: str, *kinds: type[str] | type[int]) -> tuple[Any, ...] | None:
-    """Return the place in a cursor, None for no cursor; raises UsageError for what this never gave."""
+    """Return the place in a cursor, None for an empty one; raises UsageError for an invalid one."""
     if not text:
         return None
     try:
@@ -65,9 +58,11 @@ def place_of(text: str, *kinds: type[str] | type[int]) -> tuple[Any, ...] | None
 
 
 def _storable(part: str | int) -> bool:
-    """Tell whether a database can compare with it: eight bytes of a number, and no NUL in a text."""
+    """Tell whether a database can store it: a number of eight bytes, or a text without NUL."""
     return "\0" not in part if isinstance(part, str) else -(2**63) <= part < 2**63
 
 
 def _unknown(text: str) -> UsageError:
-    return UsageError(f'"{text[:40]}" is no cursor', hint="take `next` of the page before, or leave it out")
+    return UsageError(
+        f'"{text[:40]}" is not a cursor', hint="take `next` of the page before, or leave it out"
+    )

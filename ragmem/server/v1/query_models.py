@@ -1,4 +1,4 @@
-"""Requests and answers on questions: the filters of `ragmem query`, and matches with explained scores."""
+"""Requests and answers of queries: the filters of `ragmem query`, and matches with explained scores."""
 
 from typing import Annotated, Any, Literal
 
@@ -8,7 +8,7 @@ from ragmem.domain.model import Category, Kind
 from ragmem.domain.records.record_types import RecordType
 from ragmem.ports import Mode
 from ragmem.server.http.models import Text
-from ragmem.server.v1.fields import NO_TRUTH, Label, Request, Shape, When
+from ragmem.server.v1.fields import NOT_BOOLEAN, Label, Request, Shape, When
 from ragmem.server.v1.memory_models import Former, MemorySummary, Superseded
 from ragmem.server.v1.output_models import output_model
 from ragmem.services.retrieval.query import MAX_QUERY
@@ -19,8 +19,8 @@ class Question(Request):
     """A question with all filters of `ragmem query`."""
 
     query: Annotated[Text, Field(min_length=1, max_length=MAX_QUERY)]
-    limit: Annotated[int, Field(ge=1, le=200), NO_TRUTH] | None = Field(
-        default=None, description="Matches at most; else [query] limit."
+    limit: Annotated[int, Field(ge=1, le=200), NOT_BOOLEAN] | None = Field(
+        default=None, description="Maximum matches; else [query] limit."
     )
     kinds: list[Kind] = Field(default_factory=list, max_length=10)
     sources: list[Label] = Field(default_factory=list, max_length=100, description="Only of these sources.")
@@ -40,63 +40,61 @@ class Question(Request):
         default=None, description="Only what happened before, written like `since`.", examples=["2026-06-01"]
     )
     mode: Mode | None = Field(
-        default=None, description="Let LightRAG retrieve in one of its own modes; then no `route`."
+        default=None, description="Retrieve in one of LightRAG's modes; excludes `route`."
     )
     route: Literal["auto", "knowledge", "episode", "operational", "recon", "code"] = Field(
-        default="auto", description="The sort of answer; auto prefers, a name leaves out."
+        default="auto", description="The sort of answer: auto only prefers one, a name excludes the others."
     )
     expand: StrictBool = Field(
-        default=False, description="Ask with other words as well; needs a language model, else 503."
+        default=False, description="Ask with synonyms as well; needs a language model, else 503."
     )
     nearest: StrictBool = Field(
-        default=False, description="Show what is nearest, also where nothing answers."
+        default=False, description="Show the nearest memories, even if nothing answers."
     )
-    history: StrictBool = Field(default=False, description="Show what is superseded as well, and by what.")
+    history: StrictBool = Field(default=False, description="Show superseded memories and their successors.")
     session: Annotated[Label, Field(max_length=200)] = Field(
-        default="", description="The session that asks; what is found counts as recalled by it."
+        default="", description="The session that asks; the matches count as recalled by it."
     )
     explain: StrictBool = Field(default=True, description="Show each term of each score.")
-    context: StrictBool = Field(
-        default=False, description="Return the block that an assistant reads as well."
-    )
-    max_chars: Annotated[int, Field(ge=200, le=1_000_000), NO_TRUTH] | None = Field(
+    context: StrictBool = Field(default=False, description="Also return the block for an assistant.")
+    max_chars: Annotated[int, Field(ge=200, le=1_000_000), NOT_BOOLEAN] | None = Field(
         default=None, description="Characters of that block."
     )
 
 
 @output_model(*ELSEWHERE_FIELDS)
 class Elsewhere(Shape):
-    """A memory of another project that has the text of a match."""
+    """A memory of another project with the text of a match."""
 
 
 @output_model(
     *MATCH_FIELDS, elsewhere=list[Elsewhere], replaced=list[Former], superseded_by=Superseded | None
 )
 class _Match(MemorySummary):
-    """A match without what explains it."""
+    """A match without its explanation."""
 
 
 class Match(_Match):
-    """A memory that answers: its best chunk, its score, and what the score is made of."""
+    """A matching memory: its best chunk, its score, and the terms of the score."""
 
     terms: dict[str, float] | None = Field(default=None, description="With `explain`.")
     explained: list[str] | None = Field(
-        default=None, description="With `explain`: by which lists it was found, and its terms in their order."
+        default=None, description="With `explain`: the lists that found it, and its terms in order."
     )
 
 
 class QueryAnswer(Shape):
-    """The answer to a question; without matches where nothing answers it."""
+    """The answer to a question; without matches if nothing answers it."""
 
     query: str
-    rung: str = Field(description="How it was searched: text and vectors, or text alone.")
+    rung: str = Field(description="The kind of search: text and vectors, or only text.")
     route: dict[str, Any]
     projects: list[str] | None
     matches: list[Match]
     evidence: dict[str, Any] | None = Field(
-        default=None, description="With `explain`: what speaks for there being an answer at all."
+        default=None, description="With `explain`: the evidence that there is an answer."
     )
-    graph: dict[str, Any] | None = Field(default=None, description="With `mode`: what the graph adds.")
-    context: str | None = Field(default=None, description="With `context`: data, no instruction.")
+    graph: dict[str, Any] | None = Field(default=None, description="With `mode`: the results from the graph.")
+    context: str | None = Field(default=None, description="With `context`: data, not an instruction.")
     notes: list[str]
     seconds: float

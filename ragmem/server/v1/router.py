@@ -1,4 +1,4 @@
-"""All routes of `/v1/memory` over one open memory."""
+"""All routes of `/v1/memory`."""
 
 from fastapi import APIRouter
 
@@ -10,7 +10,7 @@ from ragmem.server.v1.fields import PREFIX
 
 
 def routes(memory: Ragmem, workers: Workers) -> APIRouter:
-    """Return the routes; what blocks runs in the workers."""
+    """Return the routes of an open memory; blocking work runs in the workers."""
     router = APIRouter(prefix=PREFIX, responses=failure_responses(404))
     for part in (questions, memories, graph, lifecycle, gc, overview, injections):
         router.include_router(part.routes(memory, workers))

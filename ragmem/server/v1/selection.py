@@ -1,4 +1,4 @@
-"""Which memories a list or a timeline is of, as parameters of a request."""
+"""The filters of lists and timelines, as parameters of a request."""
 
 from typing import Annotated
 
@@ -8,13 +8,13 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Category, Kind, State, Tier
 from ragmem.server.v1.fields import MOST, PAGE, Label, Request, When
 from ragmem.server.v1.preconditions import moment_of, projects_of
-from ragmem.storage.memories.listing import Filter, Order
+from ragmem.storage.memories.memory_list import Filter, Order
 
 Labels = Annotated[list[Label], Field(max_length=100)]
 
 
 class Selection(Request):
-    """Filters that all hold at once; what is repeated is met by any of its values, but `tag` by all."""
+    """Filters that all apply; a repeated one matches any of its values, but `tag` must match all."""
 
     project: Labels = Field(
         default_factory=list,
@@ -28,19 +28,17 @@ class Selection(Request):
     spec: Label = Field(default="", description="Only this spec of the project.")
     tag: Labels = Field(default_factory=list)
     title: Label = Field(
-        default="", description="Only with this in the title; `POST /v1/memory/query` searches the texts."
+        default="", description="Only titles with this text; `POST /v1/memory/query` searches the texts."
     )
     since: When | None = Field(
         default=None,
         description="From here on: a date, a moment, or a span back from now (`7d`, `3w`, `6m`).",
         examples=["30d"],
     )
-    until: When | None = Field(
-        default=None, description="What happened before this moment, which is written like `since`."
-    )
+    until: When | None = Field(default=None, description="Before this moment, in the format of `since`.")
 
     def filter(self, memory: Ragmem) -> Filter:
-        """Return what the catalog is asked for; raises NotFoundError for an unknown project."""
+        """Return the filter for the catalog; raises NotFoundError for an unknown project."""
         return Filter(
             projects=projects_of(memory, self.project),
             kinds=self.kind,
@@ -56,14 +54,14 @@ class Selection(Request):
         )
 
 
-class Listing(Selection):
-    """A page of the memories that are meant."""
+class ListQuery(Selection):
+    """The parameters of a page of memories."""
 
-    order: Order = Field(default="newest", description="By the time of the events, or of the last change.")
+    order: Order = Field(default="newest", description="By the time of the event, or of the last change.")
     cursor: str = Field(
         default="",
         max_length=2_048,
         pattern=r"^[A-Za-z0-9_-]*$",
-        description="`next` of the page before; the other parameters stay the same.",
+        description="`next` of the previous page; the other parameters stay the same.",
     )
     limit: int = Field(default=PAGE, ge=1, le=MOST)

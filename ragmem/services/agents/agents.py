@@ -6,11 +6,18 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from ragmem.domain.sessions.agents import SIGNALS, Agent, AgentEventType, Letter, begins_or_ends, own_type
+from ragmem.domain.sessions.agents import (
+    SIGNALS,
+    Agent,
+    AgentEventType,
+    AgentMessage,
+    begins_or_ends,
+    own_type,
+)
 from ragmem.errors import LimitReachedError, UsageError
-from ragmem.services.agents.sending import MessageSender
+from ragmem.services.agents.changes import LONGEST_WAIT_S, Events, next_events
+from ragmem.services.agents.message_sender import MessageSender
 from ragmem.services.agents.texts import MOST_SHORT, MOST_STATUS, clean_data, clean_text
-from ragmem.services.agents.waiting import LONGEST_WAIT_S, Events, next_events
 from ragmem.storage.operational import agents as rows
 from ragmem.storage.operational import events, messages
 from ragmem.storage.sql.database import Connection
@@ -32,9 +39,8 @@ class Acknowledgement:
 class Agents(MessageSender):
     """The agents of one home; safe to use from several threads, and from several processes at once.
 
-    What is accepted is on the disk when the call returns. A message waits until its agent acknowledges it,
-    and is handed out again until then: at least once, in the order in which it was accepted. `now` is the
-    clock by which agents become stale.
+    An accepted message is on the disk when the call returns. It is delivered at least once, in the order of
+    acceptance, and again until its agent acknowledges it. `now` is the clock for stale agents.
     """
 
     def heartbeat(
@@ -49,11 +55,11 @@ class Agents(MessageSender):
         host: str | None = None,
         pid: int | None = None,
     ) -> Agent:
-        """Record a heartbeat of an agent; return its state: whether it should stop, how much waits.
+        """Record a heartbeat of an agent; return its state, such as whether it should stop.
 
-        The first time makes it known. None leaves a value as it is. The status `starting` begins a new life
-        of the same id, and `stopped` ends one: what was told to stop or pause the former is void then.
-        Raises LimitReachedError where there are too many agents.
+        The first heartbeat registers the agent. None leaves a value unchanged. The status `starting` begins a
+        new life of the same id, and `stopped` ends it; then earlier stop and pause signals are void. Raises
+        LimitReachedError if there are too many agents.
         """
         self._check_id(agent)
         given: dict[str, Any] = {"progress": progress, "pid": pid}
@@ -90,10 +96,10 @@ class Agents(MessageSender):
 
     def messages(
         self, agent: str, *, after: int = 0, limit: int = 100, timeout: float = 0.0, mark: bool = True
-    ) -> list[Letter]:
+    ) -> list[AgentMessage]:
         """Return the messages after a number that wait for an agent, oldest first.
 
-        Where there is none, waits up to `timeout` seconds for one. `mark` notes that it was handed out.
+        If there is none, waits up to `timeout` seconds for one. `mark` marks them as delivered.
         Raises NotFoundError for an agent that never checked in.
         """
         until = time.monotonic() + min(timeout, LONGEST_WAIT_S)
@@ -101,7 +107,7 @@ class Agents(MessageSender):
             seen = self.changes.seen() if timeout else (0, 0)
             self.require(agent)
             with self.file.read() as connection:
-                found = messages.waiting(connection, agent, after=after, limit=limit)
+                found = messages.pending_messages(connection, agent, after=after, limit=limit)
             left = until - time.monotonic()
             if found or left <= 0:
                 break
@@ -130,17 +136,13 @@ class Agents(MessageSender):
         with self._write() as connection:
             done = messages.settle(connection, agent, wanted, self._now())
             left = [number for number in wanted if number not in set(done)]
-            already = messages.known(connection, agent, left)
+            already = messages.stored_numbers(connection, agent, left)
             if done:
                 self._write_event(connection, AgentEventType.ACKNOWLEDGED, agent, {"ids": done})
             found = rows.agent_of(connection, agent)
         unknown = [number for number in dict.fromkeys(ids) if number not in {*done, *already}]
         waiting = found.waiting if found else 0
         return Acknowledgement(tuple(done), tuple(already), tuple(unknown), waiting)
-
-    def shutdown_check(self, agent: str) -> Agent:
-        """Return an agent, including whether it should stop or pause; raises NotFoundError."""
-        return self.require(agent)
 
     def agents(self) -> list[Agent]:
         """Return all agents, the last heartbeat first; agents without a recent one are marked as stale."""
@@ -197,8 +199,8 @@ class Agents(MessageSender):
     ) -> Events:
         """Return the events after a number, of these types (none: of all); waits up to `timeout` seconds.
 
-        Without `after`: since the agent that asks was told last, from its first heartbeat on; for nobody in
-        particular, from now on. Returns nothing when the time is up.
+        Without `after`: after the last event that the agent got, from its first heartbeat on; without an
+        agent, from now on. Returns nothing after the timeout.
         """
         return next_events(
             self.file,

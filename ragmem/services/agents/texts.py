@@ -22,7 +22,7 @@ MOST_TEXT = 64 * 1024
 
 
 def clean_text(text: str, name: str, most: int, redactor: Redactor) -> str:
-    """Return a text for storage; raises UsageError if it is too long or no text."""
+    """Return a text for storage; raises UsageError if it is too long or not valid text."""
     if len(text) > most:
         raise UsageError(
             f"the {name} has {len(text):,} characters", hint=f"up to {most:,}; hand in a file by its path"
@@ -30,19 +30,19 @@ def clean_text(text: str, name: str, most: int, redactor: Redactor) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"the {name} is no text: {error.reason}", hint="send it as UTF-8") from error
+        raise UsageError(f"the {name} is not text: {error.reason}", hint="send it as UTF-8") from error
     return text if redactor.stored else redactor.redact(text)[0]
 
 
 def clean_data(data: Mapping[str, Any] | None, redactor: Redactor) -> Mapping[str, Any]:
-    """Return data as JSON for storage; raises UsageError if it is too large or no JSON."""
+    """Return data as JSON for storage; raises UsageError if it is too large or not JSON."""
     if not data:
         return {}
     try:
         size = len(orjson.dumps(data))
     except orjson.JSONEncodeError as error:
         raise UsageError(
-            f"the data is no JSON object: {str(error).lower()}", hint="texts, numbers, lists and objects"
+            f"the data is not a JSON object: {str(error).lower()}", hint="texts, numbers, lists and objects"
         ) from error
     if size > MOST_TEXT:
         raise UsageError(f"the data has {size:,} bytes as JSON", hint=f"up to {MOST_TEXT:,}")

@@ -1,1 +1,1 @@
-"""Code on disk: ingest, links, map, impact."""
+"""The code of projects: ingestion, links with memories, map, impact."""

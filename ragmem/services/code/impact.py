@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ragmem.domain.code.code import Edge, EdgeKind, SymbolKind
-from ragmem.domain.code.impact import Dependent, dependents
-from ragmem.domain.code.qualified import is_within
+from ragmem.domain.code.impact import dependents
+from ragmem.domain.code.qualified_names import is_within
 from ragmem.services.code.links import LIMIT, Memories, memories_of
 from ragmem.services.code.targets import Target, target_of
 from ragmem.storage.code.code import SymbolPlace
@@ -86,11 +86,11 @@ def _impacted_symbols(catalog: Catalog, project: str, target: Target) -> list[Im
     places: dict[str, SymbolPlace] = {}
     for one in catalog.code.symbols_named(project, (dependent.qualified for dependent in found)):
         places.setdefault(one.symbol.qualified, one)
-    return [_locate(places, dependent) for dependent in found if dependent.qualified in places]
-
-
-def _locate(places: dict[str, SymbolPlace], dependent: Dependent) -> ImpactedSymbol:
-    return ImpactedSymbol(places[dependent.qualified], dependent.depth, dependent.score, dependent.references)
+    return [
+        ImpactedSymbol(places[one.qualified], one.depth, one.score, one.references)
+        for one in found
+        if one.qualified in places
+    ]
 
 
 def _edges(catalog: Catalog, project: str, targets: set[str]) -> list[Edge]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragmem import __version__
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.domain.code.code import Edge
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.code_files import CodeFiles, find_code, root_of
@@ -16,12 +16,19 @@ from ragmem.readers.git_history import head_of
 from ragmem.readers.scope import ProjectFinder, ProjectIdentity
 from ragmem.services.code.moves import committed_renames, detect_renames, final_paths
 from ragmem.services.code.on_disk import CodeOnDisk, read_disk
-from ragmem.services.code.relinking import LinkedEdges, link_files, relink
+from ragmem.services.code.relink import LinkedEdges, link_files, relink
 from ragmem.services.code.report import CodeReport
-from ragmem.services.ingestion.scope import finder, remember_projects
+from ragmem.services.ingestion.scope import project_finder, remember_projects
 from ragmem.services.processes.progress import Progress
 from ragmem.storage.code.code import Rename
-from ragmem.storage.code.writing import CodeWriting, FileRows, FileState, OvertakenError, RootState, links_of
+from ragmem.storage.code.code_writer import (
+    CodeWriter,
+    FileRows,
+    FileState,
+    OvertakenError,
+    RootState,
+    links_of,
+)
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.fair_lock import turn
 
@@ -51,7 +58,7 @@ class _Target:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The files on disk compared with the known ones; `gone` and `kept` are not on disk in the target."""
+    """The files on disk compared with the known ones; the properties are the files missing there."""
 
     place: _Target
     listed: CodeFiles
@@ -59,12 +66,12 @@ class _Comparison:
     known: Mapping[str, FileState]
 
     @property
-    def kept(self) -> dict[str, FileState]:
+    def outside_files(self) -> dict[str, FileState]:
         """The files outside of this run."""
         return {path: seen for path, seen in self.known.items() if not self.place.covers(path)}
 
     @property
-    def gone(self) -> list[str]:
+    def deleted_paths(self) -> list[str]:
         """The files that were deleted or are ignored now."""
         return sorted(path for path in self.known if path not in self.disk.seen and self.place.covers(path))
 
@@ -97,19 +104,17 @@ def ingest_code(
 
     If `path` is a part of a project, everything outside of it stays; `rebuild` parses and links the whole
     project again. A killed run leaves whole files, and the next run completes it. Raises NotFoundError for a
-    path that does not exist, UsageError for one that is no project, StoreBusyError while another process
+    path that does not exist, UsageError for one that is not a project, StoreBusyError while another process
     ingests code.
     """
     started = time.perf_counter()
-    projects = finder(catalog, home=home)
+    projects = project_finder(catalog, home=home)
     place = _target(path, projects, cwd=cwd, rebuild=rebuild)
-    if not dry_run:
-        catalog.prepare()
     if dry_run:
-        plan = _plan(catalog, settings, place, home=home, dry_run=True, progress=progress)
-        report = plan.report
+        report = _plan(catalog, settings, place, home=home, dry_run=True, progress=progress).report
         report.dry_run = True
     else:
+        catalog.prepare()
         remember_projects(catalog, projects)
         with turn(catalog.database.home / LOCK_NAME, timeout=settings.write.busy_timeout_s):
             report = _update(catalog, settings, place, home=home, progress=progress)
@@ -127,7 +132,7 @@ def _target(path: Path, projects: ProjectFinder, *, cwd: Path, rebuild: bool) ->
         raise NotFoundError(f'there is no folder "{path}"', hint="give a git repository or a folder")
     identity = projects.project_of(resolved)
     if identity is None or identity.root is None:
-        raise UsageError(f'"{path}" is no project', hint="give the folder of one project")
+        raise UsageError(f'"{path}" is not a project', hint="give the folder of one project")
     return _Target(identity, root_of(resolved, identity.root), resolved, rebuild)
 
 
@@ -139,7 +144,7 @@ def _update(
         if not plan.due:
             break
         try:
-            CodeWriting(catalog.database, place.identity.id).write(
+            CodeWriter(catalog.database, place.identity.id).write(
                 plan.standing,
                 root=show(place.root),
                 head=plan.head,
@@ -160,9 +165,9 @@ def _update(
 def _plan(
     catalog: Catalog, settings: Settings, place: _Target, *, home: Path, dry_run: bool, progress: Progress
 ) -> _Plan:
-    writing = CodeWriting(catalog.database, place.identity.id)
+    writing = CodeWriter(catalog.database, place.identity.id)
     there = catalog.exists()
-    standing = writing.standing() if there else RootState()
+    standing = writing.state() if there else RootState()
     known = writing.seen(standing) if there else {}
     anew = place.rebuild or standing.rules != RULES
     if anew and known:
@@ -172,7 +177,7 @@ def _plan(
     listed = find_code(place.root, place.within, home=home, exclude=exclude)
     disk = read_disk(place.root, listed.files, known, anew=anew, progress=progress, redactor=catalog.redactor)
     compared = _Comparison(place, listed, disk, known)
-    gone = compared.gone
+    gone = compared.deleted_paths
     head = head_of(place.root)
     renames = committed_renames(place.root, since=standing.head, head=head)
     explained = {one.old for one in renames}
@@ -183,7 +188,7 @@ def _plan(
     whole = anew or dry_run or not standing.complete
     relinked = _relink(writing, standing, known, disk, gone, whole=whole)
     report = _report(compared, renames)
-    rows = list(_rows(relinked.edges, {**compared.kept, **disk.seen}, disk))
+    rows = list(_rows(relinked.edges, {**compared.outside_files, **disk.seen}, disk))
     report.relinked = [row.path for row in rows if row.edges is not None and row.parsed is None]
     if dry_run:
         # Otherwise it is counted after the write.
@@ -194,7 +199,7 @@ def _plan(
 
 
 def _relink(
-    writing: CodeWriting,
+    writing: CodeWriter,
     standing: RootState,
     known: Mapping[str, FileState],
     disk: CodeOnDisk,
@@ -237,7 +242,7 @@ def _report(compared: _Comparison, renames: Sequence[Rename]) -> CodeReport:
     place, disk, known = compared.place, compared.disk, compared.known
     report = CodeReport(place.identity.id, show(place.root))
     ends = final_paths(renames)
-    for old in compared.gone:
+    for old in compared.deleted_paths:
         new = ends.get(old, "")
         if new in disk.parsed and new not in known:
             report.renamed.append((old, new))
@@ -251,7 +256,7 @@ def _report(compared: _Comparison, renames: Sequence[Rename]) -> CodeReport:
             report.changed.append(path)
         elif path not in renamed:
             report.new.append(path)
-    report.unchanged += len(compared.kept)
+    report.unchanged += len(compared.outside_files)
     report.skipped = [*((show(one.path), one.reason) for one in compared.listed.skipped), *disk.skipped]
     report.failed = list(disk.failed)
     report.problems = {path: file.problem for path, file in disk.parsed.items() if file.problem}

@@ -13,9 +13,9 @@ from ragmem.domain.code.code import SymbolKind
 from ragmem.domain.code.names import MentionTargets, file_of
 from ragmem.domain.model import USER, Category, Kind, Memory
 from ragmem.domain.secrets.redaction import Redactor, cover
-from ragmem.services.code.mention_reading import NOTHING, Reader, SearchTargets
+from ragmem.services.code.mention_reader import NOTHING, MentionReader, SearchTargets
 from ragmem.storage.code.code import SymbolPlace
-from ragmem.storage.fulltext.name_search import SearchedMemory, naming, searched_memories
+from ragmem.storage.fulltext.name_search import SearchedMemory, find_memories_by_names, searched_memories
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.edits import edited_paths, edits_of
 from ragmem.storage.sql.rows import from_stamp
@@ -124,10 +124,12 @@ def memories_of(
     }
     modules = [one for one in catalog.code.symbols(project, files) if one.symbol.kind is SymbolKind.MODULE]
     sought = SearchTargets(dict.fromkeys(one.symbol for one in (*modules, *symbols)), files, file_names)
-    reader = Reader(catalog, project)
+    reader = MentionReader(catalog, project)
     reader.meet(sought.lasts)
     found: dict[str, _Candidate] = {}
-    for memory, names in naming(catalog.database, sought.texts, projects=(project, USER), most=MOST_READ):
+    for memory, names in find_memories_by_names(
+        catalog.database, sought.texts, projects=(project, USER), most=MOST_READ
+    ):
         own = memory.project == project
         meant = reader.read_for(memory.title, memory.text, sought, names, own=own)
         if meant.files or meant.symbols:
@@ -146,7 +148,7 @@ def memories_of(
 
 
 def _edits(
-    catalog: Catalog, project: str, names: Iterable[str], reader: Reader, files: set[str]
+    catalog: Catalog, project: str, names: Iterable[str], reader: MentionReader, files: set[str]
 ) -> dict[str, dict[str, None]]:
     """Return memory id -> the files among these that it records edits to."""
     found: dict[str, dict[str, None]] = {}
@@ -210,7 +212,7 @@ def code_of(catalog: Catalog, memory: Memory) -> list[CodeLink]:
 
 def _links(catalog: Catalog, project: str, memory: Memory) -> list[CodeLink]:
     own = memory.scope.project == project
-    reader = Reader(catalog, project)
+    reader = MentionReader(catalog, project)
     found = reader.read(memory.title, memory.indexed_text, own=own)
     edits = edited_paths(memory.metadata)
     reader.meet(path.rpartition("/")[2] for path in edits)

@@ -24,7 +24,7 @@ def code_map(catalog: Catalog, project: str, name: str = "") -> dict[str, Any]:
         return {"overview": _overview(catalog, project, files)}
     folder = _folder(catalog, project, name, files)
     if folder is not None:
-        return {"folder": _listing(catalog, project, folder, files)}
+        return {"folder": _folder_shape(catalog, project, folder, files)}
     target = target_of(catalog, project, name)
     if target.is_file:
         return {"file": _file(catalog, project, target, files)}
@@ -79,7 +79,7 @@ def _folder(catalog: Catalog, project: str, name: str, files: list[CodeFile]) ->
     return path if any(file.path.startswith(f"{path}/") for file in files) else None
 
 
-def _listing(catalog: Catalog, project: str, folder: str, files: list[CodeFile]) -> dict[str, Any]:
+def _folder_shape(catalog: Catalog, project: str, folder: str, files: list[CodeFile]) -> dict[str, Any]:
     inside = [file for file in files if not folder or file.path.startswith(f"{folder}/")]
     symbols = Counter(
         one.path

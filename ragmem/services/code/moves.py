@@ -8,7 +8,7 @@ from ragmem.readers.code import language_of
 from ragmem.readers.git_history import renames_since
 from ragmem.services.code.on_disk import CodeOnDisk
 from ragmem.storage.code.code import Rename
-from ragmem.storage.code.writing import FileState
+from ragmem.storage.code.code_writer import FileState
 
 _MICROSECOND = 1_000
 
@@ -27,7 +27,7 @@ def committed_renames(root: Path, *, since: str, head: str) -> list[Rename]:
 def detect_renames(known: Mapping[str, FileState], disk: CodeOnDisk, gone: Sequence[str]) -> list[Rename]:
     """Return the files that disappeared and reappeared with the same content under another path.
 
-    Of several the one of the same name, else the first. What defines nothing is like many others.
+    Of several candidates the one with the same name, else the first. Files without definitions are ignored.
     """
     appeared: dict[str, list[str]] = {}
     for path, file in disk.parsed.items():

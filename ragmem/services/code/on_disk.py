@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.domain.code.code import ParsedFile
-from ragmem.domain.injection.purity import secrets_in, without_parts
+from ragmem.domain.injection.sanitization import secrets_in, without_parts
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.readers.code import read_code
 from ragmem.readers.code_files import MAX_BYTES, CodeFile
 from ragmem.readers.failures import failure
 from ragmem.readers.files import ReadError, Reason, read_text
 from ragmem.services.processes.progress import Progress
-from ragmem.storage.code.writing import FileState
+from ragmem.storage.code.code_writer import FileState
 
 SETTLED_NS = 2_000_000_000
 """A file that was modified just before it was read may change again with the same timestamp."""
@@ -102,33 +102,34 @@ def read_disk(
 def parse(path: str, text: str, redactor: Redactor) -> ParsedFile:
     """Return a file for storage, without secrets.
 
-    Texts lose their secrets. A name stays as it is, and so does what links symbols, unless the name is a
-    secret by itself: then the same word stands in its place wherever it is named.
+    Texts lose their secrets. Names and links of symbols stay, unless a name is a secret by itself: then the
+    same placeholder replaces all its occurrences.
     """
     file = read_code(path, text)
     clean, hidden = redactor.redact(text)
-    said = _CommentCleaner(text, redactor)
+    comments = _CommentCleaner(text, redactor)
     symbols = tuple(
-        replace(symbol, doc=said.clean(symbol.doc)) if symbol.doc else symbol for symbol in file.symbols
+        replace(symbol, doc=comments.clean(symbol.doc)) if symbol.doc else symbol for symbol in file.symbols
     )
-    file = replace(file, purpose=said.clean(file.purpose), symbols=symbols)
+    file = replace(file, purpose=comments.clean(file.purpose), symbols=symbols)
     if not hidden:
         return file
     facts = _with_values(file.facts, _replacements(path, file.facts, text, clean, redactor))
 
     @cache
-    def named(name: str) -> str:
-        told = _WORD.sub(lambda found: _word(found[0], clean, redactor), name)
-        return told if _NAME.fullmatch(told) else redactor.redact(told)[0]
+    def clean_name(name: str) -> str:
+        words = _WORD.sub(lambda found: _word(found[0], clean, redactor), name)
+        return words if _NAME.fullmatch(words) else redactor.redact(words)[0]
 
     return replace(
         file,
-        module=named(file.module),
+        module=clean_name(file.module),
         symbols=tuple(
-            replace(symbol, name=named(symbol.name), qualified=named(symbol.qualified)) for symbol in symbols
+            replace(symbol, name=clean_name(symbol.name), qualified=clean_name(symbol.qualified))
+            for symbol in symbols
         ),
         facts={
-            relation: value if relation == "types" else _with_names(value, named)
+            relation: value if relation == "types" else _with_names(value, clean_name)
             for relation, value in facts.items()
         },
     )
@@ -141,10 +142,8 @@ class _CommentCleaner:
         self._text = text
         self._redactor = redactor
 
-    def clean(self, said: str) -> str:
-        if not said:
-            return said
-        return without_parts(self._redactor.redact(said)[0], self._secrets)
+    def clean(self, comment: str) -> str:
+        return without_parts(self._redactor.redact(comment)[0], self._secrets) if comment else comment
 
     @cached_property
     def _secrets(self) -> list[str]:
@@ -168,8 +167,8 @@ def _word(word: str, clean: str, redactor: Redactor) -> str:
     """Return a word of a name, or a placeholder for one that is a secret by itself."""
     if word in clean:
         return word
-    told, hidden = redactor.redact(word)
-    return "_".join(_WORD.findall(told)) if hidden else word
+    redacted, hidden = redactor.redact(word)
+    return "_".join(_WORD.findall(redacted)) if hidden else word
 
 
 def _replacements(
@@ -177,18 +176,18 @@ def _replacements(
 ) -> dict[str, str]:
     """Return literal -> placeholder, for literals that are secrets alone or in their lines.
 
-    Each has another, so that what is looked up by one is not found by another.
+    Each literal has its own placeholder, so that a look-up by one does not find another.
     """
     lines = text.split("\n")
-    told: dict[str, str] = {}
+    placeholders: dict[str, str] = {}
     rows = (row for relation in _VALUES for row in facts.get(relation, ()))
     for one in dict.fromkeys(value for row in rows for value in _texts(row[1])):
         if one in text and one not in clean:
             # Alone, because text marked as private may be pages of code.
             around = "\n".join(line for line in lines if one in line)
             if one not in redactor.redact(around)[0]:
-                told[one] = f"{HIDDEN} {path}:{len(told) + 1}"
-    return told
+                placeholders[one] = f"{HIDDEN} {path}:{len(placeholders) + 1}"
+    return placeholders
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -199,31 +198,31 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _with_values(facts: Mapping[str, Any], told: Mapping[str, str]) -> dict[str, Any]:
-    def shown(value: Any) -> Any:
+def _with_values(facts: Mapping[str, Any], placeholders: Mapping[str, str]) -> dict[str, Any]:
+    def substitute(value: Any) -> Any:
         if isinstance(value, str):
-            return told.get(value, value)
-        return [shown(one) for one in value] if isinstance(value, list | tuple) else value
+            return placeholders.get(value, value)
+        return [substitute(one) for one in value] if isinstance(value, list | tuple) else value
 
     return {
-        relation: [[row[0], shown(row[1]), *row[2:]] for row in rows]
-        if told and relation in _VALUES
+        relation: [[row[0], substitute(row[1]), *row[2:]] for row in rows]
+        if placeholders and relation in _VALUES
         else rows
         for relation, rows in facts.items()
     }
 
 
-def _with_names(facts: Any, named: Callable[[str], str]) -> Any:
+def _with_names(facts: Any, clean: Callable[[str], str]) -> Any:
     """Return facts with replaced names; the row of a scope keeps its keys and its kind."""
     if isinstance(facts, str):
-        return named(facts)
+        return clean(facts)
     if isinstance(facts, Mapping):
         if "kind" in facts:
             return {
-                key: value if key == "kind" else _with_names(value, named) for key, value in facts.items()
+                key: value if key == "kind" else _with_names(value, clean) for key, value in facts.items()
             }
-        return {named(key): _with_names(value, named) for key, value in facts.items()}
-    return [_with_names(one, named) for one in facts] if isinstance(facts, list | tuple) else facts
+        return {clean(key): _with_names(value, clean) for key, value in facts.items()}
+    return [_with_names(one, clean) for one in facts] if isinstance(facts, list | tuple) else facts
 
 
 def _text(path: Path) -> str:

@@ -13,7 +13,7 @@ EXAMPLES = 20
 class CodeReport:
     """Files by result; `renamed` are (old, new), `problems` path -> unreadable part.
 
-    Each file stands in one of new, changed, renamed, gone and unchanged.
+    Each file is in exactly one of new, changed, renamed, gone and unchanged.
     """
 
     project: str

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from heapq import nsmallest
 
 from ragmem.domain.code.code import SymbolKind
-from ragmem.domain.code.qualified import is_within, parts_of
+from ragmem.domain.code.qualified_names import is_within, parts_of
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.storage.code.code import SymbolMatch, SymbolPlace
 from ragmem.storage.code.overview import names
@@ -42,10 +42,10 @@ class Target:
 
 
 def project_of_code(catalog: Catalog, projects: Iterable[str] | None, *, named: bool = False) -> str:
-    """Return the project whose code is meant: one of these, else the only one with code.
+    """Return the project with code: one of these, else the only one with code.
 
-    `named`: these are meant and no other. Raises NotFoundError where there is none, UsageError where it may
-    be one of several.
+    `named`: only these projects are allowed. Raises NotFoundError if there is none, UsageError if there are
+    several.
     """
     with_code = [root.project for root in catalog.code.roots()]
     if not with_code:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ragmem.domain.lifecycle.connections import Scale, strongest
 from ragmem.ports import VectorIndex
-from ragmem.services.connections import judging
-from ragmem.services.connections.judging import (
+from ragmem.services.connections import pair_comparison
+from ragmem.services.connections.pair_comparison import (
     ConnectionBatch,
     Job,
     PairComparison,
@@ -18,7 +18,7 @@ from ragmem.services.connections.judging import (
     join_batches,
 )
 from ragmem.services.connections.shared_code import with_code_names
-from ragmem.services.vectors.near_vectors import Near
+from ragmem.services.vectors.near_vectors import Neighbours
 from ragmem.services.vectors.project_vectors import read_space
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.connections import Edge, EdgeRow, Member
@@ -84,7 +84,7 @@ class Comparison:
             parts.append(part)
             late = until is not None and time.monotonic() > until
             if late or sum(len(one.asked) for one in parts) >= max(
-                judging.AT_ONCE, len(self._fresh) // WRITES
+                pair_comparison.AT_ONCE, len(self._fresh) // WRITES
             ):
                 yield self._write_batch(join_batches(parts), done)
                 parts = []
@@ -104,16 +104,16 @@ class Comparison:
         """The index of each memory that has vectors, by its id."""
         return {one.id: place for place, one in enumerate(self._members)}
 
-    def strongest(self, near: Iterable[Near]) -> dict[str, float]:
+    def strongest(self, near: Iterable[Neighbours]) -> dict[str, float]:
         """Return the strength of each given memory's strongest link, 0 without one.
 
-        `near` is what may be connected with them beside what shares a rare name.
+        `near` are the candidates by vectors; those that share a rare name are added.
         """
-        judging = self._pair_comparison()
+        comparison = self._pair_comparison()
         found: dict[str, float] = {}
         for part in near:
             found |= {self._members[place].id: 0.0 for place in part.asked.tolist()}
-            judged = judging.among(part)
+            judged = comparison.among(part)
             for one, strong in zip(judged.ones.tolist(), judged.strengths.tolist(), strict=True):
                 key = self._members[one].id
                 found[key] = max(found[key], strong)

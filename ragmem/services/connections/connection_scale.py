@@ -7,7 +7,7 @@ from datetime import datetime
 from ragmem.domain.lifecycle.connections import COPY, is_due, known_scale, scale_from
 from ragmem.ports import VectorIndex
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.connections import KeptScale
+from ragmem.storage.lifecycle.connections import StoredScale
 
 SAMPLED = 600
 """Sample size: memories per project, among which the nearest neighbours are determined."""
@@ -19,11 +19,11 @@ PAIRS = 20_000
 """Random pairs of the sample, over all projects."""
 
 
-def current_scale(catalog: Catalog, store: VectorIndex, *, now: datetime) -> KeptScale | None:
+def current_scale(catalog: Catalog, store: VectorIndex, *, now: datetime) -> StoredScale | None:
     """Return the scale of the active model, measured if it is due; None if there is none yet.
 
-    Where it has changed, all memories count as not compared, so that one scale judges all. The same store
-    always gives the same scale.
+    After a change all memories count as not compared, so that one scale applies to all. The same store always
+    gives the same scale.
     """
     model = store.answering_model()
     sizes = catalog.connections.sizes()
@@ -40,15 +40,15 @@ def current_scale(catalog: Catalog, store: VectorIndex, *, now: datetime) -> Kep
         # Existing connections stay; only the recorded size of the store is new.
         scale = replace(kept.scale, memories=memories)
     catalog.connections.keep_scale(model, scale, now=now, anew=anew)
-    return KeptScale(scale, now)
+    return StoredScale(scale, now)
 
 
 def sample_cosines(
     catalog: Catalog, store: VectorIndex, projects: Sequence[str] | None = None
 ) -> tuple[list[float], list[float]]:
-    """Return cosines of random pairs within a project, and of nearest neighbours that are no copies.
+    """Return cosines of random pairs within a project, and of nearest neighbours that are not copies.
 
-    Of the largest of these projects (None: of all), each by its size. Raises BackendError.
+    The sample is from the largest of these projects (None: of all), each by its size. Raises BackendError.
     """
     import numpy as np  # noqa: PLC0415 - most commands compare nothing
 

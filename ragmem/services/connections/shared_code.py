@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from ragmem.domain.code.qualified import ends_with, parts_of
+from ragmem.domain.code.qualified_names import ends_with, parts_of
 from ragmem.storage.home.catalog import Catalog
 
 
@@ -12,7 +12,7 @@ def with_code_names(
     """Return the names in memories, with a symbol or file of the project's code under its full name.
 
     `Store.put` and `put` are the same symbol if the project has only one, and so is a file under a former
-    path. Ambiguous names, and names that are no code, stay unchanged.
+    path. Ambiguous names, and names that are not code, stay unchanged.
     """
     if project not in {root.project for root in catalog.code.roots()}:
         return named

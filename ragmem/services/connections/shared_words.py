@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.lifecycle.relatedness import BY_WORDS, ENOUGH, MOST_WORDS, NEAREST, USUAL_WORDS, weights
-from ragmem.domain.text.word_ids import SAYS_NOTHING, WordNumbers
+from ragmem.domain.text.word_ids import STOP_WORD, WordNumbers
 
 Rows = NDArray[np.intp]
 Numbers = NDArray[np.float64]
@@ -51,7 +51,7 @@ class SharedWords:
             found.extend(numbers)
         words = np.frombuffer(found, np.intc)
         owners = np.repeat(np.arange(len(places)), np.frombuffer(sizes, np.int64))
-        counts = words != SAYS_NOTHING
+        counts = words != STOP_WORD
         keys = (owners[counts] << 32) | words[counts]
         keys.sort()
         firsts = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -97,7 +97,7 @@ class SharedWords:
         kept[long[order[ranks >= MOST_WORDS]]] = False
         return kept
 
-    def shared(self, ones: Rows, others: Rows) -> Numbers:
+    def overlap(self, ones: Rows, others: Rows) -> Numbers:
         """Return the overlap of pairs, from 0 to 1; equal values in `ones` must be adjacent.
 
         0 is nothing, 1 a lot.

@@ -7,8 +7,8 @@ import numpy as np
 from ragmem.domain.lifecycle.connections import Scale
 from ragmem.ports import VectorIndex
 from ragmem.services.connections.comparison import Comparison
-from ragmem.services.connections.judging import AT_ONCE, CANDIDATES, LOWEST
-from ragmem.services.vectors.near_vectors import Near
+from ragmem.services.connections.pair_comparison import AT_ONCE, CANDIDATES, LOWEST
+from ragmem.services.vectors.near_vectors import Neighbours
 from ragmem.services.vectors.neighbour_search import search
 from ragmem.services.vectors.project_vectors import read_space
 from ragmem.storage.home.catalog import Catalog
@@ -19,7 +19,7 @@ def strongest(
 ) -> dict[str, float]:
     """Return the strength of the strongest link of memories with vectors, 0 if there is none.
 
-    Words and names are read of what may be connected with them only. Raises BackendError.
+    Words and names are read only of candidates. Raises BackendError.
     """
     members = catalog.connections.members(project, store.answering_model())
     known, space = read_space(store, project, {one.id: one.spec for one in members}, all_of_project=True)
@@ -28,7 +28,7 @@ def strongest(
     if not len(asked):
         return {}
     every = list(search(space, asked, count=CANDIDATES, bar=-1.0, at_once=AT_ONCE, exact=True))
-    some = wanted.union(catalog.connections.sharing(project, ids))
+    some = wanted.union(catalog.connections.with_shared_names(project, ids))
     for part in every:
         some.update(known[place] for place in part.columns.tolist())
     few = [one for one in members if one.id in some]
@@ -37,8 +37,8 @@ def strongest(
 
 
 def _among(
-    places: Mapping[str, int], known: Sequence[str], every: Sequence[Near], *, bar: float
-) -> Iterator[Near]:
+    places: Mapping[str, int], known: Sequence[str], every: Sequence[Neighbours], *, bar: float
+) -> Iterator[Neighbours]:
     """Yield neighbours by index instead of id, like the result of a search."""
     # Deleted memories are skipped.
     new = np.array([places.get(key, -1) for key in known], np.intp)
@@ -53,4 +53,4 @@ def _among(
     for start in range(0, len(asked), AT_ONCE):
         rows = asked[start : start + AT_ONCE]
         part = slice(*np.searchsorted(ones, [rows[0], rows[-1] + 1]).tolist())
-        yield Near(rows, np.searchsorted(rows, ones[part]), others[part], cosines[part])
+        yield Neighbours(rows, np.searchsorted(rows, ones[part]), others[part], cosines[part])

@@ -1,1 +1,1 @@
-"""What a session is told: context, reminders, refresh, injections."""
+"""The context of sessions: injections, reminders, memory files."""

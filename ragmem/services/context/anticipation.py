@@ -22,10 +22,10 @@ from ragmem.services.context.topics import (
     to_document,
     watch,
 )
-from ragmem.services.retrieval.asking import Answer, Question
 from ragmem.services.retrieval.calibration import BUNDLED, DEFAULT
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.query import MAX_QUERY
+from ragmem.services.retrieval.question import Answer, Question
 from ragmem.storage.activity.injections import Retention
 from ragmem.storage.activity.sessions import Session
 from ragmem.storage.home.catalog import Catalog
@@ -34,7 +34,7 @@ Event = Literal["", "start", "prompt", "research"]
 """The events with an injection; "" means prompt if there is one, else start."""
 
 LONGEST_NAME = 200
-"""Characters of a session's name."""
+"""Maximum characters of a session's name."""
 
 PATIENCE = 0.25
 """Seconds that an answer waits until its log can be written."""
@@ -53,10 +53,10 @@ MAX_RESEARCH_CHARS = 3_000
 BY_WORDS = DEFAULT.coverage.high
 """Minimum coverage of a memory without vectors; 1 in 20 unanswerable questions reaches it."""
 
-UNASKED = 0.05
+UNASKED_MARGIN = 0.05
 """Distance above the answer floor that a memory needs to be injected unasked."""
 
-AMONG_BEST = 0.7
+BEST_SHARE = 0.7
 """Minimum share of the best relevance for further memories."""
 
 TWICE_BAD = -2
@@ -77,14 +77,14 @@ class AnticipationPorts:
     home: str = ""
     kept: Retention | None = None
     until: float = math.inf
-    """Moment of time.monotonic until which somebody waits."""
+    """The deadline, a moment of time.monotonic."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
     """The event, the assistant, its session, and the agent within it.
 
-    `again`: the assistant has lost sight of what it was told before, as after compaction.
+    `again`: the assistant has lost its earlier context, as after compaction.
     """
 
     event: Event = ""
@@ -115,7 +115,7 @@ class _SessionState:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def shown(self) -> frozenset[str]:
+    def excluded_ids(self) -> frozenset[str]:
         """The memories that the session has seen or rejected."""
         if self.known is None:
             return frozenset()
@@ -142,40 +142,39 @@ def anticipate(
 ) -> AnticipatedContext:
     """Return the context that a session needs now, without memories that it has already seen.
 
-    At its start, once: what always holds and what is near to the last work; `again` tells it anew and forgets
-    what was shown before. With a prompt: where it begins a topic, what answers it. Before research, once a
+    At its start, once: standing rules and memories near to the last work; `again` repeats this and forgets
+    the shown memories. With a prompt that begins a topic: memories that answer it. Before research, once per
     question, whatever the topic: the few memories that answer it. Otherwise nothing, and the reason says why.
 
-    An agent within a session is a session of its own, since it does not see what that was shown. What was
-    shown is kept and logged; where that cannot be (a store that is busy or read-only), a note says so. What
-    is found after `tools.until` is neither told nor kept. Raises UsageError for a session without a name and
-    for an event that there is none of.
+    An agent within a session counts as its own session, because it does not see the session's context. Shown
+    memories are logged; if that is impossible (a busy or read-only store), a note says so. A result after
+    `tools.until` is discarded. Raises UsageError for an invalid name of a session and for an unknown event.
     """
-    on = occasion or HookEvent()
+    hook = occasion or HookEvent()
     if not session.strip() or len(session) > LONGEST_NAME or not session.isprintable():
         raise UsageError(
             f'"{session[:40]}" cannot name a session',
             hint=f"give the assistant's id of it, 1 to {LONGEST_NAME} characters",
         )
-    if on.event not in get_args(Event):
-        raise UsageError(f'"{on.event[:40]}" is no event', hint="start, prompt or research")
-    event = on.event or ("prompt" if prompt.strip() else "start")
-    agent, assistant = _name(on.agent), _name(on.assistant)
+    if hook.event not in get_args(Event):
+        raise UsageError(f'"{hook.event[:40]}" is not an event', hint="start, prompt or research")
+    event = hook.event or ("prompt" if prompt.strip() else "start")
+    agent, assistant = _name(hook.agent), _name(hook.assistant)
     project = wanted.projects[0] if wanted.projects else ""
     identifier = f"{session}/{agent}" if agent else session
-    told = _SessionState(
+    state = _SessionState(
         identifier,
         InjectionRequest(event, session, agent, assistant, project, prompt if event != "start" else ""),
         tools.catalog.sessions.get(identifier),
-        again=on.again and event == "start",
+        again=hook.again and event == "start",
     )
     try:
         if event == "start":
-            found = _at_start(tools, told, wanted)
+            found = _at_start(tools, state, wanted)
         elif event == "prompt":
-            found = _on_prompt(tools, told, prompt, wanted)
+            found = _on_prompt(tools, state, prompt, wanted)
         else:
-            found = _on_research(tools, told, prompt, wanted)
+            found = _on_research(tools, state, prompt, wanted)
     except _TooLateError:
         found = AnticipatedContext(Context(), "nobody waits for it any more")
     return replace(found, projects=wanted.projects)
@@ -190,46 +189,46 @@ class _TooLateError(Exception):
     """The deadline has passed, so the answer must not count as shown."""
 
 
-def _at_start(tools: AnticipationPorts, told: _SessionState, wanted: ContextLimits) -> AnticipatedContext:
-    if told.known is not None and not told.again:
+def _at_start(tools: AnticipationPorts, state: _SessionState, wanted: ContextLimits) -> AnticipatedContext:
+    if state.known is not None and not state.again:
         return AnticipatedContext(Context(), "this session was told already what it should know at its start")
-    near = _neighbours(tools, told, wanted)
+    near = _neighbours(tools, state, wanted)
     block = session_context(
         tools.catalog,
         tools.ask,
         projects=wanted.projects,
         near=near,
-        without=_unwelcome(tools, told),
+        without=_unwanted(tools, state),
         tokens=wanted.tokens,
         max_chars=wanted.max_chars,
         home=tools.home,
     )
-    reason = "the session goes on without what it was told" if told.again else "the session begins"
-    if _keep(tools, told, block, reason, matches=near):
+    reason = "the session goes on without what it was told" if state.again else "the session begins"
+    if _keep(tools, state, block, reason, matches=near):
         return AnticipatedContext(Context(), "another call has just told this session what it should know")
     reason = reason if block.text else f"{reason}, and {block.why_empty}"
-    return AnticipatedContext(block, reason, tuple(told.notes))
+    return AnticipatedContext(block, reason, tuple(state.notes))
 
 
-def _neighbours(tools: AnticipationPorts, told: _SessionState, wanted: ContextLimits) -> list[Match]:
+def _neighbours(tools: AnticipationPorts, state: _SessionState, wanted: ContextLimits) -> list[Match]:
     try:
         store = tools.open_store()
     except (BackendError, StorageError, StoreBusyError) as error:
-        told.notes.append(f"what is near to the last work cannot be told: {error}")
+        state.notes.append(f"what is near to the last work cannot be told: {error}")
         return []
     return memories_near_last_work(tools.catalog, store, projects=wanted.projects, curated=tools.curated)
 
 
-def _unwelcome(tools: AnticipationPorts, told: _SessionState) -> frozenset[str]:
+def _unwanted(tools: AnticipationPorts, state: _SessionState) -> frozenset[str]:
     """Return the memories not to inject: useless for this session, or repeatedly for others."""
-    unwanted = told.known.unwanted if told.known else ()
-    return frozenset((*unwanted, *tools.catalog.lives.rated(TWICE_BAD)))
+    unwanted = state.known.unwanted if state.known else ()
+    return frozenset((*unwanted, *tools.catalog.lives.low_rated_ids(TWICE_BAD)))
 
 
 def _on_prompt(
-    tools: AnticipationPorts, told: _SessionState, prompt: str, wanted: ContextLimits
+    tools: AnticipationPorts, state: _SessionState, prompt: str, wanted: ContextLimits
 ) -> AnticipatedContext:
-    before = from_document(told.known.topic) if told.known else None
+    before = from_document(state.known.topic) if state.known else None
     if why := reason_to_skip(prompt, first=before is None):
         return AnticipatedContext(Context(), f"the prompt begins no topic: {why}")
     text = prompt_text(prompt)[:MAX_QUERY]
@@ -237,31 +236,33 @@ def _on_prompt(
     try:
         model, vector = _vector(tools, text)
     except BackendError as error:
-        if told.known is None:
-            reason = f"a topic begins: the first prompt, by its words alone: {error.told}"
-            return _answer(tools, told, text, short, reason=reason, most=MOST)
-        return AnticipatedContext(Context(), f"whether the topic changed cannot be told: {error.told}")
-    verdict = watch(before, prompt, vector, model=model, threshold=_threshold(tools.catalog, model))
-    told.topic = to_document(verdict.topic) if verdict.topic else None
-    if not verdict.switched:
-        _keep(tools, told, Context(), "")
+        if state.known is None:
+            reason = f"a topic begins: the first prompt, by its words alone: {error.full_message}"
+            return _answer(tools, state, text, short, reason=reason, most=MOST)
         return AnticipatedContext(
-            Context(), f"the topic has not changed: {verdict.reason}", tuple(told.notes)
+            Context(), f"whether the topic changed cannot be told: {error.full_message}"
         )
-    return _answer(tools, told, text, short, reason=f"a topic begins: {verdict.reason}", most=MOST)
+    verdict = watch(before, prompt, vector, model=model, threshold=_threshold(tools.catalog, model))
+    state.topic = to_document(verdict.topic) if verdict.topic else None
+    if not verdict.switched:
+        _keep(tools, state, Context(), "")
+        return AnticipatedContext(
+            Context(), f"the topic has not changed: {verdict.reason}", tuple(state.notes)
+        )
+    return _answer(tools, state, text, short, reason=f"a topic begins: {verdict.reason}", most=MOST)
 
 
 def _on_research(
-    tools: AnticipationPorts, told: _SessionState, prompt: str, wanted: ContextLimits
+    tools: AnticipationPorts, state: _SessionState, prompt: str, wanted: ContextLimits
 ) -> AnticipatedContext:
     text = prompt_text(prompt)[:MAX_QUERY]
     if not text.strip():
         return AnticipatedContext(Context(), "the research has no question")
-    told.question = digest("asked", " ".join(text.casefold().split()), length=SHORT_ID_LENGTH)
-    if told.known is not None and told.question in told.known.asked:
+    state.question = digest("asked", " ".join(text.casefold().split()), length=SHORT_ID_LENGTH)
+    if state.known is not None and state.question in state.known.asked:
         return AnticipatedContext(Context(), "this session was told already what bears on this question")
     short = _limit(MAX_RESEARCH_CHARS, wanted)
-    return _answer(tools, told, text, short, reason="research begins", most=MOST_RESEARCH)
+    return _answer(tools, state, text, short, reason="research begins", most=MOST_RESEARCH)
 
 
 def _limit(chars: int, wanted: ContextLimits) -> ContextLimits:
@@ -269,13 +270,19 @@ def _limit(chars: int, wanted: ContextLimits) -> ContextLimits:
 
 
 def _answer(
-    tools: AnticipationPorts, told: _SessionState, text: str, wanted: ContextLimits, *, reason: str, most: int
+    tools: AnticipationPorts,
+    state: _SessionState,
+    text: str,
+    wanted: ContextLimits,
+    *,
+    reason: str,
+    most: int,
 ) -> AnticipatedContext:
     """Return at most `most` new memories that answer a text, and log them."""
-    shown = told.shown
+    shown = state.excluded_ids
     answer = tools.ask(_question(text, wanted, most, len(shown)))
-    answer = replace(answer, matches=tuple(match for match in answer.matches if not _is_own(match, told)))
-    floor = answer.evidence["floor"] + UNASKED if "floor" in answer.evidence else None
+    answer = replace(answer, matches=tuple(match for match in answer.matches if not _is_own(match, state)))
+    floor = answer.evidence["floor"] + UNASKED_MARGIN if "floor" in answer.evidence else None
     for _ in range(TRIES):
         block = context(
             replace(answer, matches=tuple(_new(tools.catalog, answer, shown, floor or 0.0)[:most])),
@@ -284,8 +291,8 @@ def _answer(
             home=tools.home,
             redactor=tools.catalog.redactor,
         )
-        given = _keep(tools, told, block, reason, matches=answer.matches, floor=floor)
-        if told.question in given:
+        given = _keep(tools, state, block, reason, matches=answer.matches, floor=floor)
+        if state.question in given:
             return AnticipatedContext(Context(), "another call has just told what bears on this question")
         if not given:
             break
@@ -294,7 +301,7 @@ def _answer(
         block = Context()
     if not block.text:
         reason += f"; {_why_nothing(answer, block, shown)}"
-    return AnticipatedContext(block, reason, tuple(told.notes))
+    return AnticipatedContext(block, reason, tuple(state.notes))
 
 
 def _vector(tools: AnticipationPorts, text: str) -> tuple[str, list[float]]:
@@ -306,14 +313,14 @@ def _vector(tools: AnticipationPorts, text: str) -> tuple[str, list[float]]:
         embedder = tools.open_embedder()
         return embedder.model_id, embedder.embed([text], role="query")[0].tolist()
     except BackendError as error:
-        tools.respite.failed(error, since=since)
+        tools.respite.record_failure(error, since=since)
         raise
 
 
 def _threshold(catalog: Catalog, model: str) -> float:
     """Return the distance from which a prompt starts a new topic: that of unrelated memories in this store.
 
-    The bundled model's is that of docs/topics.md, whatever the store holds.
+    The bundled model has the fixed one of docs/topics.md.
     """
     if model.startswith(BUNDLED):
         return THRESHOLD
@@ -326,19 +333,19 @@ def _question(text: str, wanted: ContextLimits, most: int, shown: int) -> Questi
     return Question(text, projects=projects, limit=most + min(shown, 2 * MOST))
 
 
-def _is_own(match: Match, told: _SessionState) -> bool:
+def _is_own(match: Match, state: _SessionState) -> bool:
     """Tell whether a memory comes from the session itself, which still has it in its context."""
-    return match.memory.metadata.get("session") == told.asked.session
+    return match.memory.metadata.get("session") == state.asked.session
 
 
 def _new(catalog: Catalog, answer: Answer, shown: Collection[str], floor: float) -> list[Match]:
-    """Return the matches that answer by themselves and repeat nothing shown, best first.
+    """Return the matches that answer by themselves and repeat no shown memory, best first.
 
-    Each about as well as the best one, and better than a question asks for. What was no use more than once
-    stands behind the others.
+    Each is about as relevant as the best one, and above the floor of questions. Memories that were useless
+    more than once come last.
     """
     relevances = [match.terms["relevance"] for match in answer.matches if "relevance" in match.terms]
-    least = max(floor, AMONG_BEST * max(relevances, default=0.0))
+    least = max(floor, BEST_SHARE * max(relevances, default=0.0))
     found = [
         match
         for match in answer.matches
@@ -362,7 +369,7 @@ def _why_nothing(answer: Answer, block: Context, shown: Collection[str]) -> str:
 
 def _keep(
     tools: AnticipationPorts,
-    told: _SessionState,
+    state: _SessionState,
     block: Context,
     reason: str,
     *,
@@ -374,7 +381,7 @@ def _keep(
     if time.monotonic() > tools.until:
         raise _TooLateError
     rows = injection_rows(
-        told.asked,
+        state.asked,
         block,
         reason=reason,
         now=tools.now,
@@ -385,17 +392,17 @@ def _keep(
     try:
         with catalog.database.write(patience=PATIENCE):
             given = catalog.sessions.keep(
-                told.id,
-                project=told.asked.project,
-                topic=told.topic,
+                state.id,
+                project=state.asked.project,
+                topic=state.topic,
                 shown=[memory.id for memory in block.memories],
                 now=tools.now,
-                asked=told.question,
-                anew=told.again,
+                asked=state.question,
+                anew=state.again,
             )
             if not given:
                 catalog.injections.record(rows, now=tools.now, kept=tools.kept)
     except (StorageError, StoreBusyError) as error:
-        told.notes.append(f"what this session was shown is not kept: {error}")
+        state.notes.append(f"what this session was shown is not kept: {error}")
         return frozenset()
     return given

@@ -9,7 +9,7 @@ from ragmem.config.documents import parse_toml
 from ragmem.config.places import expand_home
 from ragmem.config.settings import CheckSettings
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.judging_prompt import SCHEMA, SYSTEM, prompt, read_answer
+from ragmem.domain.sessions.judge_prompt import SCHEMA, SYSTEM, prompt, read_answer
 from ragmem.domain.sessions.rules import Rule, Violation, read_markdown, read_tables, violations
 from ragmem.errors import BackendError, ConfigError, SourceError
 from ragmem.ports import INVALID, Call, LanguageModel, Meter
@@ -63,7 +63,7 @@ def rules_file(settings: CheckSettings, *, config: Path, home: Path) -> Path:
 def read_rules(path: Path) -> list[Rule]:
     """Return the rules of a file: TOML by its name, else Markdown.
 
-    Raises ConfigError for one that cannot be read, and that has no rules.
+    Raises ConfigError for an unreadable file, and for one without rules.
     """
     try:
         text = read_text(path, max_bytes=MAX_RULES_BYTES)
@@ -93,8 +93,8 @@ def check(
 ) -> CheckReport:
     """Return the violations of rules in a text, without secrets.
 
-    With a `judge` and a `catalog` that counts, the model is asked once for all rules that take judgement, at
-    most `most` times a day. Where it cannot be asked a note says why. Nothing else is written.
+    With a `judge`, the model is asked once for all rules that take judgement, at most `most` times a day by
+    the counter in `catalog`. If it cannot be asked, a note says why. Nothing else is written.
     """
     # Redact before the text is quoted, sent or stored: a truncated secret could not be recognized.
     said = redactor.redact(text)[0]
@@ -126,7 +126,7 @@ def _check_with_model(
             prompt(text, rules), system=SYSTEM, max_tokens=ANSWER_TOKENS, json_schema=SCHEMA
         )
     except BackendError as error:
-        found.note = f"{_count(len(rules))} judgement: {error.told}"
+        found.note = f"{_count(len(rules))} judgement: {error.full_message}"
         return
     broken = read_answer(answer, text, rules)
     if broken is None:

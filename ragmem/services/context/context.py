@@ -1,17 +1,18 @@
 """Render memories as a block for an assistant: framed, with dates and sources, within a budget."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ragmem.domain.injection.framing import CLOSING, FIRST_WORDS, OPENING
-from ragmem.domain.injection.framing import wrap_in_tags as in_frame
+from ragmem.domain.injection.memory_frame import CLOSING, FIRST_WORDS, OPENING
+from ragmem.domain.injection.memory_frame import wrap_in_tags as in_frame
 from ragmem.domain.model import EPISODES, Category, Kind, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN, estimate_tokens
 from ragmem.services.context.excerpt import Chosen, Excerpt
 from ragmem.services.retrieval.query import Answer
-from ragmem.services.retrieval.shapes import told_elsewhere
-from ragmem.services.retrieval.superseding import told_superseded
+from ragmem.services.retrieval.shapes import elsewhere_line
+from ragmem.services.retrieval.supersessions import superseded_line
 
 MAX_CHARS = 9_000
 """Default maximum characters of a block; hooks may print 10,000."""
@@ -39,32 +40,33 @@ _HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """The size limit of a text: estimated tokens, and characters; None is no limit."""
+    """The size limit of a text: estimated tokens, and characters."""
 
-    tokens: int | None = None
-    chars: int | None = MAX_CHARS
+    tokens: float
+    chars: float
 
-    def holds(self, tokens: int, chars: int) -> bool:
+    @classmethod
+    def of(cls, tokens: int | None, chars: int | None) -> "SizeLimit":
+        """Return the limit of these values, where None is no limit; by default MAX_CHARS characters."""
+        if tokens is None and chars is None:
+            chars = MAX_CHARS
+        return cls(math.inf if tokens is None else tokens, math.inf if chars is None else chars)
+
+    def holds(self, tokens: float, chars: float) -> bool:
         """Tell whether a text of this size has room."""
-        return (self.tokens is None or tokens <= self.tokens) and (self.chars is None or chars <= self.chars)
+        return tokens <= self.tokens and chars <= self.chars
 
     def less(self, text: str) -> "SizeLimit":
-        """Return what is left beside a text."""
+        """Return the rest beside a text."""
         return self.without(estimate_tokens(text), len(text))
 
-    def without(self, tokens: int, chars: int) -> "SizeLimit":
-        """Return what is left beside a text of this size."""
-        return SizeLimit(
-            None if self.tokens is None else max(0, self.tokens - tokens),
-            None if self.chars is None else max(0, self.chars - chars),
-        )
+    def without(self, tokens: float, chars: float) -> "SizeLimit":
+        """Return the rest beside a text of this size."""
+        return SizeLimit(max(0, self.tokens - tokens), max(0, self.chars - chars))
 
     def share(self, part: float) -> "SizeLimit":
-        """Return a part of the room."""
-        return SizeLimit(
-            None if self.tokens is None else int(self.tokens * part),
-            None if self.chars is None else int(self.chars * part),
-        )
+        """Return a share of this limit."""
+        return SizeLimit(self.tokens * part, self.chars * part)
 
 
 @dataclass(slots=True)
@@ -97,11 +99,11 @@ class Selection:
         return self.tokens + new[0] - old[0], self.chars + new[1] - old[1]
 
     def text(self, identifier: str) -> str:
-        """Return what is shown of a memory."""
+        """Return the shown text of a memory."""
         return self.excerpts[identifier].render(self.parts[identifier])
 
     def size(self, identifier: str) -> int:
-        """Return the tokens of what is shown of a memory."""
+        """Return the tokens of the shown text of a memory."""
         return self.excerpts[identifier].cost(self.parts[identifier])[0]
 
 
@@ -114,16 +116,16 @@ class Context:
     left_out: int = 0
     """The number of omitted memories, without those that repeat another one."""
     sizes: tuple[int, ...] = ()
-    """Tokens that each of the memories takes, by estimate."""
+    """The estimated tokens of each memory."""
 
     @property
     def tokens(self) -> int:
-        """The size of the block by estimate."""
+        """The estimated size of the block."""
         return estimate_tokens(self.text)
 
     @property
     def why_empty(self) -> str:
-        """What to tell a person when there is no block."""
+        """The reason of an empty block, for the user."""
         if self.left_out:
             return f"none of the {self.left_out} memories found has room in this budget"
         return "nothing found"
@@ -139,29 +141,29 @@ def context(
 ) -> Context:
     """Return the block for an answer, within `tokens` (estimated) and `max_chars` (default 9,000).
 
-    Without either it has 9,000 characters at most. What fits is decided in the order of the ranking: first
-    the best part of each memory, then other parts of it that were found, then small memories whole, then the
-    text around what is shown. Memories are shown in groups, the group of the best one first. Nothing is cut
-    within a sentence or a code fence; one that has no room is left out, and so is a memory that says what a
-    better one says.
+    Memories take their space in the order of the ranking: first the best part of each, then its other
+    matching parts, then small memories whole, then the text around the shown parts. Memories are shown in
+    groups, the group of the best one first. No sentence or code fence is cut; one without space is omitted,
+    and so is a memory that repeats a better one.
     """
-    room = SizeLimit(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
-    return within(room, lambda less: _context(answer, less, home=home, redactor=redactor))
+    return build_within(
+        SizeLimit.of(tokens, max_chars), lambda room: _context(answer, room, home=home, redactor=redactor)
+    )
 
 
 def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) -> Context:
-    excerpts = distinct(
+    excerpts = remove_repetitions(
         Excerpt(
             match.memory,
             (match.chunk, *match.also),
             home=home,
-            note=told_superseded(match.superseded) if match.superseded else "",
+            note=superseded_line(match.superseded) if match.superseded else "",
             redactor=redactor,
-            elsewhere=told_elsewhere(match, redactor=redactor),
+            elsewhere=elsewhere_line(match, redactor=redactor),
         )
         for match in answer.matches
     )
-    kept = room.less(first_line()).less(closing(last_line(len(excerpts), len(excerpts))))
+    kept = room.less(header()).less(footer(last_line(len(excerpts), len(excerpts))))
     titles = {title: f"\n## {title}\n" for title in {group_of(match.memory) for match in answer.matches}}
     for title in titles.values():
         kept = kept.less(title)
@@ -186,13 +188,13 @@ def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) 
     )
 
 
-def first_line() -> str:
-    """Return what stands before the memories."""
+def header() -> str:
+    """Return the text before the memories."""
     return f"{OPENING}\n{_HEAD}\n"
 
 
-def closing(last_line: str) -> str:
-    """Return what stands after the memories."""
+def footer(last_line: str) -> str:
+    """Return the text after the memories."""
     return f"\n{last_line}\n{CLOSING}"
 
 
@@ -201,46 +203,43 @@ def frame(body: Iterable[str], last_line: str) -> str:
     return in_frame(f"{_HEAD}\n{''.join(body)}\n{last_line}")
 
 
-def within(room: SizeLimit, build: Callable[[SizeLimit], Context]) -> Context:
-    """Build within a size limit; build again with less if the frame is larger than usual."""
+def build_within(room: SizeLimit, build: Callable[[SizeLimit], Context]) -> Context:
+    """Build a block within a size limit; build it again with less space if the frame is larger than usual."""
     wanted = room
     for _ in range(3):
         made = build(wanted)
         tokens, chars = made.tokens, len(made.text)
         if not made.text or room.holds(tokens, chars):
             return made
-        wanted = wanted.without(
-            0 if room.tokens is None else max(0, tokens - room.tokens),
-            0 if room.chars is None else max(0, chars - room.chars),
-        )
+        wanted = wanted.without(max(0, tokens - room.tokens), max(0, chars - room.chars))
     return Context(left_out=made.left_out + len(made.memories))
 
 
-def distinct(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
+def remove_repetitions(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
     """Return the excerpts, best first, without those that repeat an earlier one."""
     kept: list[Excerpt] = []
     for excerpt in excerpts:
-        if excerpt.says_anything and not any(excerpt.says_the_same_as(other) for other in kept):
+        if excerpt.has_content and not any(excerpt.repeats(other) for other in kept):
             kept.append(excerpt)
     return kept
 
 
 def fill(excerpts: Sequence[Excerpt], room: SizeLimit, *, lead: int | None = None) -> Selection:
-    """Select what fits: the matches of each excerpt, best first, then more of the best ones.
+    """Select the parts that fit: the matches of each excerpt, best first, then more of the best ones.
 
-    With `lead` no memory has more tokens of text in the first round, and then they grow side by side.
+    With `lead`, which limits the tokens of each memory in the first round, the excerpts then grow in turns.
     """
     shown = Selection(room)
     for excerpt in excerpts:
         _put_core(shown, excerpt, lead=lead)
     held = [excerpt for excerpt in excerpts if excerpt.memory.id in shown.parts]
     for excerpt in held:
-        for more in excerpt.further:
+        for more in excerpt.other_matches:
             shown.put(excerpt, shown.parts[excerpt.memory.id] | more)
     if lead is None:
         for excerpt in held:
-            if len(excerpt.text) <= WHOLE_CHARS and excerpt.cost(excerpt.everything)[0] <= WHOLE_TOKENS:
-                shown.put(excerpt, excerpt.everything)
+            if len(excerpt.text) <= WHOLE_CHARS and excerpt.cost(excerpt.all_parts)[0] <= WHOLE_TOKENS:
+                shown.put(excerpt, excerpt.all_parts)
         for excerpt in held:
             while _grow(shown, excerpt):
                 pass
@@ -285,7 +284,7 @@ def _grow(shown: Selection, excerpt: Excerpt) -> bool:
 
 
 def group_of(memory: Memory) -> str:
-    """Return under which heading a memory is shown."""
+    """Return the heading of a memory's group."""
     if memory.source in EPISODES:
         return "What happened"
     if memory.kind is Kind.ERROR or memory.category in {Category.ERROR_SOLUTION, Category.GOTCHA}:

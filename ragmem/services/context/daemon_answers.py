@@ -1,7 +1,7 @@
-"""Answer by the running daemon of this home, which has the models loaded.
+"""Ask the running daemon of this home, which has the models loaded.
 
-None is started for it, and none is asked that has other settings or is another version. Where anything is
-wrong there is no answer, and the command finds its own.
+No daemon is started for this, and one with other settings or another version is not asked. After any failure
+there is no answer, and the command finds its own.
 """
 
 import time
@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from ragmem import client
+from ragmem.client import runtime
 from ragmem.services.context.context import Context
 from ragmem.services.context.dataclass_json import from_plain, plain
 from ragmem.services.retrieval.query import Question
@@ -39,7 +40,7 @@ def session_context(data: str, task: str, **wanted: Any) -> Context | None:
 
 def _ask(data: str, operation: str, request: Mapping[str, Any], kind: type[_T]) -> _T | None:
     status = client.ask(data, {"op": "status"}, deadline=time.monotonic() + STATUS_S, start=False) or {}
-    if not status.get("ready") or status.get("identity") != client.identity():
+    if not status.get("ready") or status.get("identity") != runtime.identity():
         return None
     whole = {"op": operation, **request}
     told = client.ask(data, whole, deadline=time.monotonic() + ANSWER_S, start=False)

@@ -31,16 +31,16 @@ def plain(value: Any) -> Any:
 def _name(name: Any) -> str:
     if isinstance(name, str):
         return str(name)
-    raise TypeError(f"a name is no text but {type(name).__name__}")
+    raise TypeError(f"a name is not text but {type(name).__name__}")
 
 
 def from_plain(kind: type[_T], value: Any) -> _T:
     """Return the dataclass of a plain form.
 
-    Raises ValueError or TypeError for what is none, KeyError where a field is missing.
+    Raises ValueError or TypeError for an invalid one, KeyError for a missing field.
     """
-    found: _T = _restore(kind, value)
-    return found
+    restored: _T = _restore(kind, value)
+    return restored
 
 
 def _restore(kind: Any, value: Any) -> Any:
@@ -71,7 +71,7 @@ def _single(kind: Any, value: Any) -> Any:
         return kind(value)
     # An integer is valid for a float, and stays one.
     if not isinstance(value, int | float if kind is float else kind):
-        raise TypeError(f"{value!r} is no {kind.__name__}")
+        raise TypeError(f"{value!r} is not a {kind.__name__}")
     return value
 
 

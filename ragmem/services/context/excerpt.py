@@ -6,9 +6,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from ragmem.domain.model import Chunk, Memory
-from ragmem.domain.model.document_place import in_place
+from ragmem.domain.model.document_place import describe_place
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
-from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, is_fence, overlapping, runs
+from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, find_overlaps, is_fence, runs
 
 ALIKE = 0.7
 """Minimum share of the smaller one's word pairs in common from which two excerpts are duplicates."""
@@ -23,11 +23,11 @@ WHOLE = 8_000
 """Maximum characters of a text that is searched for secrets as a whole."""
 
 REACH = 4_000
-"""Characters on both sides of what is shown of a longer one: no key is as long, and texts were purified
-before they were stored."""
+"""Characters searched on both sides of the shown parts of a longer text: no key is as long, and texts were
+redacted before they were stored."""
 
 _FAR_REACHING = re.compile(r"<private|-----BEGIN", re.IGNORECASE)
-"""Begins what may end anywhere."""
+"""The beginning of a secret that may end anywhere."""
 
 _WORD = re.compile(r"\w+")
 _MARKS = " #\t=\r\n"
@@ -37,10 +37,10 @@ Chosen = frozenset[int]
 
 
 class Excerpt:
-    """A memory of which some parts are shown; `chunks` are what was found in it, best first, if anything.
+    """A memory with some shown parts; `chunks` are its matching chunks, best first, perhaps none.
 
-    `note` stands in the line above, where the memory does not hold any more, and `elsewhere`, where other
-    projects have its text as well.
+    The line above has a `note` if the memory is no longer valid, and `elsewhere` if other projects have the
+    same text.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Excerpt:
         self._found: dict[tuple[int, int], list[Secret]] = {}
 
     @cached_property
-    def everything(self) -> Chosen:
-        """All parts, but for a heading that repeats the title."""
+    def all_parts(self) -> Chosen:
+        """All parts except a heading that repeats the title."""
         parts = range(len(self._parts))
         return frozenset(parts) - {n for n in parts[:1] if self._is_heading(n, self.memory.title)}
 
@@ -74,24 +74,24 @@ class Excerpt:
     def core(self) -> tuple[int, ...]:
         """The parts of the best chunk that matched; without one, all parts."""
         kept = self._parts_of(self._chunks[0]) if self._chunks else ()
-        return kept or tuple(sorted(self.everything))
+        return kept or tuple(sorted(self.all_parts))
 
     @cached_property
-    def further(self) -> list[Chosen]:
+    def other_matches(self) -> list[Chosen]:
         """The parts of each of the other chunks that matched, best first."""
         return [frozenset(self._parts_of(chunk)) for chunk in self._chunks[1:]]
 
     def _parts_of(self, chunk: Chunk) -> tuple[int, ...]:
-        numbers = overlapping(self._parts, chunk.start, chunk.end)
+        numbers = find_overlaps(self._parts, chunk.start, chunk.end)
         above = chunk.heading.rsplit(" > ", 1)[-1]
         if numbers and self._is_heading(numbers[0], above):
             numbers = numbers[1:]
-        return tuple(number for number in numbers if number in self.everything)
+        return tuple(number for number in numbers if number in self.all_parts)
 
     def around(self, chosen: Chosen) -> list[Chosen]:
         """Return the next candidates: the text after a shown part, then the text before it.
 
-        What announces the text below it, such as a heading, comes with that text.
+        An announcing part, such as a heading, comes with the text below it.
         """
         found = []
         for first, last in runs(chosen):
@@ -100,7 +100,7 @@ class Excerpt:
                 after += 1
             if after < len(self._parts):
                 found.append(frozenset(range(last + 1, after + 1)) - chosen)
-            if first - 1 in self.everything:
+            if first - 1 in self.all_parts:
                 found.append(frozenset({first - 1}))
         return [group for group in found if group]
 
@@ -131,7 +131,7 @@ class Excerpt:
             self._costs[chosen] = estimate_tokens(text), len(text)
         return self._costs[chosen]
 
-    def says_the_same_as(self, other: "Excerpt") -> bool:
+    def repeats(self, other: "Excerpt") -> bool:
         """Tell whether nearly all of one excerpt is in the other, and both are valid or neither is."""
         if bool(self.note) != bool(other.note):
             return False
@@ -139,7 +139,7 @@ class Excerpt:
         return bool(smaller) and len(self.pairs & other.pairs) >= ALIKE * smaller
 
     @cached_property
-    def says_anything(self) -> bool:
+    def has_content(self) -> bool:
         """Whether there is more than a heading that repeats the title; computed without a split."""
         first, _, rest = self.text.lstrip().partition("\n")
         return bool(rest.strip()) or (bool(first.strip()) and not _repeats(first, self.memory.title))
@@ -148,7 +148,7 @@ class Excerpt:
     def pairs(self) -> frozenset[tuple[str, str]]:
         """The pairs of adjacent words in the best match, in lower case.
 
-        Found without cutting the text into parts: many that are compared are never shown.
+        Computed without splitting the text: most compared excerpts are never shown.
         """
         start, end = (self._chunks[0].start, self._chunks[0].end) if self._chunks else (0, len(self.text))
         said = self.text[start:end].lstrip()
@@ -194,7 +194,7 @@ class Excerpt:
 
     def _head(self, chosen: Chosen) -> str:
         # Without chosen parts, too: the line above can be measured without a split of the text.
-        in_part = not chosen or chosen < self.everything
+        in_part = not chosen or chosen < self.all_parts
         if in_part not in self._heads:
             self._heads[in_part] = self._line_above(in_part=in_part)
         return self._heads[in_part]
@@ -223,7 +223,7 @@ class Excerpt:
             return ""
         if self._home and uri.startswith(f"{self._home}/"):
             uri = "~" + uri[len(self._home) :]
-        return in_place(uri, self.memory.metadata)
+        return describe_place(uri, self.memory.metadata)
 
 
 def _repeats(line: str, title: str) -> bool:

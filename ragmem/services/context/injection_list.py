@@ -18,7 +18,7 @@ ARCHIVED = "archived"
 class ListedInjection:
     """An injection, the title of its memory and its state ("", archived, gone), and its feedback.
 
-    `others` are what was found beside it: id, title and score.
+    `others` are the other matches: id, title and score.
     """
 
     injection: Injection
@@ -61,7 +61,7 @@ def find_injected_memory(catalog: Catalog, prefix: str) -> str:
         wanted = prefix.strip().lower()
         beyond = set[str]()
         if len(wanted) >= MIN_PREFIX and wanted.isalnum():
-            beyond = set(catalog.archive.beginning(wanted))
+            beyond = set(catalog.archive.ids_with_prefix(wanted))
             beyond |= {one.memory for one in catalog.injections.list() if one.memory.startswith(wanted)}
         if len(beyond) == 1:
             return beyond.pop()
@@ -69,7 +69,7 @@ def find_injected_memory(catalog: Catalog, prefix: str) -> str:
 
 
 def injection_shape(item: ListedInjection) -> dict[str, Any]:
-    """Return an injection as data."""
+    """Return the JSON of an injection."""
     one = item.injection
     return {
         "at": one.injected_at.strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -1,6 +1,6 @@
-"""What the log of injections keeps of a text that an assistant is given."""
+"""Make the rows of the log of injections."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,18 +11,18 @@ from ragmem.services.context.context import Context
 from ragmem.storage.activity.injections import Injection
 
 MOST_QUESTION = 200
-"""Characters of a question that are kept."""
+"""Maximum characters of a logged question."""
 
 READ_QUESTION = 4_000
-"""Characters of a question in which secrets are looked for: many more than are kept, so that none is cut."""
+"""Characters of a question that are searched for secrets: many more than logged, so that none is cut."""
 
 MOST_OTHERS = 5
-"""Memories that were found beside those that were shown, and are named."""
+"""Maximum logged matches that were not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionRequest:
-    """Who is given something, on which occasion, and what was asked; `agent` is one within the session."""
+    """The session, the event and the question of an injection; `agent` is one within the session."""
 
     event: str
     session: str
@@ -42,9 +42,9 @@ def injection_rows(
     floor: float | None = None,
     redactor: Redactor,
 ) -> list[Injection]:
-    """Return what is to be kept of a block: a row for each memory in it, in the order they are shown.
+    """Return the rows of a block: one for each memory in it, in the order of the block.
 
-    `matches` are all that was found, best first, `floor` is the relevance from which one is told.
+    `matches` are all matches, best first; `floor` is the minimum relevance of an injected memory.
     """
     found = {match.memory.id: (place, match) for place, match in enumerate(matches, start=1)}
     shown = {memory.id for memory in block.memories}
@@ -59,7 +59,8 @@ def injection_rows(
         place, match = found.get(memory.id, (0, None))
         detail: dict[str, Any] = {"shown": number + 1}
         if match is not None:
-            detail |= {"place": place, "of": len(matches), "terms": _round(match.terms)}
+            terms = {name: round(value, 4) for name, value in match.terms.items()}
+            detail |= {"place": place, "of": len(matches), "terms": terms}
         if floor is not None:
             detail["floor"] = round(floor, 4)
         if others:
@@ -85,8 +86,4 @@ def injection_rows(
 
 def question_of(text: str, redactor: Redactor) -> str:
     """Return the beginning of a question on one line, without secrets."""
-    return redactor.beginning(" ".join(redactor.redact(text[:READ_QUESTION])[0].split()), MOST_QUESTION)
-
-
-def _round(terms: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in terms.items()}
+    return redactor.truncate(" ".join(redactor.redact(text[:READ_QUESTION])[0].split()), MOST_QUESTION)

@@ -1,4 +1,4 @@
-"""What a project was last about, and which lasting memories are near to that, from vectors that exist."""
+"""Find durable memories near the latest work of a project, by stored vectors."""
 
 from collections.abc import Sequence
 
@@ -7,34 +7,34 @@ from ragmem.domain.model import USER, Hit, Match, Memory
 from ragmem.domain.model.lifecycle import PROTECTED_TYPES, EntryType, LifecycleState, entry_type
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.vectors.memory_vectors import means
+from ragmem.services.vectors.memory_vectors import mean_vectors
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow
-from ragmem.storage.lifecycle.recent import Sort, latest
+from ragmem.storage.lifecycle.recent import MemoryFilter, latest
 from ragmem.storage.sql.rows import chunk_from
 
 LATEST = 5
-"""Memories that tell what a project was last about."""
+"""Number of latest memories that represent the last work."""
 
 MOST = 10
-"""Memories that are told at most, as the published lifecycle has it (BRIEFING_MAX)."""
+"""Maximum memories, as in the published lifecycle (BRIEFING_MAX)."""
 
 NEAR = CONNECTED
-"""Place on the store's scale of cosines from which a memory bears on the last work.
+"""Minimum value on the store's scale of cosines.
 
 That of the published lifecycle (BRIEFING_MIN_SIM, 0.5) is a cosine of another model.
 """
 
 FADES = 0.95
-"""Weight of what is near to a memory, in parts of that of what is near to the one after it."""
+"""Factor of the weight of neighbours for each step back in time."""
 
 HITS = 60
-"""Chunks near to each of the latest memories that are looked at."""
+"""Maximum neighbour chunks of each of the latest memories."""
 
 AT_A_TIME = 4 * MOST
-"""Memories that are read at once to find those that are told."""
+"""Memories that are read at once."""
 
-# Procedures are called by their name; they neither tell what was worked on nor what was learnt.
+# Procedures are called by their name; they represent neither work nor knowledge.
 PROCEDURES = ("skills", "commands", "paidocs", "claudemds")
 _TOLD = PROTECTED_TYPES | {EntryType.ERROR, EntryType.INSIGHT}
 
@@ -44,10 +44,12 @@ def memories_near_last_work(
 ) -> list[Match]:
     """Return decisions, errors, insights and promoted memories near the latest ones, best first.
 
-    At most MOST, none below NEAR, none of the latest themselves, none that is superseded. Nothing is embedded
-    and no model loaded; a store without vectors gives nothing.
+    At most MOST, none below NEAR, none of the latest themselves, none superseded. This embeds nothing and
+    loads no model; a store without vectors gives nothing.
     """
-    last = latest(catalog.database, Sort(other_than=PROCEDURES), projects=_own(projects), limit=LATEST)
+    last = latest(
+        catalog.database, MemoryFilter(other_than=PROCEDURES), projects=_own(projects), limit=LATEST
+    )
     if not last:
         return []
     try:
@@ -83,7 +85,9 @@ def _nearest_hits(store: Store, last: Sequence[Memory]) -> dict[str, Hit]:
     """Return memory -> its best chunk, for the neighbours of the latest memories, the last of these first."""
     found: dict[str, Hit] = {}
     for project in dict.fromkeys(memory.scope.project for memory in last):
-        middles = means(store, project, [memory.id for memory in last if memory.scope.project == project])
+        middles = mean_vectors(
+            store, project, [memory.id for memory in last if memory.scope.project == project]
+        )
         if middles is None:
             continue
         for place in dict.fromkeys((project, USER)):
@@ -97,7 +101,7 @@ def _nearest_hits(store: Store, last: Sequence[Memory]) -> dict[str, Hit]:
 
 def _matches(catalog: Catalog, near: Sequence[Hit], curated: frozenset[str]) -> list[Match]:
     chosen: list[tuple[Memory, Hit]] = []
-    # Mostly the first few are enough, and each one's text must be read.
+    # Mostly the first few are enough, and each text must be read.
     for begin in range(0, len(near), AT_A_TIME):
         chosen += _durable(catalog, near[begin : begin + AT_A_TIME], curated)
         if len(chosen) >= MOST:

@@ -18,7 +18,7 @@ from ragmem.domain.text.blocks import units
 from ragmem.domain.text.words import words_of
 from ragmem.services.context.recent_work import PROCEDURES
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.promoted import promoted
+from ragmem.storage.lifecycle.promotions import promoted_ids
 
 ALREADY = 0.75
 """Minimum share of common words from which a line is a duplicate."""
@@ -27,7 +27,7 @@ SHARED_WORDS = 4
 """A line with fewer words is compared with nothing."""
 
 MONTH = 30.0
-"""Days in which what counts for being new falls to a third."""
+"""Days in which the weight of recency falls to a third."""
 
 PLANS = frozenset({"prds"})
 """Curated sources of tasks, which are no facts once they are done."""
@@ -72,7 +72,7 @@ class Index:
 
     @property
     def lines(self) -> int:
-        """How many memories it tells of."""
+        """The number of memories with a line."""
         return sum(len(lines) for _, lines in self.groups)
 
 
@@ -87,16 +87,16 @@ def index(
 ) -> Index:
     """Return the index of a project for its memory file, with at most `room` lines.
 
-    Of the project, and of the user's own preferences. What `said` (the rest of the file) says already is left
-    out, and so are memories read from the files `without`, procedures, and what was rated bad. The same
-    memory gives the same index: nothing depends on the time of day.
+    It has memories of the project and preferences of the user, without statements of `said` (the rest of the
+    file), memories from the files `without`, procedures, and memories rated bad. The same memory gives the
+    same index: nothing depends on the time of day.
     """
     projects = (project,) if project == USER else (project, USER)
     kept = (policy.curated | {RECORDS}).difference(PROCEDURES, PLANS)
-    ids = promoted(catalog.database, projects=projects, sources=kept, sessions=policy.promote_sessions)
+    ids = promoted_ids(catalog.database, projects=projects, sources=kept, sessions=policy.promote_sessions)
     found = [
         entry
-        for entry in catalog.lives.some(ids, policy=policy).values()
+        for entry in catalog.lives.find_entries(ids, policy=policy).values()
         if _is_promoted(entry, kept, policy) and _belongs(entry, project)
     ]
     # Superseded memories are omitted, even if gc has not run since.
@@ -169,7 +169,7 @@ def _rank(entry: Entry, connections: int, newest: datetime) -> float:
     return (
         3.0 * entry.pinned
         + lived[entry.life]
-        + 1.0 * entry.protected
+        + 1.0 * entry.is_protected
         + math.log2(1 + entry.sessions)
         + 0.4 * math.log2(1 + connections)
         + 0.5 * min(3, entry.feedback)

@@ -56,9 +56,9 @@ class RefreshPlan:
 def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most: int) -> RefreshPlan:
     """Return a file with its updated block; writes nothing.
 
-    `find` gives the index for what the rest of the file says, for the files that it may not be from (this one
-    and those that it links), and for so many lines. The block has `most` lines at most, and Claude Code's own
-    file as many as it reads. Raises UsageError for what is no text file, and for broken marks.
+    `find` returns the index for the rest of the file, the files to exclude (this one and those that it
+    links), and a number of lines. The block has at most `most` lines, and Claude Code's own file only as many
+    as it reads. Raises UsageError for a file that is not text, and for broken marks.
     """
     exists = _is_there(path)
     before = _read(path) if exists else ""
@@ -68,7 +68,7 @@ def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most:
     except InvalidMarksError as error:
         raise UsageError(
             f'"{path}" line {error.line}: {error}',
-            hint="put both marks back, or take out the one that is left, and run it again",
+            hint="restore both marks, or remove the remaining one, and run it again",
         ) from error
     known = frozenset(_sources(path, rest))
     room, size = most, MAX_BYTES
@@ -91,8 +91,8 @@ def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most:
 def write(planned: RefreshPlan, again: Callable[[], RefreshPlan]) -> RefreshPlan:
     """Write a planned file atomically, with its mode; a symbolic link stays one.
 
-    Where somebody else has just written the file, it is planned `again`. Raises StorageError where it cannot
-    be written or does not come to rest.
+    If another process has just written the file, `again` makes a new plan. Raises StorageError if it cannot
+    be written, or if others keep writing it.
     """
     for _ in range(TRIES):
         if not planned.changed:

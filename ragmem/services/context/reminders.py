@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ragmem.domain.injection.framing import FIRST_WORDS, wrap_in_tags
+from ragmem.domain.injection.memory_frame import FIRST_WORDS, wrap_in_tags
 from ragmem.errors import StorageError, StoreBusyError
 from ragmem.services.context.anticipation import AnticipatedContext
-from ragmem.storage.activity.violations import Broken
+from ragmem.storage.activity.violations import Violation
 from ragmem.storage.home.catalog import Catalog
 
 MOST = 5
@@ -37,22 +37,22 @@ def with_reminder(
 ) -> AnticipatedContext:
     """Return the injected context with new violations of this session in front.
 
-    Each is told once. Where that cannot be kept, where there is no room beside what is told already, or too
-    little time before `until` (a moment of `time.monotonic`; nobody waits then), it is told another time.
+    Each is reported once. If the record fails, or if there is not enough space or time before `until` (a
+    deadline by `time.monotonic`), it is reported later.
     """
     room = MAX_CHARS
     if max_chars is not None:
         room = min(room, max_chars - (len(told.context.text) + 1 if told.context.text else 0))
-    if not _fit(catalog.violations.untold(session, limit=MOST), room):
+    if not _fit(catalog.violations.unreported(session, limit=MOST), room):
         return told
     if until - time.monotonic() < PATIENCE:
         return told
     try:
-        found = catalog.violations.tell(session, limit=MOST, now=now, patience=PATIENCE)
+        found = catalog.violations.report(session, limit=MOST, now=now, patience=PATIENCE)
     except (StorageError, StoreBusyError) as error:
         return replace(told, notes=(*told.notes, f"rules that were broken are told another time: {error}"))
     lines = _fit(found, room)
-    if not lines:  # another call has just told it
+    if not lines:  # another call has just reported them
         return told
     text = _block(lines)
     both = f"{text}\n{told.context.text}" if told.context.text else text
@@ -60,7 +60,7 @@ def with_reminder(
     return replace(told, context=replace(told.context, text=both), reason=reason)
 
 
-def _fit(found: Sequence[Broken], room: int) -> list[str]:
+def _fit(found: Sequence[Violation], room: int) -> list[str]:
     """Return the lines of the first violations that fit into a block."""
     lines = [f"- {one.rule}: {one.statement}\n  what was said: {one.excerpt}" for one in found]
     while lines and len(_block(lines)) > room:

@@ -9,22 +9,21 @@ from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import type_of
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.context.context import (
-    MAX_CHARS,
     Context,
     Selection,
     SizeLimit,
-    closing,
+    build_within,
     fill,
-    first_line,
+    footer,
     frame,
+    header,
     last_line,
-    within,
 )
 from ragmem.services.context.excerpt import Excerpt
 from ragmem.services.retrieval.query import Answer, Question
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.recent import Sort, latest
-from ragmem.storage.memories.recorded import list_records
+from ragmem.storage.lifecycle.recent import MemoryFilter, latest
+from ragmem.storage.memories.record_queries import list_records
 
 CANDIDATES = 40
 """Number of answers to the task, before they are sorted into sections."""
@@ -76,8 +75,8 @@ RECORDS_OF: tuple[tuple[Section, tuple[RecordType, ...], tuple[Category, ...]], 
     (PATTERNS, (RecordType.PATTERN, RecordType.KNOWLEDGE), _PATTERNS),
     (SESSIONS, _TELLING, ()),
 )
-"""Types and categories of each part: what was recorded as such stands first in it, where it answers the task
-about as well as the best memory."""
+"""Types and categories of each section: such records come first in it if they answer the task about as well
+as the best memory."""
 
 STANDING = Section(RULES.title, 0.40, 6, RULES.belongs)
 NEAR_LAST = Section("Near to what was worked on last", 0.30, 10, lambda _: True)
@@ -99,11 +98,11 @@ def session_context(
 ) -> Context:
     """Return the block for the start of a session, within `tokens` (estimated) and `max_chars`.
 
-    With a task: what answers it, standing decisions and preferences, problems with their fixes, patterns, and
-    the last sessions of these projects. Without: decisions and preferences, what is `near` to the last work,
-    the last sessions, and problems, those without a fix first. Each part has its share of the room; what one
-    does not use the others get, in their order. The same memory and task give the same block; it is empty
-    when there is nothing. Without a task the memories `without` are left out.
+    With a task: answers to it, standing decisions and preferences, problems with their fixes, patterns, and
+    the last sessions of these projects. Without: decisions and preferences, memories `near` to the last work,
+    the last sessions, and problems, those without a fix first. Each section has its share of the space, and
+    the others get unused space in their order. The same memory and task give the same block; it is empty
+    without any memory. Without a task the memories `without` are omitted.
     """
     chosen = (
         _for_task(catalog, ask, task.strip(), projects, home)
@@ -114,12 +113,11 @@ def session_context(
     found = sum(len(excerpts) for _, excerpts in parts)
     if not found:
         return Context()
-    room = SizeLimit(tokens, MAX_CHARS if tokens is None and max_chars is None else max_chars)
-    return within(room, lambda limits: _context(parts, found, limits))
+    return build_within(SizeLimit.of(tokens, max_chars), lambda limits: _context(parts, found, limits))
 
 
 def _context(parts: Sequence[tuple[Section, list[Excerpt]]], found: int, limits: SizeLimit) -> Context:
-    room = limits.less(first_line()).less(closing(last_line(found, found)))
+    room = limits.less(header()).less(footer(last_line(found, found)))
     for part, _ in parts:
         room = room.less(_heading(part))
     filled = _share_out(parts, room)
@@ -155,28 +153,21 @@ def _for_task(
     typed = _records_first(catalog, ask, task, wanted, best=matches[0].score if matches else 0.0)
     more_typed = [match for found in typed.values() for match in found if match.memory.id not in known]
     matches += sorted(more_typed, key=lambda match: -match.score)
-    taken = _ShownMemories(home)
+    taken = _ShownMemories(home, catalog.redactor)
     lessons = [match for match in matches if not _is_episode(match.memory)]
     chosen = {
         part.title: taken.take(
             chain(typed.get(part.title, ()), (match for match in lessons if part.belongs(match.memory))),
             part.most,
-            redactor=catalog.redactor,
         )
         for part in (PROBLEMS, RULES, PATTERNS, FACTS)
     }
     told = (match for match in matches if SESSIONS.belongs(match.memory))
-    chosen[SESSIONS.title] = taken.take(
-        chain(typed.get(SESSIONS.title, ()), told), 2, redactor=catalog.redactor
-    )
+    chosen[SESSIONS.title] = taken.take(chain(typed.get(SESSIONS.title, ()), told), 2)
     standing = _nearest(catalog, _RULES, wanted)
-    chosen[RULES.title] += taken.take(
-        standing, RULES.most - len(chosen[RULES.title]), redactor=catalog.redactor
-    )
+    chosen[RULES.title] += taken.take(standing, RULES.most - len(chosen[RULES.title]))
     last = _nearest(catalog, _EPISODES, wanted)
-    chosen[SESSIONS.title] += taken.take(
-        last, SESSIONS.most - len(chosen[SESSIONS.title]), redactor=catalog.redactor
-    )
+    chosen[SESSIONS.title] += taken.take(last, SESSIONS.most - len(chosen[SESSIONS.title]))
     ranks = {match.memory.id: rank for rank, match in enumerate(matches)}
 
     def best(part: Section) -> int:
@@ -222,20 +213,20 @@ def _for_start(
     without: Collection[str],
     home: str,
 ) -> list[tuple[Section, list[Excerpt]]]:
-    taken = _ShownMemories(home, without)
+    taken = _ShownMemories(home, catalog.redactor, without)
     chosen: list[tuple[Section, Iterable[Match | Memory]]] = [
         (STANDING, _nearest(catalog, _RULES, projects)),
         (NEAR_LAST, near),
         (LAST, _nearest(catalog, _EPISODES, projects)),
         (OPEN, _nearest(catalog, _OPEN, projects)),
     ]
-    return [(part, taken.take(items, part.most, redactor=catalog.redactor)) for part, items in chosen]
+    return [(part, taken.take(items, part.most)) for part, items in chosen]
 
 
-def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> list[Memory]:
+def _nearest(catalog: Catalog, sort: MemoryFilter, projects: Sequence[str] | None) -> list[Memory]:
     """Return the latest memories of a section that are not superseded, this project's before the user's.
 
-    Preferences stand before decisions, and problems without a fix before those with one.
+    Preferences come before decisions, and problems without a fix before those with one.
     """
     found = latest(catalog.database, sort, projects=projects, limit=CANDIDATES)
     if sort is _EPISODES:
@@ -256,22 +247,23 @@ def _nearest(catalog: Catalog, sort: Sort, projects: Sequence[str] | None) -> li
 
 
 _SESSION_SOURCES = tuple(sorted(EPISODES))
-# Procedures are invoked by name; their warnings are no open problems, and their rules are local.
+# Procedures are invoked by name; their warnings are not open problems, and their rules are local.
 _NOT_STANDING = (*_SESSION_SOURCES, "skills", "commands", "paidocs")
-_RULES = Sort(kinds=(Kind.PREFERENCE,), protected=True, other_than=_NOT_STANDING)
-_EPISODES = Sort(sources=_SESSION_SOURCES)
-_OPEN = Sort(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_NOT_STANDING)
+_RULES = MemoryFilter(kinds=(Kind.PREFERENCE,), protected=True, other_than=_NOT_STANDING)
+_EPISODES = MemoryFilter(sources=_SESSION_SOURCES)
+_OPEN = MemoryFilter(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_NOT_STANDING)
 
 
 class _ShownMemories:
     """Tracks the shown memories, so that no section repeats another."""
 
-    def __init__(self, home: str, without: Collection[str] = ()) -> None:
+    def __init__(self, home: str, redactor: Redactor, without: Collection[str] = ()) -> None:
         self._home = home
+        self._redactor = redactor
         self._without = frozenset(without)
         self._excerpts: list[Excerpt] = []
 
-    def take(self, items: Iterable[Match | Memory], most: int, redactor: Redactor) -> list[Excerpt]:
+    def take(self, items: Iterable[Match | Memory], most: int) -> list[Excerpt]:
         """Return the first `most` excerpts with new content."""
         found: list[Excerpt] = []
         for item in items:
@@ -280,14 +272,10 @@ class _ShownMemories:
             memory = item.memory if isinstance(item, Match) else item
             if memory.id in self._without:
                 continue
-            excerpt = (
-                Excerpt(item.memory, (item.chunk, *item.also), home=self._home, redactor=redactor)
-                if isinstance(item, Match)
-                else Excerpt(item, home=self._home, redactor=redactor)
-            )
-            if excerpt.says_anything and not any(
-                other.memory.id == excerpt.memory.id or excerpt.says_the_same_as(other)
-                for other in self._excerpts
+            chunks = (item.chunk, *item.also) if isinstance(item, Match) else ()
+            excerpt = Excerpt(memory, chunks, home=self._home, redactor=self._redactor)
+            if excerpt.has_content and not any(
+                other.memory.id == excerpt.memory.id or excerpt.repeats(other) for other in self._excerpts
             ):
                 found.append(excerpt)
                 self._excerpts.append(excerpt)

@@ -13,8 +13,8 @@ THRESHOLD = 0.8
 """Cosine distance of a new topic, for the bundled model (docs/topics.md)."""
 
 UNRELATED_SHARE = 0.3
-"""So many pairs of texts that have nothing to do with each other lie nearer than the threshold, in the
-bundled model; `calibrated` looks for the same share with another one."""
+"""Share of pairs of unrelated texts below the threshold of the bundled model; `calibrate` uses the same share
+for another model."""
 
 MIN_PAIRS = 200
 DECAY = 0.7
@@ -86,7 +86,7 @@ def prompt_text(prompt: str) -> str:
 def reason_to_skip(prompt: str, *, first: bool = False) -> str:
     """Return why a prompt cannot start a topic, "" if it can and its vector is needed.
 
-    The `first` one of a session has nothing to point back to.
+    The `first` prompt of a session cannot refer back.
     """
     text = prompt_text(prompt)
     words = _WORD.findall(text)
@@ -102,8 +102,8 @@ def watch(
 ) -> Verdict:
     """Return whether a prompt starts a new topic; `vector` is that of its text, of any non-zero length.
 
-    A prompt that says too little leaves the topic as it was; call with an empty vector then. A topic of
-    another model is begun anew without a switch: its vectors tell nothing here.
+    A prompt that says too little leaves the topic unchanged; then the vector may be empty. A topic of another
+    model begins anew without a switch, because vectors of two models are not comparable.
     """
     if why := reason_to_skip(prompt, first=topic is None):
         return Verdict(False, why, topic)
@@ -119,7 +119,7 @@ def watch(
     return Verdict(False, "near to what was said", Topic(model, total, topic.prompts + 1), distance)
 
 
-def calibrated(vectors: Sequence[Sequence[float]]) -> float:
+def calibrate(vectors: Sequence[Sequence[float]]) -> float:
     """Return the threshold for another model, from vectors of unrelated texts.
 
     Neighbours in the sequence are compared, then every second one, until there are enough pairs. Raises

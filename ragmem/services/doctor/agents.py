@@ -1,4 +1,4 @@
-"""Examine operational.db: whether it can be read and is whole, and whether anybody waits in vain."""
+"""Check operational.db: readable and complete, without full inboxes or messages to silent agents."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from ragmem.domain.sessions.agents import STOPPED
 from ragmem.errors import StoreDamagedError
-from ragmem.services.doctor.report import Check, DoctorContext, Examination
+from ragmem.services.doctor.report import Check, DoctorContext
 from ragmem.storage.operational import agents as rows
 from ragmem.storage.operational import messages
 from ragmem.storage.operational.file import OperationalFile
@@ -17,10 +17,10 @@ from ragmem.storage.sql.sqlite_files import count_foreign_key_violations, integr
 _NAME = "agents"
 
 
-def agents(patient: DoctorContext) -> Iterator[Check]:
-    """Tell what is wrong with the file, of full inboxes, and of what waits for agents that are silent.
+def check_agents(patient: DoctorContext) -> Iterator[Check]:
+    """Report damage of the file, full inboxes, and messages that wait for silent agents.
 
-    Tells nothing where no agent ever checked in.
+    There is no check if no agent ever checked in.
     """
     file = OperationalFile(patient.settings.places.data)
     if not file.exists():
@@ -29,7 +29,7 @@ def agents(patient: DoctorContext) -> Iterator[Check]:
         problem = _find_damage(file, deep=patient.deep)
         if problem:
             path = file.database.path
-            # No backup has it: what it holds is of the moment, and agents check in again by themselves.
+            # No backup has it: its content is short-lived, and agents check in again by themselves.
             yield Check(_NAME, "failed", f'"{path}" {problem}', f'move it away: mv "{path}" "{path}.away"')
             return
         yield from _check_inboxes(file, patient)
@@ -68,6 +68,3 @@ def _check_inboxes(file: OperationalFile, patient: DoctorContext) -> Iterator[Ch
     if not full and not vain:
         waiting = sum(one.waiting for one in known)
         yield Check(_NAME, "ok", f"known: {len(known):,}; messages that wait: {waiting:,}")
-
-
-AGENTS: tuple[tuple[str, Examination], ...] = ((_NAME, agents),)

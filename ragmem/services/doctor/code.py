@@ -1,17 +1,17 @@
-"""Whether the code that is known can be read again: its grammars are an extra."""
+"""Check that ingested code can be parsed again: the grammars are an extra."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from ragmem.readers.code import MANIFESTS
 from ragmem.readers.code.parsing import EXTRA, has_parser
-from ragmem.services.doctor.report import Check, DoctorContext, Examination
+from ragmem.services.doctor.report import Check, DoctorContext
 
 _NAME = "grammars"
 
 
-def grammars(patient: DoctorContext) -> Iterator[Check]:
-    """Tell which languages cannot be read; nothing where tree-sitter is installed or none needs it."""
+def check_grammars(patient: DoctorContext) -> Iterator[Check]:
+    """Report unreadable languages; there is no check if tree-sitter is installed or no language needs it."""
     if has_parser():
         return
     code = patient.catalog.code
@@ -25,6 +25,3 @@ def grammars(patient: DoctorContext) -> Iterator[Check]:
         listed = ", ".join(sorted(languages))
         detail = f"files in {listed} cannot be read again: tree_sitter is not installed"
         yield Check(_NAME, "warning", detail, EXTRA)
-
-
-GRAMMARS: tuple[tuple[str, Examination], ...] = ((_NAME, grammars),)

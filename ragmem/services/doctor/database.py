@@ -1,4 +1,4 @@
-"""What is in the database: its pages, its schema, the catalog, the full text, the store."""
+"""Check the database: its pages, its schema, the catalog, the full text, the store."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from ragmem.domain.model import State
 from ragmem.errors import RagmemError, StoreDamagedError
 from ragmem.services.doctor.home import newest_backup
-from ragmem.services.doctor.invariants import between, unfindable
-from ragmem.services.doctor.report import REPAIR, Check, DoctorContext, Examination, RepairName
+from ragmem.services.doctor.invariants import find_differences, find_unfindable
+from ragmem.services.doctor.report import REPAIR, Check, DoctorContext, RepairName
 from ragmem.storage.home.postgres import extension_versions, server_version
 from ragmem.storage.home.schema import CATALOG
 from ragmem.storage.maintenance import invariants
@@ -21,14 +21,14 @@ _TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("vectors", ("vector",)),
     ("graph", ("entit", "relation", "mention")),
 )
-"""Under which name a violation of the store is shown, by the words that it has."""
+"""Name of a check of the store -> words in its violations."""
 
 _IRREPLACEABLE = frozenset({"table memories", "table archive", "table projects"})
-"""An empty one in their place would hide the loss."""
+"""Empty new tables would hide the loss of these."""
 
 
-def pages(patient: DoctorContext) -> Iterator[Check]:
-    """Read the pages of a SQLite file; the server's version and pgvector's for PostgreSQL."""
+def check_pages(patient: DoctorContext) -> Iterator[Check]:
+    """Check the pages of a SQLite file, or for PostgreSQL the versions of the server and pgvector."""
     database = patient.catalog.database
     if database.path is None:
         yield from _server(database)
@@ -38,7 +38,7 @@ def pages(patient: DoctorContext) -> Iterator[Check]:
             lines = integrity_check(connection, quick=not patient.deep, limit=20)
     except StoreDamagedError as error:
         lines = [" ".join(str(error).split())]
-    # The full-text index has a repair of its own; newer SQLites report it here.
+    # The full-text index has its own repair, but newer SQLite versions report it here.
     lines = [line for line in lines if "FTS5" not in line]
     if not lines:
         yield Check("database", "ok", f"{'integrity_check' if patient.deep else 'quick_check'}: ok")
@@ -48,7 +48,7 @@ def pages(patient: DoctorContext) -> Iterator[Check]:
 
 
 def restore_hint(patient: DoctorContext) -> str:
-    """Return the command that puts the newest backup back."""
+    """Return the command that restores the newest backup."""
     if patient.catalog.database.path is None:
         return "put the server's own backup back"
     backup = newest_backup(patient)
@@ -67,8 +67,8 @@ def _server(database: Database) -> Iterator[Check]:
         yield Check("pgvector", "ok", f"version {used or offered}" + ("" if used else ", not used yet"))
 
 
-def schema(patient: DoctorContext) -> Iterator[Check]:
-    """Compare the catalog's tables and the record of its steps with what this ragmem would make."""
+def check_schema(patient: DoctorContext) -> Iterator[Check]:
+    """Compare the catalog's tables and migrations with the schema of this version."""
     database = patient.catalog.database
     if database.path is None:
         patient.catalog.prepare()
@@ -99,11 +99,11 @@ def schema(patient: DoctorContext) -> Iterator[Check]:
         yield Check("schema", "ok", f"{version}, as this ragmem makes it")
 
 
-def catalog(patient: DoctorContext) -> Iterator[Check]:
-    """Hold the catalog against its invariants, full text apart."""
+def check_catalog(patient: DoctorContext) -> Iterator[Check]:
+    """Check the invariants of the catalog, and separately those of the full text."""
     with patient.catalog.database.read() as connection:
         if not table_exists(patient.catalog.database, connection, "lexicon_memories"):
-            # Nothing may be written here, so the step to this schema was not taken.
+            # The memory is read-only, so the schema was not migrated.
             count = sum(patient.catalog.overview.counts()["state"].values())
             detail = f"{count:,} memories; the rest is examined once the schema is the newest"
             yield Check("catalog", "ok", detail)
@@ -128,10 +128,10 @@ def catalog(patient: DoctorContext) -> Iterator[Check]:
     yield from _checks_of("full text", text, "all chunks are in it", "full text")
 
 
-def pending(patient: DoctorContext) -> Iterator[Check]:
-    """Tell how many memories wait for their vectors."""
+def check_pending(patient: DoctorContext) -> Iterator[Check]:
+    """Report the memories that wait for their vectors."""
     waiting = len(patient.catalog.memories.ids(states=[State.PENDING]))
-    late = patient.catalog.names.late()
+    late = patient.catalog.names.count_late()
     if waiting:
         detail = f"{waiting:,} memories wait to be indexed; a seed or this finishes them"
         yield Check("pending", "warning", detail, REPAIR, "pending")
@@ -144,13 +144,13 @@ def pending(patient: DoctorContext) -> Iterator[Check]:
         yield Check("pending", "ok", "no memory waits to be indexed")
 
 
-def store(patient: DoctorContext) -> Iterator[Check]:
-    """Hold the store against its invariants and against the catalog."""
+def check_store(patient: DoctorContext) -> Iterator[Check]:
+    """Check the invariants of the store, and compare it with the catalog."""
     deep = patient.deep and patient.answered
     try:
         held = patient.open_store()
         found = held.check(deep=deep)
-        found += between(patient.catalog, held) if not found else []
+        found += find_differences(patient.catalog, held) if not found else []
     except StoreDamagedError as error:
         yield Check("store", "failed", str(error), REPAIR, "store")
         return
@@ -165,7 +165,10 @@ def store(patient: DoctorContext) -> Iterator[Check]:
         yield from _models_of_vectors(patient)
     if deep and not found:
         yield from _checks_of(
-            "search", unfindable(patient.catalog, held), "each chunk is found by its own text", "anew"
+            "search",
+            find_unfindable(patient.catalog, held),
+            "each chunk is found by its own text",
+            "anew",
         )
 
 
@@ -174,13 +177,13 @@ def _topic(line: str) -> str:
 
 
 def _models_of_vectors(patient: DoctorContext) -> Iterator[Check]:
-    """Tell of vectors that no search can find: of a model that neither answers nor is about to."""
+    """Report vectors that no search finds, because their model is neither the active nor the next one."""
     try:
         embedder = patient.open_models().embedder
-        wanted = (embedder.model_id, embedder.dimensions)  # a provider may be asked for these
+        wanted = (embedder.model_id, embedder.dimensions)  # this may ask a provider
         coming = patient.model_standing().wanted
     except RagmemError:
-        return  # the checks of the models tell why
+        return  # the checks of the models report it
     by_model = patient.open_store().vector_models()
     for (model, dimensions), count in by_model.items():
         if model not in {wanted[0], coming}:
@@ -197,13 +200,3 @@ def _checks_of(name: str, lines: Iterable[str], well: str, mend: RepairName) -> 
         yield Check(name, "failed", line, REPAIR, mend)
     if not found and well:
         yield Check(name, "ok", well)
-
-
-FIRST: tuple[tuple[str, Examination], ...] = (("database", pages), ("schema", schema))
-"""Where one of them fails, nothing is to be learnt from the others."""
-
-DATABASE_CHECKS: tuple[tuple[str, Examination], ...] = (
-    ("catalog", catalog),
-    ("pending", pending),
-    ("store", store),
-)

@@ -1,60 +1,100 @@
-"""Examine a memory from the outside in: home, models, database, catalog, store, and a write of its own."""
+"""Examine a memory from the outside in: home, models, database, catalog, store, and a test write."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ragmem.errors import EXIT_DAMAGED, RagmemError
-from ragmem.services.doctor.agents import AGENTS
-from ragmem.services.doctor.code import GRAMMARS
-from ragmem.services.doctor.database import DATABASE_CHECKS, FIRST
-from ragmem.services.doctor.documents import DOCUMENTS
-from ragmem.services.doctor.events import EVENTS
-from ragmem.services.doctor.extraction import EXTRACTION_CHECKS
-from ragmem.services.doctor.home import HOME_CHECKS
-from ragmem.services.doctor.models import CANARY, CHANGE, MODEL_CHECKS
-from ragmem.services.doctor.projects import PROJECTS
+from ragmem.services.doctor import (
+    agents,
+    assistants,
+    code,
+    database,
+    documents,
+    events,
+    extraction,
+    home,
+    models,
+    projects,
+    secrets,
+    spend,
+    transcripts,
+    warm_process,
+)
 from ragmem.services.doctor.report import Check, DoctorContext, Examination, Report
-from ragmem.services.doctor.secrets import SECRETS
-from ragmem.services.doctor.spend import SPEND
-from ragmem.services.doctor.transcripts import TRANSCRIPTS
-from ragmem.services.doctor.wiring import WIRING
+
+_Checks = tuple[tuple[str, Examination], ...]
+
+_HOME: _Checks = (
+    ("configuration", home.check_configuration),
+    ("home", home.check_home),
+    ("disk", home.check_disk),
+    ("software", home.check_software),
+    ("locks", home.check_locks),
+    ("inbox", home.check_inbox),
+    ("warm process", warm_process.check_warm_process),
+    ("idle gc", home.check_idle_gc),
+    ("backups", home.check_backups),
+)
+"""These checks do not open the database."""
+
+_MODELS: _Checks = (
+    ("embedder", models.check_embedder),
+    ("language model", models.check_language_model),
+    ("hardware", models.check_hardware),
+)
+_FILE: _Checks = (("database", database.check_pages), ("schema", database.check_schema))
+"""If one of these fails, the other checks of the content are useless."""
+
+_CONTENT: _Checks = (
+    ("catalog", database.check_catalog),
+    ("pending", database.check_pending),
+    ("store", database.check_store),
+    ("grammars", code.check_grammars),
+    ("model change", models.check_model_change),
+    ("extraction", extraction.check_extraction),
+    ("spend", spend.check_spend),
+    ("projects", projects.check_projects),
+)
+_TRANSCRIPTS = ("transcripts", transcripts.check_transcripts)
+_OUTSIDE: _Checks = (
+    ("documents", documents.check_documents),
+    ("hook events", events.check_events),
+    _TRANSCRIPTS,
+    ("hooks", assistants.check_assistants),
+    ("agents", agents.check_agents),
+)
 
 
 def examine(patient: DoctorContext) -> Report:
-    """Run all checks; those that need the database end where it cannot be read. Nothing is mended."""
-    around = list(_run(HOME_CHECKS, patient))
-    models = list(_run(MODEL_CHECKS, patient))
-    patient = replace(patient, answered=not _any_failed(one for one in models if one.name == "embedder"))
+    """Run all checks, without those that need the database if it cannot be read. Repairs nothing."""
+    around = list(_run(_HOME, patient))
+    answers = list(_run(_MODELS, patient))
+    patient = replace(patient, answered=not _any_failed(one for one in answers if one.name == "embedder"))
     inside: list[Check] = []
-    beside = (*DOCUMENTS, *EVENTS, *TRANSCRIPTS, *WIRING, *AGENTS)
+    outside = _OUTSIDE
     if _can_be_examined(patient):
-        inside += _run(FIRST, patient)
+        inside += _run(_FILE, patient)
         if not _any_failed(inside):
-            inside += _run(DATABASE_CHECKS, patient)
-            inside += _run(GRAMMARS, patient)
-            inside += _run(CHANGE, patient)
-            inside += _run(EXTRACTION_CHECKS, patient)
-            inside += _run(SPEND, patient)
-            inside += _run(PROJECTS, patient)
-            # One damage is told once: this reads all memories, as the check of the catalog does.
+            inside += _run(_CONTENT, patient)
+            # This reads all memories, as the check of the catalog does: damage is reported only once.
             if not _any_failed(one for one in inside if one.name == "catalog"):
-                inside += _run(SECRETS, patient)
+                inside += _run([("secrets", secrets.check_secrets)], patient)
         else:
-            # How far each transcript was read is in the database as well.
-            beside = (*DOCUMENTS, *EVENTS, *WIRING, *AGENTS)
+            # The check of transcripts needs the database as well.
+            outside = tuple(check for check in _OUTSIDE if check is not _TRANSCRIPTS)
         only_reads = patient.read_only or patient.catalog.database.read_only
-        # Only in what is otherwise sound: a write may mend what was found, or hide it. A cap that is reached
-        # would stop the canary's vector, which is no damage.
-        capped = not _any_failed(inside) and any(limit.reached for limit in patient.ledger.limits())
-        if not only_reads and not capped and not _any_failed([*around, *models, *inside]):
-            inside += _run(CANARY, patient)
-    return Report((*around, *models, *inside, *_run(beside, patient)))
+        # Only in a sound memory: a write may repair or hide the damage. A reached cap would refuse the
+        # canary's vector, which is not damage.
+        capped = not _any_failed(inside) and any(limit.is_reached for limit in patient.ledger.limits())
+        if not only_reads and not capped and not _any_failed([*around, *answers, *inside]):
+            inside += _run([("canary", models.check_canary)], patient)
+    return Report((*around, *answers, *inside, *_run(outside, patient)))
 
 
 def _can_be_examined(patient: DoctorContext) -> bool:
     try:
         return patient.catalog.exists()
-    except RagmemError:  # a server that does not answer; the check of the home tells
+    except RagmemError:  # a server does not answer; the check of the home reports it
         return False
 
 
@@ -63,7 +103,7 @@ def _any_failed(checks: Iterable[Check]) -> bool:
 
 
 def _run(examinations: Iterable[tuple[str, Examination]], patient: DoctorContext) -> Iterator[Check]:
-    """Yield the checks; one that cannot be made is one that failed."""
+    """Yield the checks; one that raises an error counts as failed."""
     for name, examination in examinations:
         try:
             yield from examination(patient)

@@ -1,17 +1,17 @@
-"""Whether documents can be read that a source asks for: their libraries, and tesseract for scans."""
+"""Check that the documents of sources can be read: libraries, and tesseract for scans."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
 
 from ragmem.readers.documents.ocr import PROGRAM, is_installed
-from ragmem.services.doctor.report import Check, DoctorContext, Examination
+from ragmem.services.doctor.report import Check, DoctorContext
 
 _NAME = "documents"
 _LIBRARIES = ("lxml", "openpyxl", "pdfplumber", "PIL", "pypdfium2")
 
 
-def documents(patient: DoctorContext) -> Iterator[Check]:
-    """Tell what is missing; nothing where no enabled source has documents."""
+def check_documents(patient: DoctorContext) -> Iterator[Check]:
+    """Report missing software; there is no check if no enabled source has documents."""
     wanted = [spec.name for spec in patient.settings.enabled_sources() if spec.reader == "documents"]
     if not wanted:
         return
@@ -26,6 +26,3 @@ def documents(patient: DoctorContext) -> Iterator[Check]:
     else:
         detail = f"{sources} can be read"
     yield Check(_NAME, "ok", detail)
-
-
-DOCUMENTS: tuple[tuple[str, Examination], ...] = ((_NAME, documents),)

@@ -1,4 +1,4 @@
-"""What is around the database: configuration, permissions, disk, software, locks, backups."""
+"""Check the surroundings of the database: configuration, permissions, disk, software, locks, backups."""
 
 import importlib.util
 import os
@@ -9,25 +9,24 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from ragmem.services.doctor.report import REPAIR, Check, DoctorContext, Examination
-from ragmem.services.doctor.warm_process import warm
-from ragmem.services.ingestion.inbox_waiting import waiting
+from ragmem.services.doctor.report import REPAIR, Check, DoctorContext
+from ragmem.services.ingestion.inbox_status import inbox_status
 from ragmem.services.transfer.backup import REPLACED, Backup, backups
 from ragmem.storage.sql.fair_lock import holder, leftovers
 from ragmem.storage.sql.sqlite import LOCK_NAME
 from ragmem.storage.sql.sqlite_files import has_fts5, library_version
 
 LITTLE_SPACE = 500_000_000
-"""Bytes free from which on nobody needs to be told."""
+"""Free bytes below which the check warns."""
 NO_SPACE = 50_000_000
 
 OLDEST_SQLITE = (3, 35)
-"""RETURNING came with it."""
+"""The first version with RETURNING."""
 
 OLD_BACKUP_DAYS = 30
 
 WAITS_LONG = timedelta(days=1)
-"""From then on nobody has asked or written for so long that the vectors should be made."""
+"""Age of a waiting write from which the check warns."""
 
 _PUT_ASIDE = (REPLACED, "before-repair-")
 
@@ -41,13 +40,13 @@ EXTRAS: tuple[tuple[str, str], ...] = (
     ("documents", "pdfplumber"),
     ("explore", "textual"),
 )
-"""Extra -> the module that it brings."""
+"""Extras, each with a module of it."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def configuration(patient: DoctorContext) -> Iterator[Check]:
-    """Tell of the files that were read, and of keys that mean nothing."""
+def check_configuration(patient: DoctorContext) -> Iterator[Check]:
+    """Report warnings of the configuration, such as unknown keys."""
     settings = patient.settings
     for warning in settings.warnings:
         yield Check("configuration", "warning", warning, "ragmem inspect config")
@@ -59,9 +58,9 @@ def configuration(patient: DoctorContext) -> Iterator[Check]:
 
 
 def find_exposed(folders: Sequence[Path]) -> list[Path]:
-    """Return the files and folders that others than their owner may use, links left out.
+    """Return the files and folders that other users can access, without links.
 
-    A folder below these that nobody else can enter keeps what is in it: LightRAG's own files, for one.
+    A private folder protects its content, for example LightRAG's own files, so it is not searched.
     """
     found = []
     for folder in folders:
@@ -74,8 +73,8 @@ def find_exposed(folders: Sequence[Path]) -> list[Path]:
     return found
 
 
-def idle_gc(patient: DoctorContext) -> Iterator[Check]:
-    """Tell whether gc may be carried out without a person."""
+def check_idle_gc(patient: DoctorContext) -> Iterator[Check]:
+    """Report whether gc may run without the user."""
     if patient.settings.lifecycle.automatic:
         told = "on: `ragmem serve` carries gc out while nobody asks; `ragmem gc --disable-idle` ends it"
     else:
@@ -86,13 +85,13 @@ def idle_gc(patient: DoctorContext) -> Iterator[Check]:
 def _open_to_others(path: Path) -> bool:
     try:
         mode = path.lstat().st_mode
-    except FileNotFoundError:  # SQLite's -wal and -shm come and go
+    except FileNotFoundError:  # SQLite creates and deletes -wal and -shm
         return False
     return not stat.S_ISLNK(mode) and bool(stat.S_IMODE(mode) & _OTHERS)
 
 
-def home(patient: DoctorContext) -> Iterator[Check]:
-    """Tell where the memory is, and whether others can read it."""
+def check_home(patient: DoctorContext) -> Iterator[Check]:
+    """Report the place of the memory, and whether other users can read it."""
     places = patient.settings.places
     if not patient.catalog.exists():
         detail = f'there is no memory in "{patient.catalog.database.place}" yet'
@@ -110,8 +109,8 @@ def home(patient: DoctorContext) -> Iterator[Check]:
         yield Check("permissions", "ok", "only you can read it")
 
 
-def disk(patient: DoctorContext) -> Iterator[Check]:
-    """Tell how much room is left where the memory is."""
+def check_disk(patient: DoctorContext) -> Iterator[Check]:
+    """Report the free disk space of the memory."""
     folder = patient.settings.places.data
     while not folder.exists():
         folder = folder.parent
@@ -125,8 +124,8 @@ def disk(patient: DoctorContext) -> Iterator[Check]:
         yield Check("disk", "ok", detail)
 
 
-def software(patient: DoctorContext) -> Iterator[Check]:
-    """Tell the versions, whether SQLite can do what is asked of it, and which extras are there."""
+def check_software(patient: DoctorContext) -> Iterator[Check]:
+    """Report versions, missing features of SQLite, and the installed extras."""
     del patient
     versions = f"Python {platform.python_version()}, SQLite {'.'.join(map(str, library_version()))}"
     if library_version() < OLDEST_SQLITE:
@@ -142,8 +141,8 @@ def software(patient: DoctorContext) -> Iterator[Check]:
     yield Check("extras", "ok", f"installed: {', '.join(there) or 'none'}")
 
 
-def locks(patient: DoctorContext) -> Iterator[Check]:
-    """Tell who writes, and what dead processes left in the queue."""
+def check_locks(patient: DoctorContext) -> Iterator[Check]:
+    """Report the writing process, and leftovers of dead processes in the queue."""
     lock = patient.catalog.database.home / LOCK_NAME
     if lock.exists() and not lock.is_file():
         detail = f'"{lock}" is not a file, so that nobody can write'
@@ -158,8 +157,8 @@ def locks(patient: DoctorContext) -> Iterator[Check]:
     yield Check("locks", "ok", "nobody writes" if process is None else f"process {process} writes now")
 
 
-def backup_age(patient: DoctorContext) -> Iterator[Check]:
-    """Tell how old the newest backup is."""
+def check_backups(patient: DoctorContext) -> Iterator[Check]:
+    """Report the age of the newest backup."""
     newest = newest_backup(patient)
     if newest is None:
         if patient.catalog.exists():
@@ -173,9 +172,9 @@ def backup_age(patient: DoctorContext) -> Iterator[Check]:
         yield Check("backups", "ok", detail)
 
 
-def inbox(patient: DoctorContext) -> Iterator[Check]:
-    """Tell what waits to be taken into the catalog, and what was set aside because nobody could read it."""
-    found = waiting(patient.settings.places.data)
+def check_inbox(patient: DoctorContext) -> Iterator[Check]:
+    """Report waiting writes, and unreadable files that were set aside."""
+    found = inbox_status(patient.settings.places.data)
     for path, reason in found.aside:
         fix = f'look at it, then remove it: "{path}"'
         yield Check("inbox", "warning", f"a file that was set aside: {reason}", fix)
@@ -189,9 +188,9 @@ def inbox(patient: DoctorContext) -> Iterator[Check]:
 
 
 def newest_backup(patient: DoctorContext) -> Backup | None:
-    """Return the newest backup of this home that can be read, None where there is none.
+    """Return the newest readable backup of this home, None if there is none.
 
-    What a restore or a repair has put aside does not count: it may be what was wrong.
+    A database that a restore or repair has replaced does not count: it may be damaged.
     """
     return next(
         (
@@ -201,17 +200,3 @@ def newest_backup(patient: DoctorContext) -> Backup | None:
         ),
         None,
     )
-
-
-HOME_CHECKS: tuple[tuple[str, Examination], ...] = (
-    ("configuration", configuration),
-    ("home", home),
-    ("disk", disk),
-    ("software", software),
-    ("locks", locks),
-    ("inbox", inbox),
-    ("warm process", warm),
-    ("idle gc", idle_gc),
-    ("backups", backup_age),
-)
-"""In this order, without opening the database."""

@@ -1,4 +1,4 @@
-"""What holds of a sound memory at any moment, after a kill as well: one list for doctor and for tests."""
+"""The invariants of a sound memory, which also hold after a kill; for doctor and for tests."""
 
 from collections.abc import Iterator
 
@@ -9,29 +9,29 @@ from ragmem.storage.maintenance import invariants
 from ragmem.storage.maintenance.invariants import sentence
 
 MIN_OWN_SCORE = 0.98
-"""Cosine at least between a chunk's text and its own vector: kept in 8 bits, and made by another engine."""
+"""Minimum cosine of a chunk's text and its vector, which has 8 bits and may come from another engine."""
 
 _SPARE = 16
-"""Hits more than chunks of the same text, for others that are as near."""
+"""Additional hits, for other chunks that are as near."""
 
 
 def violations(catalog: Catalog, store: Store, *, deep: bool = False) -> list[str]:
-    """Return all that is wrong, one line each; empty when the memory is sound.
+    """Return all violations, one line each; empty for a sound memory.
 
-    What waits to be finished is not wrong: a pending memory may be missing from the store, or be there as it
-    was before. `deep` reads every page, compares every chunk with its text, and looks for each indexed chunk
-    by that text, which takes an embedding each. Raises StoreDamagedError where nothing can be read.
+    Pending work is not a violation: a pending memory may be missing in the store, or have its former state
+    there. `deep` reads every page, compares every chunk with its text, and searches for each indexed chunk by
+    its text, which takes an embedding each. Raises StoreDamagedError if nothing can be read.
     """
     found = invariants.violations(catalog, deep=deep)
     found += store.check(deep=deep)
-    found += between(catalog, store)
+    found += find_differences(catalog, store)
     if deep:
-        found += unfindable(catalog, store)
+        found += find_unfindable(catalog, store)
     return found
 
 
-def between(catalog: Catalog, store: Store) -> list[str]:
-    """Return where catalog and store do not speak of the same memories and chunks."""
+def find_differences(catalog: Catalog, store: Store) -> list[str]:
+    """Return the differences in memories and chunks between catalog and store."""
     indexed = catalog.memories.ids(states=[State.INDEXED])
     pending = catalog.memories.ids(states=[State.PENDING])
     stored = store.memory_ids()
@@ -40,7 +40,7 @@ def between(catalog: Catalog, store: Store) -> list[str]:
         found.append(sentence("indexed memories are not in the store", lost))
     if unowned := sorted(stored - indexed - pending):
         found.append(sentence("memories of the store are not indexed in the catalog", unowned))
-    # A pending memory's chunks may still be those of its former text, so that nothing can be counted.
+    # With pending memories the numbers are not comparable: their chunks may be those of a former text.
     if not found and not (pending & stored):
         expected = catalog.overview.chunks(State.INDEXED)
         counted = store.statistics()["chunks"]
@@ -49,10 +49,10 @@ def between(catalog: Catalog, store: Store) -> list[str]:
     return found
 
 
-def unfindable(catalog: Catalog, store: Store) -> list[str]:
+def find_unfindable(catalog: Catalog, store: Store) -> list[str]:
     """Return the chunks of indexed memories that a search for their own text does not find.
 
-    Raises BackendError where another model made the vectors.
+    Raises BackendError if another model made the vectors.
     """
     same: dict[tuple[str, str], set[str]] = {}
     for project, chunk in _indexed_chunks(catalog):

@@ -1,4 +1,4 @@
-"""Whether the models answer, and whether a memory can be written, found and deleted."""
+"""Check that the models answer, and that a memory can be written, found and deleted."""
 
 import os
 from collections.abc import Iterator
@@ -6,18 +6,18 @@ from pathlib import Path
 
 import numpy as np
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft, Scope, State
 from ragmem.errors import BackendError, RagmemError
-from ragmem.services.doctor.report import REPAIR, Check, DoctorContext, Examination
+from ragmem.services.doctor.report import REPAIR, Check, DoctorContext
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.index import forget, index, record_of
-from ragmem.services.models.hardware import advice, models_of, this_machine
+from ragmem.services.models.hardware import configured_models, detect_machine, hardware_problems
 from ragmem.services.models.use import LOCAL_BACKEND, model_label
 from ragmem.storage.fulltext.fulltext import search as search_text
 
 CANARY_PROJECT = "ragmem-doctor"
-"""A project that no repository can have: its ids are hashes."""
+"""A project id that no repository can have, because those are hashes."""
 
 _CANARY = (
     "We decided to keep a canary in the mine because it tells of bad air before anyone falls asleep. "
@@ -27,8 +27,8 @@ _PROBE = "does the embedder answer"
 _PROBE_TOKENS = 8
 
 
-def models(patient: DoctorContext) -> Iterator[Check]:
-    """Look at the models' files and keys, and embed a text, for as long as a question may take."""
+def check_embedder(patient: DoctorContext) -> Iterator[Check]:
+    """Check the models' files and keys, and embed a text within the time limit of a question."""
     opened = patient.open_models()
     for problem in opened.check():
         yield Check("model files", "failed", problem, _fix_of_files(patient))
@@ -58,20 +58,20 @@ def _fix_of_files(patient: DoctorContext) -> str:
 
 
 def _what_still_works(patient: DoctorContext) -> str:
-    """Return what becomes of questions and new memories while there is no embedder."""
+    """Return the effects of a missing embedder on questions and new memories."""
     text = "questions are answered by full text"
     try:
         pending = len(patient.catalog.memories.ids(states=[State.PENDING])) if patient.catalog.exists() else 0
-    except RagmemError:  # the checks of the database tell
+    except RagmemError:  # the checks of the database report it
         return text
     return f"{text}, {pending:,} memories wait to be indexed" if pending else f"{text}, new memories wait"
 
 
-def change(patient: DoctorContext) -> Iterator[Check]:
-    """Tell how far a change of the embedding model is; asks no model."""
+def check_model_change(patient: DoctorContext) -> Iterator[Check]:
+    """Report the progress of a change of the embedding model, without asking a model."""
     try:
         standing = patient.model_standing()
-    except RagmemError:  # the checks of the database tell
+    except RagmemError:  # the checks of the database report it
         return
     if not standing.changing:
         return
@@ -84,7 +84,7 @@ def change(patient: DoctorContext) -> Iterator[Check]:
         told = f"the vectors are of {standing.active}, and this store takes those of one model only"
         yield Check("model change", "warning", told, "ragmem seed --rebuild")
     elif standing.problem:
-        # Where only the former model is lost, making the vectors is all that helps.
+        # If only the former model is lost, only new vectors help.
         fix = "ragmem models resume" if standing.wanted else "ragmem models test"
         yield Check("model change", "warning", f"{told}; {standing.problem}", fix)
     elif standing.running:
@@ -93,8 +93,8 @@ def change(patient: DoctorContext) -> Iterator[Check]:
         yield Check("model change", "warning", told, "ragmem models resume")
 
 
-def language_model(patient: DoctorContext) -> Iterator[Check]:
-    """Look at the language model's files and key; a deep examination also has it answer."""
+def check_language_model(patient: DoctorContext) -> Iterator[Check]:
+    """Check the language model's files and key; a deep examination also asks it."""
     chosen = patient.settings.language_model
     if not chosen.backend:
         if patient.settings.extraction.by != "rules":
@@ -119,20 +119,20 @@ def language_model(patient: DoctorContext) -> Iterator[Check]:
     yield Check("language model", "ok", detail)
 
 
-def hardware(patient: DoctorContext) -> Iterator[Check]:
-    """Tell of models that are too large for this machine."""
-    machine = this_machine()
-    for table, model in models_of(patient.settings, os.environ, home=Path.home()):
-        for line in advice(table, model, machine):
+def check_hardware(patient: DoctorContext) -> Iterator[Check]:
+    """Report models that are too large for this machine."""
+    machine = detect_machine()
+    for table, model in configured_models(patient.settings, os.environ, home=Path.home()):
+        for line in hardware_problems(table, model, machine):
             yield Check("hardware", "warning", line, "ragmem models use minilm, or a server that has a GPU")
 
 
 class _FailedError(Exception):
-    """What was wrong with the canary; ends its transaction."""
+    """A failure of the canary, which ends its transaction."""
 
 
-def canary(patient: DoctorContext) -> Iterator[Check]:
-    """Write a memory, find it, delete it, in one transaction: nobody else ever sees it."""
+def check_canary(patient: DoctorContext) -> Iterator[Check]:
+    """Write, find and delete a memory in one transaction, so that no other process sees it."""
     catalog, store = patient.catalog, patient.open_store()
     draft = Draft(CANARY_PROJECT, "/canary", _CANARY, title="Canary", scope=Scope(CANARY_PROJECT))
     judged = classify_draft(
@@ -157,17 +157,8 @@ def canary(patient: DoctorContext) -> Iterator[Check]:
     except (_FailedError, BackendError) as error:
         yield Check("canary", "failed", str(error), REPAIR, "store")
         return
-    left = memory.id in store.memory_ids() or memory.id in catalog.memories.known([memory.id])
+    left = memory.id in store.memory_ids() or memory.id in catalog.memories.states([memory.id])
     if left:
         yield Check("canary", "failed", "a memory that was deleted is still there", REPAIR, "store")
     else:
         yield Check("canary", "ok", "a memory was written, found by text and by vector, and deleted")
-
-
-MODEL_CHECKS: tuple[tuple[str, Examination], ...] = (
-    ("embedder", models),
-    ("language model", language_model),
-    ("hardware", hardware),
-)
-CHANGE: tuple[tuple[str, Examination], ...] = (("model change", change),)
-CANARY: tuple[tuple[str, Examination], ...] = (("canary", canary),)

@@ -1,31 +1,31 @@
-"""Whether two projects are one, and whether memories lie in the projects that their texts name."""
+"""Check for duplicate projects, and for memories in another project than the one in their text."""
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 
 from ragmem.domain.model import UNASSIGNED
-from ragmem.services.doctor.report import Check, DoctorContext, Examination
-from ragmem.services.ingestion.scope import finder
-from ragmem.services.projects.named import find_misplaced
+from ragmem.services.doctor.report import Check, DoctorContext
+from ragmem.services.ingestion.scope import project_finder
+from ragmem.services.projects.placement import find_misplaced
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.migrations import table_exists
 
 _NAME = "projects"
 
 MOST_ENTRIES = 1_000_000
-"""Of the log, in which a person's splits are."""
+"""Maximum entries of the log that are searched for the user's splits."""
 
 MOST = 5
-"""Pairs that are told one by one."""
+"""Maximum pairs that are listed."""
 
 
-def projects(patient: DoctorContext) -> Iterator[Check]:
-    """Tell of projects that seem to be one, of memories in the wrong one, and how many belong to none."""
+def check_projects(patient: DoctorContext) -> Iterator[Check]:
+    """Report projects that seem to be the same, misplaced memories, and memories without a project."""
     catalog = patient.catalog
     with catalog.database.read() as connection:
         if not table_exists(catalog.database, connection, "project_moves"):
-            # Nothing may be written here, so that the schema stays an older one.
+            # The memory is read-only, so the schema was not migrated.
             return
     twins = twins_of(catalog)
     names = catalog.projects.names()
@@ -35,7 +35,7 @@ def projects(patient: DoctorContext) -> Iterator[Check]:
     if len(twins) > MOST:
         detail = f"{len(twins) - MOST} more pairs may be one project"
         yield Check(_NAME, "warning", detail, "ragmem projects list")
-    moves = find_misplaced(catalog, patient.settings, finder(catalog, home=Path.home()))
+    moves = find_misplaced(catalog, patient.settings, project_finder(catalog, home=Path.home()))
     if count := sum(map(len, moves.values())):
         told = "1 memory lies" if count == 1 else f"{count:,} memories lie"
         detail = f"{told} elsewhere than where the text says"
@@ -48,11 +48,11 @@ def projects(patient: DoctorContext) -> Iterator[Check]:
 
 
 def twins_of(catalog: Catalog) -> list[tuple[str, str, str]]:
-    """Return pairs of projects with one first commit, remote or folder that no person has split."""
+    """Return pairs of projects with the same first commit, remote or folder that the user has not split."""
     commits: dict[str, set[str]] = {}
     remotes: dict[str, set[str]] = {}
     folders: dict[str, set[str]] = {}
-    standing = {one.id: one for one in catalog.projects.standing()}
+    standing = {one.id: one for one in catalog.projects.current_projects()}
     for one in standing.values():
         commits.setdefault(one.root_commit, set()).add(one.id)
         folders.setdefault(one.root, set()).add(one.id)
@@ -66,7 +66,7 @@ def twins_of(catalog: Catalog) -> list[tuple[str, str, str]]:
         for key, group in known.items():
             for pair in combinations(sorted(group & standing.keys()), 2) if key else ():
                 one, other = (standing[project] for project in pair)
-                # Another repository may lie by now where one was, and have its remote.
+                # A folder may have another repository by now, with the same remote.
                 apart = one.root_commit and other.root_commit and one.root_commit != other.root_commit
                 if not apart or why == "one first commit":
                     found.setdefault(pair, f"{why}: {key[:60]}")
@@ -79,6 +79,3 @@ def _splits(catalog: Catalog) -> Iterable[frozenset[str]]:
         detail = entry["detail"]
         if entry["operation"] == "projects" and "split" in detail:
             yield frozenset((str(detail["split"]), str(detail["into"])))
-
-
-PROJECTS: tuple[tuple[str, Examination], ...] = ((_NAME, projects),)

@@ -1,13 +1,13 @@
-"""Mend what an examination found: decide first, copy the database, then rebuild from the catalog."""
+"""Repair the findings of an examination: plan, copy the database, then rebuild from the catalog."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Chunk, Memory, State
 from ragmem.ports import Store
 from ragmem.services.doctor.home import find_exposed
-from ragmem.services.doctor.invariants import between
+from ragmem.services.doctor.invariants import find_differences
 from ragmem.services.doctor.report import DoctorContext, RepairName, Report
 from ragmem.services.doctor.salvage import as_pending, salvage
 from ragmem.services.ingestion.classify import chunks_of
@@ -25,28 +25,14 @@ from ragmem.storage.sql.sqlite import LOCK_NAME
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
 ACCEPTED_AT_ONCE = 200
-"""Memories that are cut anew in one transaction."""
-
-PLANS: dict[RepairName, str] = {
-    "permissions": "make files and folders yours alone (0600, 0700)",
-    "locks": "remove what dead processes left in the queue of writers",
-    "salvage": "copy every memory that can be read into a new database, index it anew, keep the damaged file",
-    "schema": "complete the half-taken step to this schema",
-    "catalog": "cut the memories whose chunks do not fit anew, drop chunks of no memory, put names right",
-    "full text": "write the full text anew from the chunks",
-    "store": "put what is damaged in vectors and graph back from the catalog, write the vector files anew",
-    "anew": "make all vectors and the whole graph anew from the catalog",
-    "pending": "index the memories that wait",
-    "usage": "add the requests that were counted to the sums",
-}
-"""What each repair does, in the order in which they are done."""
+"""Memories per transaction."""
 
 _WRITES: frozenset[RepairName] = frozenset({"schema", "catalog", "full text", "store", "anew", "pending"})
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A repair, what it does, and how it went (empty before)."""
+    """A repair, its description, and its outcome (empty before)."""
 
     name: RepairName
     what: str
@@ -54,21 +40,21 @@ class Step:
 
 
 def plan(report: Report) -> list[Step]:
-    """Return what would be done about a report, in order; nothing is changed."""
+    """Return the repairs for a report, in order; changes nothing."""
     wanted = {check.mend for check in report.checks}
     if "salvage" in wanted:
-        # What was not looked at for the damage is made anew with it.
+        # Salvage rebuilds the unchecked parts as well.
         wanted -= _WRITES
     if "anew" in wanted:
         wanted -= {"store"}
-    return [Step(name, what) for name, what in PLANS.items() if name in wanted]
+    return [Step(name, what) for name, (what, _) in _REPAIRS.items() if name in wanted]
 
 
 def repair(patient: DoctorContext, steps: list[Step]) -> Iterator[Step]:
-    """Carry the steps out and yield each with its outcome; the database is copied before the first write.
+    """Run the steps and yield each with its outcome; the database is copied before the first write.
 
-    Every step can be repeated after it was interrupted. Raises BackendError before anything of the store was
-    changed where no embedder answers, StoreDamagedError where nothing can be mended.
+    Every step can be repeated after an interruption. Raises BackendError before any change of the store if no
+    embedder answers, StoreDamagedError if nothing can be repaired.
     """
     names = {step.name for step in steps}
     database = patient.catalog.database
@@ -76,7 +62,7 @@ def repair(patient: DoctorContext, steps: list[Step]) -> Iterator[Step]:
         copy = back_up(database.path, "before-repair", sort=OF_REPAIRS, verified=False)
         yield Step("", "copy the database", f'"{copy}"')
     for step in steps:
-        yield replace(step, outcome=_REPAIRS[step.name](patient))
+        yield replace(step, outcome=_REPAIRS[step.name][1](patient))
 
 
 def _make_private(patient: DoctorContext) -> str:
@@ -95,7 +81,7 @@ def _remove_leftovers(patient: DoctorContext) -> str:
 
 
 def rechunk(catalog: Catalog, sizes: ChunkingSettings) -> int:
-    """Cut the memories whose chunks do not rebuild their text anew; return how many."""
+    """Chunk the memories again whose chunks do not rebuild their text; return their number."""
     unsound = [
         memory for memory in catalog.memories.each() if not _fits(memory, catalog.memories.chunks(memory))
     ]
@@ -112,11 +98,12 @@ def _fits(memory: Memory, chunks: tuple[Chunk, ...]) -> bool:
     )
 
 
-def mend_store(catalog: Catalog, store: Store) -> str:
-    """Put back what a store's own repair took out; where that is not enough, everything."""
+def _mend_store(patient: DoctorContext) -> str:
+    """Restore what a store's own repair removed; if that is not enough, everything."""
+    catalog, store = patient.catalog, patient.open_store()
     figures = store.repair()
     put = _put_back(catalog, store)
-    if store.check() or between(catalog, store):
+    if store.check() or find_differences(catalog, store):
         return _make_anew(catalog, store)
     said = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items() if count)
     return f"{put} memories put back" + (f" ({said})" if said else "")
@@ -146,7 +133,7 @@ def _mend_catalog(patient: DoctorContext) -> str:
     altered = hash_anew(patient.catalog)
     rebuild_full_text(patient.catalog)
     anew = rechunk(patient.catalog, patient.settings.chunking)
-    renamed = patient.catalog.names.settle_all()
+    renamed = patient.catalog.names.update_all()
     indexed = index_pending(patient.catalog, patient.open_store())
     said = f"{strays} strays, {anew} memories cut anew, {renamed} names put right, {indexed} indexed"
     if forgotten := forget_unsound_code(patient.catalog):
@@ -159,10 +146,6 @@ def _mend_catalog(patient: DoctorContext) -> str:
 
 def _mend_full_text(patient: DoctorContext) -> str:
     return f"{rebuild_full_text(patient.catalog):,} chunks"
-
-
-def _mend_store(patient: DoctorContext) -> str:
-    return mend_store(patient.catalog, patient.open_store())
 
 
 def _mend_all(patient: DoctorContext) -> str:
@@ -179,15 +162,16 @@ def _absorb_usage(patient: DoctorContext) -> str:
     return f"{taken.lines} requests added{lost}"
 
 
-_REPAIRS: dict[RepairName, Callable[[DoctorContext], str]] = {
-    "permissions": _make_private,
-    "locks": _remove_leftovers,
-    "salvage": salvage,
-    "schema": _complete_schema,
-    "catalog": _mend_catalog,
-    "full text": _mend_full_text,
-    "store": _mend_store,
-    "anew": _mend_all,
-    "pending": _index_pending,
-    "usage": _absorb_usage,
+_REPAIRS: dict[RepairName, tuple[str, Callable[[DoctorContext], str]]] = {
+    "permissions": ("make files and folders yours alone (0600, 0700)", _make_private),
+    "locks": ("remove leftovers of dead processes from the queue of writers", _remove_leftovers),
+    "salvage": ("copy all readable memories into a new database, keep the damaged file", salvage),
+    "schema": ("complete the interrupted migration to this schema", _complete_schema),
+    "catalog": ("chunk unsound memories again, drop stray chunks, correct names", _mend_catalog),
+    "full text": ("rebuild the full text from the chunks", _mend_full_text),
+    "store": ("restore damaged vectors and graph from the catalog, rewrite the vector files", _mend_store),
+    "anew": ("rebuild all vectors and the graph from the catalog", _mend_all),
+    "pending": ("index the waiting memories", _index_pending),
+    "usage": ("add the counted requests to the sums", _absorb_usage),
 }
+"""The description and the function of each repair, in their order."""

@@ -1,11 +1,11 @@
-"""What an examination finds: checks as data, each with its status, what was seen, and the next step."""
+"""The report of an examination: checks with status, finding, and next step."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.errors import EXIT_DAMAGED, EXIT_NO, EXIT_OK
 from ragmem.ports import Models, Store
 from ragmem.services.models.reembed import ModelChangeStatus
@@ -27,15 +27,15 @@ RepairName = Literal[
     "pending",
     "usage",
 ]
-"""What `--repair` does about a check; empty: nothing that a program may do."""
+"""The repair for a check; empty if a program must not repair it."""
 
 REPAIR = "ragmem doctor --repair"
-"""The next step where a repair helps."""
+"""The next step if a repair helps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was looked at, how it is, what was seen, and the command or change that mends it."""
+    """The result of a check: name, status, finding, and the command or change that repairs it."""
 
     name: str
     status: Status
@@ -43,27 +43,27 @@ class Check:
     fix: str = ""
     mend: RepairName = ""
     damaged: bool = False
-    """Whether the database itself cannot be read in part: only a backup has what is lost."""
+    """Whether a part of the database itself is unreadable: only a backup has the lost data."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorContext:
-    """What is examined. The models and the store are opened by the first check that needs them."""
+    """The memory to examine. The first check that needs the models or the store opens them."""
 
     settings: Settings
     catalog: Catalog
     open_models: Callable[[], Models]
     open_store: Callable[[], Store]
     reopen: Callable[[], None]
-    """Closes store and database, whose next use opens what lies there then."""
+    """Closes store and database; the next use opens the files again."""
     ledger: Ledger
     model_standing: Callable[[], ModelChangeStatus]
     check_language_model: Callable[[], list[str]]
-    """Returns what the configured language model lacks, without asking it for anything."""
+    """Returns the problems of the configured language model, without asking it."""
     now: datetime
     deep: bool = False
     answered: bool = True
-    """False where no vector can be made: what compares vectors is left out, for it would only wait."""
+    """False if the embedder failed: then checks that need vectors are skipped, as they would only wait."""
     read_only: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Replace a database that is damaged in its pages by a new one with all that can still be read."""
+"""Replace a database with damaged pages by a new one with all readable data."""
 
 import shutil
 import time
@@ -18,11 +18,11 @@ from ragmem.storage.sql.sqlite import LOCK_NAME
 from ragmem.storage.sql.sqlite_files import fold_log, log_of, remove_log
 
 ACCEPTED_AT_ONCE = 200
-"""Memories in one transaction."""
+"""Memories per transaction."""
 
 
 def salvage(patient: DoctorContext) -> str:
-    """Replace a damaged database by a new one with all that could be read."""
+    """Replace a damaged database by a new one with all readable data; return a summary."""
     path, sizes = Path(patient.catalog.database.place), patient.settings.chunking
     workplace = path.parent / "salvage"
     with turn(path.parent / LOCK_NAME, timeout=patient.settings.write.busy_timeout_s):
@@ -61,7 +61,7 @@ def _put_in_place(fresh: Path, path: Path) -> Path:
         kept.hardlink_to(path)
     except OSError:  # not every file system has links
         shutil.copy2(path, kept)
-    # The log belongs to the damaged file; beside the new one it would be taken for that one's.
+    # The log belongs to the damaged file; SQLite would apply it to the new one.
     log = log_of(path)
     if log.exists() and log.stat().st_size:
         log.rename(log_of(kept))
@@ -83,5 +83,5 @@ def _summary(found: Salvage) -> str:
 
 
 def as_pending(memory: Memory) -> Memory:
-    """Return the memory as one that is to be indexed again, unless it only lies in the buffer."""
+    """Return the memory in the pending state, unless it is only buffered."""
     return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)

@@ -1,21 +1,21 @@
-"""Whether memories hold secrets: those that were stored before secrets were taken out of texts."""
+"""Check for secrets in memories that were stored before redaction existed."""
 
 import time
 from collections.abc import Iterator
 
 from ragmem.domain.model import Memory
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.doctor.report import Check, DoctorContext, Examination
-from ragmem.services.ingestion.sanitize import purified_memory
+from ragmem.services.doctor.report import Check, DoctorContext
+from ragmem.services.ingestion.sanitize import sanitize_memory
 
 SECONDS = 2.0
-"""For which memories are read; `--deep` reads all."""
+"""Time limit of the search; `--deep` has none."""
 
 SCRUB = "ragmem scrub"
 
 
-def secrets(patient: DoctorContext) -> Iterator[Check]:
-    """Count the memories that hold a secret or a private block, in so many as there is time for."""
+def check_secrets(patient: DoctorContext) -> Iterator[Check]:
+    """Count the memories with a secret or a private block, within the time limit."""
     if not patient.settings.secrets.redact:
         detail = "texts are stored with their secrets: secrets.redact is false"
         yield Check("secrets", "warning", detail, "set redact = true below [secrets]")
@@ -37,7 +37,4 @@ def secrets(patient: DoctorContext) -> Iterator[Check]:
 
 
 def _holds_secrets(memory: Memory, redactor: Redactor) -> bool:
-    return bool(redactor.find(memory.text)) or purified_memory(memory, redactor=redactor) is not memory
-
-
-SECRETS: tuple[tuple[str, Examination], ...] = (("secrets", secrets),)
+    return bool(redactor.find(memory.text)) or sanitize_memory(memory, redactor=redactor) is not memory

@@ -1,23 +1,23 @@
-"""Whether transcripts of assistants lie on disk that were never read, and may be deleted before they are."""
+"""Check for unread transcripts of assistants, which may be deleted before they are read."""
 
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from ragmem.services.doctor.report import Check, DoctorContext, Examination
+from ragmem.services.doctor.report import Check, DoctorContext
 from ragmem.services.reporting.transcript_list import transcript_states
 
 _NAME = "transcripts"
 
 KEPT = timedelta(days=30)
-"""How long Claude Code keeps transcripts, unless its `cleanupPeriodDays` says otherwise."""
+"""The time that Claude Code keeps transcripts, unless `cleanupPeriodDays` changes it."""
 
 SOON = timedelta(days=7)
-"""So long before that a person is warned, who has asked for transcripts once."""
+"""The warning comes this long before, and only to users who have read transcripts once."""
 
 
-def transcripts(patient: DoctorContext) -> Iterator[Check]:
-    """Tell of transcripts that were never read; names and sizes are looked at, no file is opened."""
+def check_transcripts(patient: DoctorContext) -> Iterator[Check]:
+    """Report unread transcripts, by names and sizes; opens no file."""
     found = transcript_states(patient.catalog, patient.settings, home=Path.home())
     if not found.unread:
         if found.read:
@@ -31,6 +31,3 @@ def transcripts(patient: DoctorContext) -> Iterator[Check]:
     )
     urgent = bool(found.read) and patient.now - oldest > KEPT - SOON
     yield Check(_NAME, "warning" if urgent else "ok", detail, "ragmem seed --source transcripts")
-
-
-TRANSCRIPTS: tuple[tuple[str, Examination], ...] = ((_NAME, transcripts),)

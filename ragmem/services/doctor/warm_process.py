@@ -1,4 +1,4 @@
-"""What can be seen of the warm process of a home, without starting one or changing it."""
+"""Check the warm process of a home, without starting or changing it."""
 
 import time
 from collections.abc import Iterator
@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragmem import __version__, client
-from ragmem.client.starting import FIRST_DEATHS
+from ragmem.client import runtime
+from ragmem.client.launcher import FIRST_DEATHS
 from ragmem.services.doctor.report import Check, DoctorContext
 
 PATIENCE = 1.0
-"""Seconds in which a process that is well tells of itself."""
+"""Seconds in which a healthy process answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarmProcess:
-    """A warm process; of one that does not answer (it starts, ends, hangs) only the id is known, if that."""
+    """A warm process; if it does not answer (it starts, ends or hangs), at most the id is known."""
 
     process: int | None
     answers: bool = False
@@ -24,11 +25,11 @@ class WarmProcess:
     idle_s: float = 0.0
     ends_after_s: float = 0.0
     serves: bool = False
-    """Whether it is `ragmem serve`, which lives until it is ended."""
+    """Whether it is `ragmem serve`, which does not end by itself."""
 
     @property
-    def told(self) -> str:
-        """One line of it."""
+    def summary(self) -> str:
+        """A description in one line."""
         if not self.answers:
             return (
                 f"process {self.process} does not answer" if self.process else "one starts or ends just now"
@@ -42,38 +43,38 @@ class WarmProcess:
 
 
 def find_warm_process(data: Path) -> WarmProcess | None:
-    """Return the warm process of a home; None where there is none."""
+    """Return the warm process of a home; None if there is none."""
     place = str(data)
-    if not client.is_running(place):
+    if not runtime.is_running(place):
         return None
-    told = client.ask(place, {"op": "status"}, deadline=time.monotonic() + PATIENCE, start=False)
-    if told is None or not isinstance(told.get("process"), int):
-        return WarmProcess(client.recorded(place))
+    status = client.ask(place, {"op": "status"}, deadline=time.monotonic() + PATIENCE, start=False)
+    if status is None or not isinstance(status.get("process"), int):
+        return WarmProcess(runtime.recorded_pid(place))
     return WarmProcess(
-        told["process"],
+        status["process"],
         answers=True,
-        version=str(told.get("version", "")),
-        memory_mb=float(told.get("memory_mb", 0.0)),
-        idle_s=float(told.get("idle_s", 0.0)),
-        ends_after_s=float(told.get("ends_after_s", 0.0)),
-        serves=told.get("serves") is True,
+        version=str(status.get("version", "")),
+        memory_mb=float(status.get("memory_mb", 0.0)),
+        idle_s=float(status.get("idle_s", 0.0)),
+        ends_after_s=float(status.get("ends_after_s", 0.0)),
+        serves=status.get("serves") is True,
     )
 
 
-def warm(patient: DoctorContext) -> Iterator[Check]:
-    """Tell whether the warm process runs, and whether it can."""
+def check_warm_process(patient: DoctorContext) -> Iterator[Check]:
+    """Report whether the warm process runs, and failed starts."""
     places = patient.settings.places
-    if not client.wanted():
-        yield Check("warm process", "ok", f"{client.SWITCH} turns it off")
+    if not runtime.is_enabled():
+        yield Check("warm process", "ok", f"{runtime.SWITCH} turns it off")
         return
     found = find_warm_process(places.data)
-    failed = client.failed_starts(str(places.data))
+    failed = runtime.failed_starts(str(places.data))
     if found is not None and not found.answers:
-        yield Check("warm process", "warning", found.told, "ragmem warm stop")
+        yield Check("warm process", "warning", found.summary, "ragmem warm stop")
     elif found is not None and found.version != __version__:
-        yield Check("warm process", "ok", f"{found.told}; the next hook replaces it")
+        yield Check("warm process", "ok", f"{found.summary}; the next hook replaces it")
     elif found is not None:
-        yield Check("warm process", "ok", found.told)
+        yield Check("warm process", "ok", found.summary)
     elif failed >= FIRST_DEATHS:
         log = places.state / "warm.log"
         detail = f"it ended as soon as it was started, {failed} times in a row"

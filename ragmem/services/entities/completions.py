@@ -10,13 +10,13 @@ from ragmem.errors import BackendError
 from ragmem.ports import CompletesMany, LanguageModel
 from ragmem.storage.sql.batches import batches
 
-AT_ONCE = 8
+BATCH_SIZE = 8
 """Prompts per batch: the maximum loss if the process is killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What all prompts share."""
+    """The settings that all prompts share."""
 
     system: str
     max_tokens: int
@@ -24,7 +24,7 @@ class Request:
 
 
 Outcome = str | BackendError
-"""An answer, or why there is none."""
+"""An answer, or the error."""
 
 
 def complete_all(
@@ -38,12 +38,12 @@ def complete_all(
 ) -> Generator[dict[str, Outcome]]:
     """Yield the outcomes by the keys of their prompts, sent in order.
 
-    Once `stop` is set nothing more is asked, and what is on its way is still handed on; a caller that does
-    not want to wait for it closes the generator.
+    After `stop` is set, no more prompts are sent, but the answers to pending ones are still yielded. A caller
+    that does not want to wait for them closes the generator.
 
-    A model that takes several prompts gets them together, unless `singly`; any other is asked from
-    `concurrency` threads. These are daemons, so that an interrupted process need not wait for a server. Never
-    are there more answers that the caller has not done with than threads: whatever kills it loses no more.
+    A model that accepts batches gets several prompts at once, unless `singly`; other models are called from
+    `concurrency` threads. The threads are daemons, so that an interrupted process does not wait for a server.
+    At most one answer per thread is unprocessed, so a killed process loses no more than that.
     """
     if isinstance(model, CompletesMany) and not singly:
         yield from _complete_batch(model, prompts, request, stop)
@@ -54,7 +54,7 @@ def complete_all(
 def _complete_batch(
     model: CompletesMany, prompts: Mapping[str, str], request: Request, stop: threading.Event
 ) -> Generator[dict[str, Outcome]]:
-    for keys in batches(prompts, AT_ONCE):
+    for keys in batches(prompts, BATCH_SIZE):
         if stop.is_set():
             return
         try:
@@ -106,14 +106,14 @@ def _complete_parallel(
         threading.Thread(target=work, name="ragmem-extraction", daemon=True).start()
     try:
         while working:
-            taken = [done.get()]
+            results = [done.get()]
             while not done.empty():
-                taken.append(done.get())
-            found = [one for one in taken if one is not None]
-            working -= len(taken) - len(found)
-            if found:
-                yield dict(_check_answer(key, answer) for key, answer in found)
-            free.release(len(found) or 1)
+                results.append(done.get())
+            outcomes = [one for one in results if one is not None]
+            working -= len(results) - len(outcomes)
+            if outcomes:
+                yield dict(_check_answer(key, answer) for key, answer in outcomes)
+            free.release(len(outcomes) or 1)
     finally:
         stop.set()
         free.release(concurrency)

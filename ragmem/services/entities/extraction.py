@@ -1,24 +1,27 @@
 """Extract entities and relations with a language model, resumably, and each text only once.
 
 Memories are indexed by rule at once and never wait for a model. This pass asks about the texts that the
-configured model has not seen with this prompt, keeps each answer as it comes, and puts the memories again.
+configured model has not seen with this prompt, stores each answer as it arrives, and indexes the memories
+again.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.domain.entities.extraction_answer import Answer, no_answer, read_answer
 from ragmem.domain.entities.extraction_prompt import SCHEMA, SYSTEM, model_key, prompt, prompt_again, text_key
 from ragmem.domain.model import Chunk
 from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call, LanguageModel, Meter, Models, Store
 from ragmem.services.entities.completions import Request, complete_all
-from ragmem.services.entities.extraction_texts import Texts, find_texts, indexed_memories, newly_indexed
-from ragmem.services.ingestion.index import index_pending, put_again, waiting_on
+from ragmem.services.entities.extraction_texts import Texts, find_newly_indexed, find_texts, indexed_memories
+from ragmem.services.ingestion.index import deferred_ids, index_by_id, index_pending
 from ragmem.services.processes.progress import Progress
 from ragmem.storage.activity.extractions import RULES, By, Choice
 from ragmem.storage.home.catalog import Catalog
@@ -36,10 +39,10 @@ PUT_AT_ONCE = 16
 
 @dataclass(slots=True)
 class ExtractionReport:
-    """The result of a pass, in texts. `note` gives the reason why some still wait.
+    """The result of a pass, in texts; `note` says why some still wait.
 
-    `known` had an answer before. Of those that were `asked`, `invalid` had no answer that can be used, nor a
-    second one; `invented` counts entities that no text names. `waiting` is how many have none in the end.
+    `known` texts had an answer before. Of the `asked` ones, `invalid` counts those without a usable answer
+    after two tries. `invented` counts entities that no text names, `waiting` the texts without an answer.
     """
 
     by: By
@@ -65,242 +68,220 @@ class ExtractionPorts:
     progress: Progress
 
 
-def extract_by_model(tools: ExtractionPorts, *, dry_run: bool = False) -> ExtractionReport | None:
+def extract_by_model(ports: ExtractionPorts, *, dry_run: bool = False) -> ExtractionReport | None:
     """Send all new texts to the configured language model; None if only rules are configured.
 
-    With `dry_run` nothing is asked or written, and `waiting` tells what would be. A pass that is interrupted
-    or killed goes on with the next one; what was answered is kept, and what is half done is put in by
-    whoever indexes next. Where the model is down, or a daily cap is reached, the pass ends with a note.
+    With `dry_run` nothing is asked or written, and `waiting` counts what would be. After an interrupted or
+    killed pass the next one continues: answers are kept, and unfinished memories are indexed by the next
+    writer. If the model is down or a daily cap is reached, the pass ends with a note.
     """
-    catalog, wanted = tools.catalog, tools.settings.extraction.by
+    catalog, wanted = ports.catalog, ports.settings.extraction.by
     if wanted == "rules":
         if not dry_run and catalog.extractions.choice() != RULES:
-            _choose(tools, RULES)
+            _choose(ports, RULES)
         return None
-    done = ExtractionReport(_by(wanted))
+    report = ExtractionReport("llm" if wanted == "llm" else "both")
     try:
-        model = tools.open_models().language_model
+        model = ports.open_models().language_model
         if model is None:
-            done.note = f'extraction.by is "{wanted}", and no model stands below [language_model]'
-            return done
-        done.model = model.model_id
-        choice = Choice(done.by, model_key(model.model_id))
+            report.note = f'extraction.by is "{wanted}", and no model is set in [language_model]'
+            return report
+        report.model = model.model_id
+        choice = Choice(report.by, model_key(model.model_id))
         if dry_run:
             texts = find_texts(catalog, choice.model)
-            done.known, done.waiting = texts.known, texts.waiting
-            return done
+            report.known, report.waiting = texts.known, texts.waiting
+            return report
         if catalog.extractions.choice() != choice:
-            _choose(tools, choice)
-        _ask(tools, model, choice.model, done)
+            _choose(ports, choice)
+        _ask_all(ports, model, choice.model, report)
     except BackendError as error:
-        done.note = error.told
-    return done
+        report.note = error.full_message
+    return report
 
 
-def _by(wanted: str) -> By:
-    return "llm" if wanted == "llm" else "both"
-
-
-def _choose(tools: ExtractionPorts, choice: Choice) -> None:
-    """Change the way of extraction from now on, and store affected memories again."""
-    extractions = tools.catalog.extractions
+def _choose(ports: ExtractionPorts, choice: Choice) -> None:
+    """Change the extraction method from now on, and index affected memories again."""
+    extractions = ports.catalog.extractions
     useful = {
         key
         for one in (extractions.choice(), choice)
         if one.by != "rules"
-        for key, valid in extractions.asked(one.model).items()
+        for key, valid in extractions.answered_texts(one.model).items()
         if valid
     }
     again = [
         memory.id
-        for memory, chunks in (indexed_memories(tools.catalog) if useful else ())
+        for memory, chunks in (indexed_memories(ports.catalog) if useful else ())
         if any(text_key(chunk) in useful for chunk in chunks)
     ]
-    leaving = waiting_on(tools.catalog)
+    leaving = deferred_ids(ports.catalog)
     extractions.choose(choice, again=again)
     if again:
-        tools.progress.begin("put again", len(again))
-        index_pending(tools.catalog, tools.open_store(), advance=tools.progress.advance, leaving=leaving)
+        ports.progress.begin("put again", len(again))
+        index_pending(ports.catalog, ports.open_store(), advance=ports.progress.advance, leaving=leaving)
 
 
-class _Pass:
-    """One pass: stores the answers, and each memory again when its last text has an answer."""
+class _Round:
+    """Asks about some texts, and indexes each memory again when its last text has an answer."""
 
-    def __init__(self, tools: ExtractionPorts, model: str, texts: Texts, done: ExtractionReport) -> None:
-        self._tools = tools
+    def __init__(
+        self, ports: ExtractionPorts, model: LanguageModel, key: str, texts: Texts, report: ExtractionReport
+    ) -> None:
+        self._ports = ports
         self._model = model
+        self._key = key
         self._texts = texts
-        self._done = done
-        self._left: dict[str, int] = {}
-        for memory_ids in texts.memories.values():
-            for memory_id in memory_ids:
-                self._left[memory_id] = self._left.get(memory_id, 0) + 1
-        self._touched: dict[str, None] = {}
-        self.invalid: dict[str, Answer] = {}
+        self._report = report
+        self._open_texts = Counter(chain.from_iterable(texts.memories.values()))
+        """Memory id -> number of texts without an answer."""
+        self._answered: dict[str, None] = {}
+        """The memories with new answers."""
+        self._invalid: dict[str, Answer] = {}
         """Unusable first answers, until the second ones arrive."""
 
-    def keep(self, outcomes: Mapping[str, str], *, last: bool) -> None:
+    def run(self) -> None:
+        """Ask about the texts, store the answers, and index their memories again."""
+        texts, report, catalog = self._texts, self._report, self._ports.catalog
+        unanswered = self._ask(texts.chunks, singly=False)
+        self._ask_again()
+        if unanswered and not report.note and report.asked:
+            # A text that fails twice while others succeed is refused for its content, and would be paid for
+            # with every seed.
+            again = self._ask({key: texts.chunks[key] for key in unanswered}, singly=True)
+            self._ask_again()
+            answered = next((chunk for key, chunk in texts.chunks.items() if key not in unanswered), None)
+            if len(again) == len(unanswered) and not report.note and not self._still_answers(answered):
+                report.note = next(iter(again.values())).full_message
+            if not report.note:
+                self._store({key: no_answer(str(error)) for key, error in again.items()})
+        elif unanswered and not report.note:
+            report.note = next(iter(unanswered.values())).full_message
+        self._index(list(self._answered))
+        late = find_newly_indexed(catalog, texts)
+        if late:
+            catalog.extractions.mark_pending(late)
+            index_by_id(catalog, self._ports.open_store(), late)
+
+    def _ask(self, chunks: Mapping[str, Chunk], *, singly: bool) -> dict[str, BackendError]:
+        """Store the answers as they arrive; return the failed texts, with a note if the pass must end."""
+        ports, report = self._ports, self._report
+        request = Request(SYSTEM, ports.settings.extraction.max_tokens, SCHEMA)
+        again = dict(self._invalid)
+        prompts = {
+            key: prompt_again(chunk, again[key].problem) if key in again else prompt(chunk)
+            for key, chunk in chunks.items()
+        }
+        unanswered: dict[str, BackendError] = {}
+        in_a_row = 0
+        stop = threading.Event()
+        concurrency = ports.settings.language_model.concurrency
+        with closing(
+            complete_all(self._model, prompts, request, concurrency=concurrency, singly=singly, stop=stop)
+        ) as outcomes:
+            for found in outcomes:
+                answers = {key: answer for key, answer in found.items() if isinstance(answer, str)}
+                failed = {key: error for key, error in found.items() if isinstance(error, BackendError)}
+                self._read_answers(answers, last=bool(again))
+                unanswered |= failed
+                if not again:
+                    ports.progress.advance(len(found))
+                in_a_row = in_a_row + len(failed) if not answers else 0
+                if failed and not stop.is_set() and (cap := self._cap_message()):
+                    # Pending requests are paid for and end soon.
+                    report.note = cap
+                    stop.set()
+                if in_a_row >= STOP_AFTER and not stop.is_set():
+                    report.note = next(reversed(failed.values())).full_message
+                    break
+        return unanswered
+
+    def _ask_again(self) -> None:
+        """Repeat the requests with unusable answers, with the reason."""
+        if self._invalid and not self._report.note:
+            self._ask({key: self._texts.chunks[key] for key in self._invalid}, singly=True)
+        # Without a second answer the first one counts, because it was paid for.
+        self._store(self._invalid)
+        self._invalid = {}
+
+    def _still_answers(self, chunk: Chunk | None) -> bool:
+        """Tell whether the model still answers about a text that it answered before."""
+        if chunk is None:
+            return False
+        most = self._ports.settings.extraction.max_tokens
+        try:
+            self._model.complete(prompt(chunk), system=SYSTEM, max_tokens=most, json_schema=SCHEMA)
+        except BackendError:
+            return False
+        return True
+
+    def _cap_message(self) -> str:
+        try:
+            self._ports.meter.admit("extraction")
+        except BackendError as error:
+            return error.full_message
+        return ""
+
+    def _read_answers(self, outcomes: Mapping[str, str], *, last: bool) -> None:
         """Parse answers and store them; unusable ones only if they are the `last` ones."""
         chunks = self._texts.chunks
         answers = {key: read_answer(text, chunks[key].searchable) for key, text in outcomes.items()}
         for key, answer in answers.items():
             if last:
                 self._count_invalid()
-                del self.invalid[key]
-            elif not answer.valid:
-                self.invalid[key] = answer
-        self.keep_read({key: answer for key, answer in answers.items() if last or answer.valid})
+                del self._invalid[key]
+            elif not answer.is_valid:
+                self._invalid[key] = answer
+        self._store({key: answer for key, answer in answers.items() if last or answer.is_valid})
 
     def _count_invalid(self) -> None:
-        backend = self._tools.settings.language_model.backend
-        self._tools.meter.record(Call(backend, self._done.model, "extraction", error=INVALID))
+        backend = self._ports.settings.language_model.backend
+        self._ports.meter.record(Call(backend, self._report.model, "extraction", error=INVALID))
 
-    def keep_read(self, answers: Mapping[str, Answer]) -> None:
-        """Store answers, count them, and store complete memories again, in small batches."""
+    def _store(self, answers: Mapping[str, Answer]) -> None:
+        """Store answers, count them, and index complete memories again, in small batches."""
         if not answers:
             return
-        touched = [memory_id for key in answers for memory_id in self._texts.memories[key]]
+        memories, report = self._texts.memories, self._report
         useful = {
-            memory_id
-            for key, answer in answers.items()
-            if answer.entities
-            for memory_id in self._texts.memories[key]
+            memory_id for key, answer in answers.items() if answer.entities for memory_id in memories[key]
         }
-        self._tools.catalog.extractions.keep(self._model, answers, again=useful, now=self._tools.now())
-        for answer in answers.values():
-            self._done.asked += 1
-            self._done.invalid += not answer.valid
-            self._done.invented += answer.invented
-            self._done.waiting -= 1
-            if not answer.valid:
+        self._ports.catalog.extractions.keep(self._key, answers, again=useful, now=self._ports.now())
+        for key, answer in answers.items():
+            report.asked += 1
+            report.invalid += not answer.is_valid
+            report.invented += answer.invented
+            report.waiting -= 1
+            if not answer.is_valid:
                 self._count_invalid()
-        for memory_id in touched:
-            self._left[memory_id] -= 1
-        self._touched.update(dict.fromkeys(useful))
-        complete = [memory_id for memory_id in self._touched if not self._left[memory_id]]
+            self._open_texts.subtract(memories[key])
+        self._answered.update(dict.fromkeys(useful))
+        complete = [memory_id for memory_id in self._answered if not self._open_texts[memory_id]]
         if len(complete) >= PUT_AT_ONCE:
-            self.put(complete)
+            self._index(complete)
 
-    def put(self, memory_ids: Sequence[str] | None = None) -> None:
-        """Store memories again: the given ones, or all with new answers."""
-        ids = list(self._touched) if memory_ids is None else list(memory_ids)
-        for batch in batches(ids, PUT_AT_ONCE):
-            put_again(self._tools.catalog, self._tools.open_store(), batch)
+    def _index(self, memory_ids: Sequence[str]) -> None:
+        for batch in batches(memory_ids, PUT_AT_ONCE):
+            index_by_id(self._ports.catalog, self._ports.open_store(), batch)
             for memory_id in batch:
-                del self._touched[memory_id]
+                del self._answered[memory_id]
 
 
-def _ask(tools: ExtractionPorts, model: LanguageModel, key: str, done: ExtractionReport) -> None:
-    extractions = tools.catalog.extractions
-    standing = extractions.standing(key)
-    if extractions.finished() == standing:
-        done.known = len(extractions.asked(key))
+def _ask_all(ports: ExtractionPorts, model: LanguageModel, key: str, report: ExtractionReport) -> None:
+    extractions = ports.catalog.extractions
+    fingerprint = extractions.fingerprint(key)
+    if extractions.finished_fingerprint() == fingerprint:
+        report.known = len(extractions.answered_texts(key))
         return
-    texts = find_texts(tools.catalog, key, most=TEXTS_AT_ONCE)
-    done.known, done.waiting = texts.known, texts.waiting
+    texts = find_texts(ports.catalog, key, most=TEXTS_AT_ONCE)
+    report.known, report.waiting = texts.known, texts.waiting
     if texts.chunks:
-        tools.progress.begin("ask", texts.waiting)
-    while texts.chunks and not done.note:
-        _ask_round(tools, model, _Pass(tools, key, texts, done), texts, done)
-        texts = find_texts(tools.catalog, key, most=TEXTS_AT_ONCE)
-    if done.asked:
-        tools.catalog.log.write("extract", {"asked": done.asked, "invalid": done.invalid}, now=tools.now())
+        ports.progress.begin("ask", texts.waiting)
+    while texts.chunks and not report.note:
+        _Round(ports, model, key, texts, report).run()
+        texts = find_texts(ports.catalog, key, most=TEXTS_AT_ONCE)
+    if report.asked:
+        detail = {"asked": report.asked, "invalid": report.invalid}
+        ports.catalog.log.write("extract", detail, now=ports.now())
     if not texts.waiting:
-        extractions.finish(standing)
-
-
-def _ask_round(
-    tools: ExtractionPorts, model: LanguageModel, work: _Pass, texts: Texts, done: ExtractionReport
-) -> None:
-    """Ask about some texts, and store their memories again."""
-    unanswered = _ask_about(tools, model, work, texts.chunks, done, singly=False)
-    _ask_again(tools, model, work, texts, done)
-    if unanswered and not done.note and done.asked:
-        # A text without an answer twice, while others have one, is refused for its content, and would be
-        # paid for with every seed.
-        again = _ask_about(tools, model, work, {k: texts.chunks[k] for k in unanswered}, done, singly=True)
-        _ask_again(tools, model, work, texts, done)
-        answered = next((chunk for key, chunk in texts.chunks.items() if key not in unanswered), None)
-        if len(again) == len(unanswered) and not done.note and not _answers_still(tools, model, answered):
-            done.note = next(iter(again.values())).told
-        if not done.note:
-            work.keep_read({key: no_answer(str(error)) for key, error in again.items()})
-    elif unanswered and not done.note:
-        done.note = next(iter(unanswered.values())).told
-    work.put()
-    late = newly_indexed(tools.catalog, texts)
-    if late:
-        tools.catalog.extractions.let_wait(late)
-        put_again(tools.catalog, tools.open_store(), late)
-
-
-def _ask_again(
-    tools: ExtractionPorts, model: LanguageModel, work: _Pass, texts: Texts, done: ExtractionReport
-) -> None:
-    """Repeat the requests with unusable answers, with the reason."""
-    if work.invalid and not done.note:
-        _ask_about(tools, model, work, {key: texts.chunks[key] for key in work.invalid}, done, singly=True)
-    # Without a second answer the first one counts, because it was paid for.
-    work.keep_read(work.invalid)
-    work.invalid = {}
-
-
-def _answers_still(tools: ExtractionPorts, model: LanguageModel, chunk: Chunk | None) -> bool:
-    """Tell whether the model still answers about a text that it answered before."""
-    if chunk is None:
-        return False
-    most = tools.settings.extraction.max_tokens
-    try:
-        model.complete(prompt(chunk), system=SYSTEM, max_tokens=most, json_schema=SCHEMA)
-    except BackendError:
-        return False
-    return True
-
-
-def _ask_about(
-    tools: ExtractionPorts,
-    model: LanguageModel,
-    work: _Pass,
-    chunks: Mapping[str, Chunk],
-    done: ExtractionReport,
-    *,
-    singly: bool,
-) -> dict[str, BackendError]:
-    """Store the answers as they arrive; return the texts without one, with a note if the pass must end."""
-    request = Request(SYSTEM, tools.settings.extraction.max_tokens, SCHEMA)
-    again = dict(work.invalid)
-    prompts = {
-        key: prompt_again(chunk, again[key].problem) if key in again else prompt(chunk)
-        for key, chunk in chunks.items()
-    }
-    unanswered: dict[str, BackendError] = {}
-    in_a_row = 0
-    stop = threading.Event()
-    concurrency = tools.settings.language_model.concurrency
-    with closing(
-        complete_all(model, prompts, request, concurrency=concurrency, singly=singly, stop=stop)
-    ) as outcomes:
-        for found in outcomes:
-            answers = {key: answer for key, answer in found.items() if isinstance(answer, str)}
-            failed = {key: error for key, error in found.items() if isinstance(error, BackendError)}
-            work.keep(answers, last=bool(again))
-            unanswered |= failed
-            if not again:
-                tools.progress.advance(len(found))
-            in_a_row = in_a_row + len(failed) if not answers else 0
-            if failed and not stop.is_set() and (cap := _cap(tools)):
-                # What is on its way is paid for, and comes soon.
-                done.note = cap
-                stop.set()
-            if in_a_row >= STOP_AFTER and not stop.is_set():
-                done.note = next(reversed(failed.values())).told
-                break
-    return unanswered
-
-
-def _cap(tools: ExtractionPorts) -> str:
-    try:
-        tools.meter.admit("extraction")
-    except BackendError as reached:
-        return reached.told
-    return ""
+        extractions.finish(fingerprint)

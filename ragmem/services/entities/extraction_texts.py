@@ -1,9 +1,9 @@
-"""Find the texts that a language model has not seen, and those that no memory has any more."""
+"""Find the texts that a language model has not seen, and delete the extractions of deleted texts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.entities.extraction_prompt import is_worth_extraction, text_key
 from ragmem.domain.model import Chunk, Memory, State
 from ragmem.services.ingestion.classify import chunks_of
@@ -17,9 +17,8 @@ from ragmem.storage.sql.batches import batches
 class Texts:
     """The texts of indexed memories that a model has not seen, the newest first, by their keys.
 
-    `memories` names all that have one of these `chunks`' texts, since it may occur twice. Of all texts,
-    `waiting` counts those that it was not asked about, `known` those that it was. `seen` is the content hash
-    of every memory that was looked at.
+    `memories` lists the memories of each of these `chunks`, because a text may occur twice. `waiting` counts
+    the texts without an answer, `known` those with one. `seen` has the content hash of every memory checked.
     """
 
     chunks: dict[str, Chunk] = field(default_factory=dict)
@@ -31,7 +30,7 @@ class Texts:
 
 def find_texts(catalog: Catalog, model: str, *, most: int = 0) -> Texts:
     """Return at most `most` texts, long enough, that a model (name and prompt) has not seen."""
-    asked = catalog.extractions.asked(model)
+    asked = catalog.extractions.answered_texts(model)
     texts = Texts()
     known: set[str] = set()
     waiting: set[str] = set()
@@ -54,8 +53,8 @@ def find_texts(catalog: Catalog, model: str, *, most: int = 0) -> Texts:
     return texts
 
 
-def newly_indexed(catalog: Catalog, texts: Texts) -> list[str]:
-    """Return the memories with one of the texts that were indexed since, perhaps without its answer."""
+def find_newly_indexed(catalog: Catalog, texts: Texts) -> list[str]:
+    """Return memories with these texts that were indexed since, perhaps without the answers."""
     return [
         memory.id
         for memory, chunks in indexed_memories(catalog)
@@ -79,7 +78,7 @@ def indexed_memories(catalog: Catalog) -> Iterator[tuple[Memory, tuple[Chunk, ..
 def forget_unused(catalog: Catalog, sizes: ChunkingSettings) -> int:
     """Delete model extractions of texts that no memory or archived memory has; return their number.
 
-    A text that was forgotten shall not live on in what was found in it.
+    Otherwise a forgotten text would live on in its extraction.
     """
     unused = catalog.extractions.texts()
     if not unused:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragmem.errors import NotFoundError
 from ragmem.ports import Store
-from ragmem.services.ingestion.index import index_pending, waiting_on
+from ragmem.services.ingestion.index import deferred_ids, index_pending
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.names import merges as entity_merges
 from ragmem.storage.names.merges import Merge
@@ -23,15 +23,13 @@ def merges(
 ) -> list[Merge]:
     """Return the merges of these projects (None: all), or the undone ones; of one name if given.
 
-    Raises NotFoundError where there is none of that name.
+    Raises NotFoundError if there are none of that name.
     """
-    read = entity_merges.undone if undone else entity_merges.merges
+    read = entity_merges.undone_merges if undone else entity_merges.merges
     found = read(catalog.database, projects=projects, name=name)
     if name and not found:
         what = "undone " if undone else ""
-        raise NotFoundError(
-            f'no {what}merge has to do with "{name}"', hint="`ragmem inspect merges` lists all"
-        )
+        raise NotFoundError(f'no {what}merge involves "{name}"', hint="`ragmem inspect merges` lists all")
     return found
 
 
@@ -64,10 +62,10 @@ def _sentence(catalog: Catalog, merge: Merge) -> str:
 def undo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
     """Undo a merge permanently, and move the mentions of the name to its own node.
 
-    No later text brings it about again; only `redo` does. Raises NotFoundError for an unknown key.
+    No later text causes it again; only `redo` does. Raises NotFoundError for an unknown key.
     """
     merge = find_merge(catalog, key)
-    leaving = waiting_on(catalog)
+    leaving = deferred_ids(catalog)
     name = merge.head if merge.rule in entity_merges.STATED else merge.name
     catalog.names.set_apart(merge.project, name, merge.rule, at=to_stamp(now))
     catalog.log.write("merge undone", {"name": merge.name, "into": merge.into}, now=now)
@@ -78,7 +76,7 @@ def undo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
 def redo(catalog: Catalog, store: Store, key: str, *, now: datetime) -> Merge:
     """Allow an undone merge again; raises NotFoundError for an unknown key."""
     merge = find_merge(catalog, key, undone=True)
-    leaving = waiting_on(catalog)
+    leaving = deferred_ids(catalog)
     catalog.names.rejoin(merge.project, merge.name, merge.rule, at=to_stamp(now))
     catalog.log.write("merge allowed", {"name": merge.name}, now=now)
     index_pending(catalog, store, leaving=leaving)

@@ -20,8 +20,8 @@ from ragmem.storage.sql.rows import to_stamp
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-KEPT = 24
-"""Maximum cached answers: those of one page with a few of its filters."""
+CACHE_SIZE = 24
+"""Maximum cached answers: enough for one page with a few filters."""
 
 _SECOND = 1_000_000
 """Microseconds."""
@@ -30,11 +30,11 @@ _NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class GraphFilter:
     """A filter of the graph: the most connected nodes that match all of it.
 
-    `projects` None is all of them; `types` empty is all. With a time limit only mentions by memories with
-    events in it count.
+    `projects` None and empty `types` mean all. With a time limit, only mentions in memories with events
+    within it count.
     """
 
     projects: tuple[str, ...] | None = None
@@ -47,7 +47,7 @@ class Cut:
 
 
 class _ProjectGraph:
-    """The graph of one project in parallel columns, because each may have a hundred thousand rows."""
+    """The graph of one project in parallel columns, which may have a hundred thousand rows each."""
 
     def __init__(self, scope: GraphScope, project: str) -> None:
         self.names: list[str] = []
@@ -62,7 +62,7 @@ class _ProjectGraph:
         edges = [
             (places[one.source], places[one.target], one.weight)
             for one in scope.store.edges(project)
-            # Changes between the two reads are in the next graph.
+            # Changes between the two reads appear in the next graph.
             if one.source in places and one.target in places and one.source != one.target
         ]
         self.edges = np.array([edge[:2] for edge in edges], dtype=np.int64).reshape(-1, 2)
@@ -75,7 +75,7 @@ class _ProjectGraph:
         self.mentions = np.array(spoken, dtype=np.int64).reshape(-1, 2)
 
     def mention_counts(self, since: int | None, until: int | None) -> "_MentionCounts":
-        """Return the number of mentions of each node within a time, and the first and the last one."""
+        """Return the number of mentions of each node within a time, with the first and the last time."""
         nodes, stamps = self.mentions[:, 0], self.mentions[:, 1]
         for stamp, sign in ((since, np.greater_equal), (until, np.less)):
             if stamp is not None:
@@ -103,16 +103,16 @@ class CompactGraphs:
         self._guard = threading.Lock()
         self._mark = ""
         self._wholes: dict[str, _ProjectGraph] = {}
-        self._answers: OrderedDict[Cut, dict[str, Any]] = OrderedDict()
+        self._answers: OrderedDict[GraphFilter, dict[str, Any]] = OrderedDict()
 
     def mark(self, catalog: Catalog) -> str:
         """Return a token that differs after a change of the graph."""
         return f"{signature(catalog.database)}/{Mentions(catalog.database).mark()}"
 
-    def graph(self, catalog: Catalog, store: Store, cut: Cut) -> dict[str, Any]:
+    def graph(self, catalog: Catalog, store: Store, cut: GraphFilter) -> dict[str, Any]:
         """Return a part of the graph as JSON fields; the result is the same until a change.
 
-        Nodes go by degree, then by name; edges by weight, then by their nodes.
+        Nodes are sorted by degree, then name; edges by weight, then nodes.
         """
         with self._guard:
             mark = self.mark(catalog)
@@ -121,32 +121,34 @@ class CompactGraphs:
                 self._answers.clear()
             if cut not in self._answers:
                 self._answers[cut] = self._build(catalog, store, cut)
-                while len(self._answers) > KEPT:
+                while len(self._answers) > CACHE_SIZE:
                     self._answers.popitem(last=False)
             self._answers.move_to_end(cut)
             return self._answers[cut]
 
-    def _build(self, catalog: Catalog, store: Store, cut: Cut) -> dict[str, Any]:
+    def _build(self, catalog: Catalog, store: Store, cut: GraphFilter) -> dict[str, Any]:
         scope = GraphScope(catalog, store, cut.projects)
         projects = sorted(scope.projects)
         for project in projects:
             if project not in self._wholes:
                 self._wholes[project] = _ProjectGraph(scope, project)
-        return _cut([self._wholes[one] for one in projects], projects, cut, redactor=catalog.redactor)
+        return _filter_graph(
+            [self._wholes[one] for one in projects], projects, cut, redactor=catalog.redactor
+        )
 
 
-def _cut(
-    wholes: Sequence[_ProjectGraph], projects: Sequence[str], cut: Cut, redactor: Redactor
+def _filter_graph(
+    wholes: Sequence[_ProjectGraph], projects: Sequence[str], cut: GraphFilter, redactor: Redactor
 ) -> dict[str, Any]:
     since = None if cut.since is None else to_stamp(cut.since)
     until = None if cut.until is None else to_stamp(cut.until)
     spoken = [whole.mention_counts(since, until) for whole in wholes]
     types: Counter[str] = Counter()
     through: list[tuple[int, str, int, int]] = []
-    for place, (whole, told) in enumerate(zip(wholes, spoken, strict=True)):
+    for place, (whole, counts) in enumerate(zip(wholes, spoken, strict=True)):
         wanted = np.ones(len(whole.names), dtype=bool)
         if since is not None or until is not None:
-            wanted &= told.memories > 0
+            wanted &= counts.memories > 0
         if not cut.alone:
             wanted &= whole.degrees > 0
         for number in np.flatnonzero(wanted).tolist():
@@ -157,7 +159,7 @@ def _cut(
     through.sort()
     shown = through[: cut.limit]
     total, edges = _edges(wholes, through, len(shown))
-    # If there is no space for all, the heaviest are the most informative.
+    # If not all fit, the heaviest are the most informative.
     edges.sort(key=lambda edge: (-edge[2], edge[0], edge[1]))
     names: list[str] = redactor.redact_document([name for _, name, _, _ in shown])
     return {

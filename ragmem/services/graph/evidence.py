@@ -11,20 +11,20 @@ from ragmem.domain.text.blocks import Block, BlockType, units
 from ragmem.storage.home.catalog import Catalog
 
 LONGEST = 300
-"""Maximum characters of a sentence; of a longer one the part around the name is shown."""
+"""Maximum characters of a sentence; a longer one is cut to the part around the name."""
 
 BEFORE = 100
 """Characters before the name in a truncated sentence."""
 
 COMPARED = 60
-"""Characters by which a description is found in a text; a long one was truncated."""
+"""Characters of a description that are searched for in a text; long descriptions were truncated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
     """A memory that mentions something, its date, and its sentence without secrets.
 
-    `chunks` is the number of its chunks that do.
+    `chunks` is the number of its chunks with a mention.
     """
 
     memory_id: str
@@ -38,15 +38,15 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class MentionPlace:
-    """A memory that mentions something, with the ids of the chunks that do, in order."""
+    """A memory that mentions something, with the ids of the chunks that mention it, in order."""
 
     memory_id: str
     event_time: datetime
     chunks: tuple[str, ...]
 
 
-def spots(catalog: Catalog, chunk_ids: Iterable[str]) -> list[MentionPlace]:
-    """Return the memories of these chunks, the latest event first; no text is read."""
+def mention_places(catalog: Catalog, chunk_ids: Iterable[str]) -> list[MentionPlace]:
+    """Return the memories of these chunks, the latest event first; reads no text."""
     chunks = catalog.memories.chunks_by_id(chunk_ids)
     inside: dict[str, list[tuple[int, str]]] = {}
     for chunk, (memory, row) in chunks.items():
@@ -63,9 +63,9 @@ def spots(catalog: Catalog, chunk_ids: Iterable[str]) -> list[MentionPlace]:
 def quotations(
     catalog: Catalog, found: Sequence[MentionPlace], names: Sequence[str], *, descriptions: Sequence[str] = ()
 ) -> list[Quotation]:
-    """Return the sentence of each mention: that of a description, else one with the names.
+    """Return the sentence of each mention: the one of a description, else the one with most of the names.
 
-    That is the sentence with most of the names, one in a heading or table last; of several the first.
+    Headings and tables come last; of equal sentences the first is taken.
     """
     memories = catalog.memories.get([spot.memory_id for spot in found])
     rows = catalog.memories.chunks_by_id(chunk for spot in found for chunk in spot.chunks)

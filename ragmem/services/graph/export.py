@@ -8,7 +8,7 @@ from typing import IO, Any
 from ragmem.domain.model import Entity, Relation
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.ports.graph_document import graph_document
-from ragmem.services.graph.files import Edge, Form, Node, open_graph, writable
+from ragmem.services.graph.files import Edge, GraphFormat, Node, open_graph, replace_invalid_characters
 from ragmem.services.graph.scope import GraphScope
 from ragmem.storage.sql.batches import batches
 
@@ -62,7 +62,7 @@ class _Names:
 
 def export_graph(
     scope: GraphScope,
-    form: Form,
+    form: GraphFormat,
     file: IO[bytes],
     *,
     around: str = "",
@@ -72,9 +72,9 @@ def export_graph(
 ) -> ExportReport:
     """Write the graph to a file; at most `limit` entities, the most connected or nearest to `around`.
 
-    Secrets are replaced. Names in the file are unique: with several projects each begins with its project.
-    Of a whole graph no more than the names is held at once, as far as the store reads it so. What others
-    write meanwhile may be in it or not. Raises NotFoundError for an unknown entity.
+    Secrets are replaced. Names in the file are unique: with several projects they start with the project.
+    Of a whole graph only the names are kept in memory, if the store streams it. Concurrent writes may or may
+    not be included. Raises NotFoundError for an unknown entity.
     """
     most = limit or (PICTURED if form == "mermaid" else None)
     if around:
@@ -91,7 +91,7 @@ def export_graph(
         for node in _nodes(chosen.entities, names, redactor=redactor):
             output.node(node)
             entities += 1
-        relations = _between(chosen.relations, names)
+        relations = _relations_within(chosen.relations, names)
         if form == "mermaid":
             heaviest = nlargest(DRAWN + 1, relations, key=lambda pair: pair[1].weight)
             truncated = truncated or len(heaviest) > DRAWN
@@ -146,7 +146,7 @@ def _neighbourhood(scope: GraphScope, name: str, *, depth: int, most: int) -> _S
 
 def _entity(node: Mapping[str, Any]) -> Entity:
     known = node["properties"]
-    return Entity(str(node["id"]), str(known.get("entity_type", "UNKNOWN")), _readable(known))
+    return Entity(str(node["id"]), str(known.get("entity_type", "UNKNOWN")), _description(known))
 
 
 def _relation(edge: Mapping[str, Any]) -> Relation:
@@ -155,12 +155,12 @@ def _relation(edge: Mapping[str, Any]) -> Relation:
         str(edge["source"]),
         str(edge["target"]),
         str(known.get("keywords", "")),
-        _readable(known),
+        _description(known),
         float(known.get("weight", 1.0)),
     )
 
 
-def _readable(known: Mapping[str, Any]) -> str:
+def _description(known: Mapping[str, Any]) -> str:
     return str(known.get("description", "")).replace(SEPARATOR, "\n")
 
 
@@ -170,7 +170,7 @@ def _nodes(entities: Iterable[tuple[str, Entity]], names: _Names, redactor: Reda
             [{"name": one.name, "type": one.type, "description": one.description} for _, one in batch]
         )
         for (project, one), safe in zip(batch, shown, strict=True):
-            name = names.give(project, one.name, writable(safe["name"]))
+            name = names.give(project, one.name, replace_invalid_characters(safe["name"]))
             yield Node(name, safe["name"], safe["type"], safe["description"], project)
 
 
@@ -189,7 +189,9 @@ def _edges(relations: Iterable[tuple[str, Relation]], names: _Names, redactor: R
             )
 
 
-def _between(relations: Iterable[tuple[str, Relation]], names: _Names) -> Iterator[tuple[str, Relation]]:
+def _relations_within(
+    relations: Iterable[tuple[str, Relation]], names: _Names
+) -> Iterator[tuple[str, Relation]]:
     """Yield the relations with both ends in the file."""
     known = names.given
     return (

@@ -3,12 +3,12 @@
 import re
 from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, Literal, Protocol, Self
+from typing import IO, Literal, Self
 from xml.sax.saxutils import escape, quoteattr
 
 import orjson
 
-Form = Literal["graphml", "json", "mermaid"]
+GraphFormat = Literal["graphml", "json", "mermaid"]
 
 LABEL = 60
 """Maximum characters of a name or relation in a Mermaid diagram."""
@@ -36,36 +36,46 @@ class Edge:
     description: str
 
 
-class GraphFile(Protocol):
-    """A graph file under construction: in a `with` block all nodes first, then the edges between them."""
+class GraphFile:
+    """A graph file under construction: in a `with` block first all nodes, then the edges between them."""
+
+    START = b""
+    END = b""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
 
     def __enter__(self) -> Self:
-        """Write what comes first."""
-        ...
+        self._file.write(self.START)
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write what comes last, unless the block raised."""
-        ...
+        """Write the end, unless the block raised."""
+        if kind is None:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._file.write(self.END)
 
     def node(self, node: Node) -> None:
         """Write a node."""
-        ...
+        raise NotImplementedError
 
     def edge(self, edge: Edge) -> None:
         """Write an edge."""
-        ...
+        raise NotImplementedError
 
 
-def open_graph(form: Form, file: IO[bytes]) -> GraphFile:
+def open_graph(form: GraphFormat, file: IO[bytes]) -> GraphFile:
     """Return a writer of this format for a file in UTF-8."""
     if form == "graphml":
         return _GraphML(file)
     return _NodeLink(file) if form == "json" else _Mermaid(file)
 
 
-def writable(text: str) -> str:
+def replace_invalid_characters(text: str) -> str:
     """Return the text with U+FFFD for characters that XML cannot contain."""
     return _NOT_XML.sub("\ufffd", text)
 
@@ -75,36 +85,27 @@ _KEYS = {
     "edge": {"weight": "double", "keywords": "string", "description": "string"},
 }
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_OPENING = (
+_GRAPHML_START = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
     '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"'
     ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
     ' xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns'
     ' http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">\n'
+    + "".join(
+        f'  <key id="{part[0]}_{name}" for="{part}" attr.name="{name}" attr.type="{form}"/>\n'
+        for part, names in _KEYS.items()
+        for name, form in names.items()
+    )
+    + '  <graph id="ragmem" edgedefault="undirected">\n'
 )
 
 
-class _GraphML:
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+class _GraphML(GraphFile):
+    START = _GRAPHML_START.encode()
+    END = b"  </graph>\n</graphml>\n"
 
     def _write(self, text: str) -> None:
-        self._file.write(writable(text).encode())
-
-    def __enter__(self) -> Self:
-        keys = [
-            f'  <key id="{part[0]}_{name}" for="{part}" attr.name="{name}" attr.type="{form}"/>\n'
-            for part, names in _KEYS.items()
-            for name, form in names.items()
-        ]
-        self._write(f'{_OPENING}{"".join(keys)}  <graph id="ragmem" edgedefault="undirected">\n')
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self._write("  </graph>\n</graphml>\n")
+        self._file.write(replace_invalid_characters(text).encode())
 
     def node(self, node: Node) -> None:
         data = "".join(_data("n", name, getattr(node, name)) for name in _KEYS["node"])
@@ -125,57 +126,45 @@ def _data(part: str, name: str, value: str) -> str:
     return f'<data key="{part}_{name}">{text}</data>' if value else ""
 
 
-class _NodeLink:
+class _NodeLink(GraphFile):
+    START = b'{"schema": 1, "directed": false, "multigraph": false, "graph": {},\n"nodes": ['
+
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._between = b"\n"
+        super().__init__(file)
+        self._separator = b"\n"
         self._at_edges = False
 
-    def __enter__(self) -> Self:
-        self._file.write(b'{"schema": 1, "directed": false, "multigraph": false, "graph": {},\n"nodes": [')
-        return self
-
     def _item(self, item: dict[str, object]) -> None:
-        self._file.write(self._between + orjson.dumps(item))
-        self._between = b",\n"
+        self._file.write(self._separator + orjson.dumps(item))
+        self._separator = b",\n"
 
-    def _turn_to_edges(self) -> None:
+    def _start_edges(self) -> None:
         if not self._at_edges:
             self._file.write(b'\n],\n"edges": [')
-            self._between, self._at_edges = b"\n", True
+            self._separator, self._at_edges = b"\n", True
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self._turn_to_edges()
-            self._file.write(b"\n]}\n")
+    def _finish(self) -> None:
+        self._start_edges()
+        self._file.write(b"\n]}\n")
 
     def node(self, node: Node) -> None:
         self._item({name: getattr(node, name) for name in Node.__slots__})
 
     def edge(self, edge: Edge) -> None:
-        self._turn_to_edges()
+        self._start_edges()
         self._item({name: getattr(edge, name) for name in Edge.__slots__})
 
 
 _SPECIAL = re.compile(r"[^\w ,.:/()@+=*?!'~$%-]|^[\d]+\.|^[-+*]")
-"""Characters that are escaped by code: quotes, brackets, Markdown, and list markers."""
+"""Characters escaped by their code: quotes, brackets, Markdown, and list markers."""
 
 
-class _Mermaid:
+class _Mermaid(GraphFile):
+    START = b"flowchart LR\n"
+
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+        super().__init__(file)
         self._numbers: dict[str, int] = {}
-
-    def __enter__(self) -> Self:
-        self._file.write(b"flowchart LR\n")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
 
     def node(self, node: Node) -> None:
         number = self._numbers[node.id] = len(self._numbers)

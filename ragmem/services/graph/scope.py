@@ -38,7 +38,7 @@ class ScopedEntity:
 
 
 class GraphScope:
-    """The graphs of some projects (None: of all with memories), which are searched one by one."""
+    """The graphs of some projects (None: of all with memories), searched one by one."""
 
     def __init__(self, catalog: Catalog, store: Store, projects: Sequence[str] | None) -> None:
         self.catalog = catalog
@@ -49,10 +49,10 @@ class GraphScope:
     def find(self, name: str) -> list[ScopedEntity]:
         """Return the entity of this name in each project that has it, most connected first.
 
-        In any case, and in a project that has none of this name the one that it was merged into; where no
-        project has either, the one entity that begins with it. Raises NotFoundError with what is near.
+        Case is ignored. A project without this name gives the entity it was merged into; if no project has
+        either, a unique entity with this prefix is taken. Raises NotFoundError with similar names.
         """
-        found = self._known(name, self.projects) or self._with_prefix(name)
+        found = self._find_by_name(name, self.projects) or self._with_prefix(name)
         if not found:
             raise NotFoundError(f'there is no entity "{name}"', hint=self._hint(name))
         return sorted(found, key=lambda place: (-place.degree, place.project))
@@ -60,12 +60,12 @@ class GraphScope:
     def elsewhere(self, name: str) -> list[str]:
         """Return the other projects that have an entity of this name."""
         others = [project for project in self.every if project not in self.projects]
-        return [place.project for place in self._known(name, others)]
+        return [place.project for place in self._find_by_name(name, others)]
 
     def top(self, limit: int, prefix: str = "") -> list[ScopedEntity]:
         """Return the most connected entities, or those with this prefix in any case.
 
-        One that several projects have stands there several times.
+        An entity of several projects is listed once for each.
         """
         found = [
             ScopedEntity(project, entity, degree)
@@ -91,7 +91,7 @@ class GraphScope:
                     break
         return found
 
-    def _known(self, name: str, projects: Sequence[str]) -> list[ScopedEntity]:
+    def _find_by_name(self, name: str, projects: Sequence[str]) -> list[ScopedEntity]:
         found = self._exact(name, projects)
         has = {place.project for place in found}
         wanted = " ".join(name.split())

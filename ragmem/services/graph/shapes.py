@@ -29,7 +29,7 @@ def top_shape(places: Sequence[ScopedEntity], redactor: Redactor) -> Shape:
 
 
 def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str], redactor: Redactor) -> Shape:
-    """Return an entity as JSON fields: that of the best connected project first, with the lists of all."""
+    """Return an entity as JSON fields: those of its best connected project, and the lists of all."""
     first = views[0].place
     return _redact(
         {
@@ -39,7 +39,7 @@ def entity_shape(views: Sequence[EntityView], elsewhere: Sequence[str], redactor
                 "projects": [{**_place(view.place), "memories": view.memories} for view in views],
                 "also_in": list(elsewhere),
             },
-            "memories": [_quotation(one) for view in views for one in view.told],
+            "memories": [_quotation(one) for view in views for one in view.quotations],
             "neighbours": [
                 {
                     "project": view.place.project,
@@ -74,7 +74,7 @@ def path_shape(start: str, goal: str, paths: Sequence[PathView], redactor: Redac
                             "to": step.target,
                             "keywords": step.relation.keywords,
                             "weight": step.relation.weight,
-                            "memory": _quotation(step.told) if step.told else None,
+                            "memory": _quotation(step.quotation) if step.quotation else None,
                         }
                         for step in path.steps
                     ],

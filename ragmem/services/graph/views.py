@@ -12,27 +12,27 @@ from ragmem.domain.entities.relations import CO_MENTION_WEIGHT, CO_MENTIONED
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import UsageError
 from ragmem.ports import Store
-from ragmem.services.graph.evidence import Quotation, quotations, spots
+from ragmem.services.graph.evidence import Quotation, mention_places, quotations
 from ragmem.services.graph.export import ExportReport, export_graph
-from ragmem.services.graph.files import Form
+from ragmem.services.graph.files import GraphFormat
 from ragmem.services.graph.scope import GraphScope, ScopedEntity
 from ragmem.storage.home.catalog import Catalog
 
-EVERY = 2**31
+ALL_CHUNKS = 2**31
 """More chunks than any entity has."""
 
 WITNESSES = 5
-"""Latest chunks of a relation that are searched for its sentence."""
+"""Number of latest chunks of a relation that are searched for its sentence."""
 
 CENTRAL = 3
-"""Entities that a community is named after."""
+"""Number of entities that a community is named after."""
 
 CORE = 8
 """Number of central entities of a community that select its example memories."""
 
 EXAMPLES = 3
 SAMPLE = 40
-"""Latest chunks of each central entity that are counted for that."""
+"""Number of latest chunks of each central entity that are counted for the examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +47,23 @@ class Neighbour:
 class EntityView:
     """An entity in one project: its quotations, latest first, and its neighbours, heaviest first.
 
-    `memories` is the number of memories that mention it, of which `told` has some; None if the store cannot
-    count them.
+    `memories` is the number of memories that mention it; `quotations` has some of them.
     """
 
     place: ScopedEntity
-    told: tuple[Quotation, ...]
+    quotations: tuple[Quotation, ...]
     memories: int | None
     neighbours: tuple[Neighbour, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One relation of a path, and the latest memory that states it, if it is known."""
+    """One relation of a path, and the latest memory that states it, if known."""
 
     source: str
     target: str
     relation: Relation
-    told: Quotation | None
+    quotation: Quotation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ class GraphViews:
 
     def export(
         self,
-        form: Form,
+        form: GraphFormat,
         file: IO[bytes],
         *,
         around: str = "",
@@ -146,15 +145,15 @@ class GraphViews:
     def entity(self, name: str, *, limit: int = 20) -> list[EntityView]:
         """Return the entity of this name in each project that has it, best connected first.
 
-        At most `limit` memories and neighbours each. Raises NotFoundError with what is near.
+        Each view has at most `limit` memories and neighbours. Raises NotFoundError with similar names.
         """
         return [self._entity_view(place, limit) for place in self.scope.find(name)]
 
     def _entity_view(self, place: ScopedEntity, limit: int) -> EntityView:
         name, project = place.entity.name, place.project
         near = self._store.neighbours(name, limit=limit, project=project)
-        chunks = self._store.chunks_naming([name], project=project, most=EVERY).get(name, ())
-        found = spots(self._catalog, chunks)
+        chunks = self._store.chunks_naming([name], project=project, most=ALL_CHUNKS).get(name, ())
+        found = mention_places(self._catalog, chunks)
         said = quotations(self._catalog, found[:limit], place.names)
         return EntityView(
             place, tuple(said), len(found), tuple(Neighbour(other, relation) for relation, other in near)
@@ -163,14 +162,14 @@ class GraphViews:
     def timeline(self, name: str, *, since: datetime | None = None, limit: int = 50) -> Timeline:
         """Return the timeline of an entity, by the event times of the memories, since a moment.
 
-        Raises NotFoundError with what is near.
+        Raises NotFoundError with similar names.
         """
         places = self.scope.find(name)
         found = []
         for place in places:
             known = place.entity.name
-            chunks = self._store.chunks_naming([known], project=place.project, most=EVERY).get(known, ())
-            found += spots(self._catalog, chunks)
+            chunks = self._store.chunks_naming([known], project=place.project, most=ALL_CHUNKS).get(known, ())
+            found += mention_places(self._catalog, chunks)
         found = sorted(
             (spot for spot in found if since is None or spot.event_time >= since),
             key=lambda spot: (spot.event_time, spot.memory_id),
@@ -187,7 +186,7 @@ class GraphViews:
     def path(self, start: str, goal: str, *, count: int = 3) -> list[PathView]:
         """Return the most informative paths between two entities, project by project; perhaps none.
 
-        Raises NotFoundError with what is near, UsageError for two names of one entity.
+        Raises NotFoundError with similar names, UsageError for two names of one entity.
         """
         begins = {place.project: place.entity.name for place in self.scope.find(start)}
         ends = {place.project: place.entity.name for place in self.scope.find(goal)}
@@ -218,7 +217,7 @@ class GraphViews:
         names = tuple(network.names[node] for node in way.nodes)
         steps = []
         for one, other in zip(way.nodes, way.nodes[1:], strict=False):
-            # Of the two ends take the one with fewer relations, because all of them are read.
+            # Start from the end with fewer relations, because all of them are read.
             near, far = sorted((one, other), key=lambda node: len(network.links[node]))
             relation = self._relation(network, project, near, far)
             steps.append(
@@ -228,7 +227,7 @@ class GraphViews:
 
     def _relation(self, network: Network, project: str, near: int, far: int) -> Relation:
         name, other = network.names[near], network.names[far]
-        for relation, entity in self._store.neighbours(name, limit=EVERY, project=project):
+        for relation, entity in self._store.neighbours(name, limit=ALL_CHUNKS, project=project):
             if entity.name == other:
                 return relation
         # It was removed since the graph was read.
@@ -238,13 +237,15 @@ class GraphViews:
         pair = (relation.source, relation.target)
         chunks = self._store.chunks_relating([pair], project=project, most=WITNESSES).get(pair, ())
         descriptions = relation.description.splitlines()
-        said = quotations(self._catalog, spots(self._catalog, chunks), pair, descriptions=descriptions)
+        said = quotations(
+            self._catalog, mention_places(self._catalog, chunks), pair, descriptions=descriptions
+        )
         return said[0] if said else None
 
     def communities(self, *, limit: int = 20, around: str = "") -> Communities:
         """Return the communities of each project, largest first; with `around` only that of one entity.
 
-        Raises NotFoundError with what is near.
+        Raises NotFoundError with similar names.
         """
         wanted = {place.project: place.entity.name for place in self.scope.find(around)} if around else {}
         found: list[tuple[str, Network, Community]] = []
@@ -273,8 +274,8 @@ class GraphViews:
         for name, chunks in naming.items():
             for chunk in chunks:
                 counted.setdefault(chunk, set()).add(name)
-        found = spots(self._catalog, counted)
-        # The sort is stable: of memories with equally many names the latest comes first.
+        found = mention_places(self._catalog, counted)
+        # The sort is stable: among memories with the same number of names, the latest comes first.
         found.sort(key=lambda spot: -len(set().union(*(counted[chunk] for chunk in spot.chunks))))
         return CommunityView(
             project, members, community.cohesion, tuple(quotations(self._catalog, found[:EXAMPLES], core))

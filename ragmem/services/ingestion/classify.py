@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from ragmem.config import ChunkingSettings
-from ragmem.config.settings import SignalRule
+from ragmem.config.settings import ChunkingSettings, SignalRule
 from ragmem.domain.classification.kinds import detect_category, detect_kind, is_protected
 from ragmem.domain.classification.signal import Signal, classify, summarize
 from ragmem.domain.classification.substance import substance_of
@@ -18,26 +17,26 @@ RULES_VERSION = "4"
 
 
 def rules_version(redactor: Redactor) -> str:
-    """Return what decides how a draft is judged: this release, and what a person wants of secrets."""
+    """Return the version of the rules for drafts: this release, and the settings for secrets."""
     if redactor == DEFAULT:
         return RULES_VERSION
     return f"{RULES_VERSION} {redactor.stored} {[list(redactor.allow), list(redactor.extra)]}"
 
 
 SHORT = 600
-"""Characters of a text that is indexed whole, whatever it is worth: to leave a sentence out saves nothing,
-and a search for it would miss."""
+"""A text with at most this many characters is indexed whole: leaving a sentence out saves nothing, and a
+search for it would fail."""
 
 
 @dataclass(frozen=True, slots=True)
-class Classified:
-    """A memory with the chunks that represent it and the signal that gave its tier."""
+class ClassifiedMemory:
+    """A memory with its chunks, and the signal that decided its tier."""
 
     memory: Memory
     chunks: tuple[Chunk, ...]
     signal: Signal
     dated: bool
-    """Whether the source told when it happened; else the event time is when we first saw it."""
+    """Whether the source has a date; otherwise the event time is when we first saw it."""
 
 
 def classify_draft(
@@ -48,13 +47,12 @@ def classify_draft(
     rule: SignalRule = "graded",
     keep_discarded: bool = False,
     redactor: Redactor,
-) -> Classified:
-    """Purify a draft, classify it and cut it into chunks.
+) -> ClassifiedMemory:
+    """Sanitize a draft, classify it and cut it into chunks.
 
-    With rule "off" every draft is worth ingesting. A discarded draft gets no chunks, unless `keep_discarded`
-    asks for a memory: buffered, which full text finds and the graph does not know, or indexed like any other
-    where its text has substance, for the signal may be low and the fact one that others are about. What is
-    protected is never discarded.
+    With rule "off" every draft is ingested. A discarded draft gets no chunks, unless `keep_discarded` asks
+    for a memory: it is buffered (found by full text only), or indexed like any other if its text has
+    substance, because other memories may be about that fact. Protected drafts are never discarded.
     """
     draft = sanitize_draft(draft, redactor=redactor)
     protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata, source=draft.source)
@@ -86,8 +84,8 @@ def classify_draft(
         metadata=dict(draft.metadata),
     )
     if signal.tier is Tier.DISCARD and not keep_discarded:
-        return Classified(memory, (), signal, draft.event_time is not None)
-    return Classified(
+        return ClassifiedMemory(memory, (), signal, draft.event_time is not None)
+    return ClassifiedMemory(
         memory, chunks_of(memory, sizes, redactor=redactor), signal, draft.event_time is not None
     )
 
@@ -95,9 +93,9 @@ def classify_draft(
 def _signal(text: str, *, rule: SignalRule, protected: bool, redactor: Redactor) -> Signal:
     if rule == "off":
         return Signal(Tier.INGEST, (), "every text of this source is kept")
-    # Its words are shown as they stand.
-    told = redactor.redact(text)[0] if redactor.stored else text
-    return classify(told, rule=rule, protected=protected)
+    # The reason of the signal quotes words of the text.
+    redacted = redactor.redact(text)[0] if redactor.stored else text
+    return classify(redacted, rule=rule, protected=protected)
 
 
 def chunks_of(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> tuple[Chunk, ...]:

@@ -1,41 +1,33 @@
-"""Reading documents for a run, and what becomes of pages that a document no longer has."""
+"""Read documents in a run, and archive the pages that a document no longer has."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import PurePath
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.domain.model import Draft, digest
 from ragmem.domain.model.document_place import FILE, LOCATOR, is_of_document
 from ragmem.ports import Store
-from ragmem.readers.documents.reading import Describe, Documents, Elsewhere
 from ragmem.readers.files import ReadError, Reason
-from ragmem.readers.reading import Reading
-from ragmem.services.ingestion.archiving import MISSING, new_run
+from ragmem.readers.read_result import ReadResult
+from ragmem.services.ingestion.archive import MISSING, new_run
 from ragmem.services.ingestion.index import forget
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import Removal
 
 READING_VERSION = 1
-"""Raised when the same document is read as another text, so that seed reads all of them again."""
-
-
-def documents_for(
-    settings: Settings, *, describe: Describe | None = None, elsewhere: Elsewhere | None = None
-) -> Documents:
-    """Return what reads the documents of one run, to be used in a `with`; nothing starts before the first."""
-    return Documents(settings, describe=describe, elsewhere=elsewhere)
+"""Raised when reading a document gives a different text, so that seed reads all of them again."""
 
 
 def documents_rules(settings: Settings) -> list[str | int | bool]:
-    """Return what decides how documents are read, so that a change of it has them read anew."""
+    """Return the settings that decide how documents are read; after a change they are read again."""
     wanted = settings.documents
     by = (wanted.engine, wanted.vision, wanted.ocr_languages)
     return [READING_VERSION, wanted.max_pages, wanted.max_characters, wanted.ocr, *by]
 
 
-def given_up_rules(rules: str, settings: Settings) -> str:
-    """Return the rules by which a document is known that took too much under these limits of a document.
+def costly_rules(rules: str, settings: Settings) -> str:
+    """Return the rules that are recorded for a document that exceeded the current limits.
 
     Otherwise each run would spend a minute on each of them again.
     """
@@ -43,21 +35,23 @@ def given_up_rules(rules: str, settings: Settings) -> str:
     return digest("given up", rules, str(wanted.seconds), str(wanted.max_memory_mb), length=12)
 
 
-def gave_up(reading: Reading) -> bool:
-    """Tell whether a document took too much, so that it is not read again before something changes."""
+def is_costly(reading: ReadResult) -> bool:
+    """Tell whether a document exceeded the limits; it is not read again before something changes."""
     return isinstance(reading.error, ReadError) and reading.error.reason is Reason.COSTLY
 
 
-def told_given_up(path: str) -> str:
+def costly_message(path: str) -> str:
     """Return the line about a document that is not read again."""
     limits = "seconds or max_memory_mb in [documents]"
-    return f'cannot read "{path}": it took too much before; it is tried again once it or {limits} changes'
+    return (
+        f'cannot read "{path}": it exceeded the limits before; it is read again after it or {limits} changes'
+    )
 
 
-def held_by(drafts: Iterable[Draft], unread: Iterable[str] = ()) -> dict[tuple[str, str], set[str]]:
-    """Return the uris of each document's parts, by its source and its path; other drafts are left out.
+def parts_by_document(drafts: Iterable[Draft], unread: Iterable[str] = ()) -> dict[tuple[str, str], set[str]]:
+    """Return the uris of each document's parts, by source and path; other drafts are ignored.
 
-    `unread` are the uris of parts that these documents have and that could not be read this time.
+    `unread` are the uris of existing parts that could not be read this time.
     """
     held: dict[tuple[str, str], set[str]] = {}
     for draft in drafts:
@@ -72,13 +66,12 @@ def held_by(drafts: Iterable[Draft], unread: Iterable[str] = ()) -> dict[tuple[s
     return held
 
 
-def gone_parts(
+def missing_parts(
     catalog: Catalog, held: Mapping[tuple[str, str], set[str]]
 ) -> dict[tuple[str, str], list[str]]:
     """Return the ids of stored parts that documents no longer have, by source and path.
 
-    Only documents that were read just now are in `held`: one that could not be read loses nothing. What a
-    person has pinned stays.
+    `held` has only the documents just read: an unreadable one loses nothing. Pinned memories stay.
     """
     gone: dict[tuple[str, str], list[str]] = {}
     if not held or not catalog.exists():
@@ -88,7 +81,7 @@ def gone_parts(
         for key in ((source, uri), (source, uri.rpartition("#")[0])):
             if key in held and uri not in held[key]:
                 found.setdefault(identifier, []).append(key)
-    # A file may be called "a.pdf#b.docx", so that the memory itself has to say where its file's name ends.
+    # A file may be called "a.pdf#b.docx", so only the memory itself knows where its file's name ends.
     lives = catalog.lives.of(found)
     for identifier, memory in catalog.memories.get(found).items():
         if identifier in lives and lives[identifier].pinned:
@@ -100,18 +93,18 @@ def gone_parts(
     return gone
 
 
-def archive_gone_parts(
+def archive_missing_parts(
     catalog: Catalog,
     open_store: Callable[[], Store],
     held: Mapping[tuple[str, str], set[str]],
     *,
     now: datetime,
 ) -> dict[tuple[str, str], str]:
-    """Archive parts that documents no longer have, in one run of gc; return what to tell of each document.
+    """Archive parts that documents no longer have, in one run of gc; return a message for each document.
 
-    `gc --undo` brings them back. They come back by themselves with the text that a document gets back.
+    `gc --undo` restores them. They are also stored again when the document has their text again.
     """
-    gone = gone_parts(catalog, held)
+    gone = missing_parts(catalog, held)
     if not gone:
         return {}
     ids = [identifier for some in gone.values() for identifier in some]
@@ -130,11 +123,11 @@ def archive_gone_parts(
         catalog.log.write("gc", {"run": run, "archived": len(removals)}, now=now)
 
     forget(catalog, open_store(), ids, finish=keep)
-    return {key: describe_gone(len(some), run) for key, some in gone.items()}
+    return {key: missing_parts_message(len(some), run) for key, some in gone.items()}
 
 
-def describe_gone(count: int, run: str = "") -> str:
-    """Return the line about parts that went; without a run, about those that would."""
+def missing_parts_message(count: int, run: str = "") -> str:
+    """Return a line about the archived parts; without a run, about those that would be archived."""
     parts = "1 part that it no longer has" if count == 1 else f"{count} parts that it no longer has"
     if not run:
         return f"{parts} would be archived"

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragmem.config import Settings, SourceSpec
+from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.model import USER, Draft, Kind, Scope, content_hash, memory_id
 from ragmem.domain.secrets.redaction import refuse_secret
 from ragmem.errors import NotFoundError, SourceError, UsageError
@@ -17,28 +17,28 @@ from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.sanitize import sanitize_text
-from ragmem.services.ingestion.scope import assign_ids, finder, named_project
+from ragmem.services.ingestion.scope import assign_ids, project_finder, resolve_project
 from ragmem.services.ingestion.source import files_of_folder, read_file
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.storage.home.catalog import Catalog
 
 if TYPE_CHECKING:
-    from ragmem.readers.documents.reading import Documents
+    from ragmem.readers.documents.document_reader import DocumentReader
 
 SOURCE = "ingest"
-"""The source of memories that were handed in and not found by seed."""
+"""The source of memories that were handed in rather than found by seed."""
 
 TEXT_SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".mdc", ".adoc", ".org")
-"""Files that a folder gives; a file that is named itself is read whatever its name."""
+"""Files that are read from a folder; a file that is named explicitly is read whatever its suffix."""
 
-WANTED_SUFFIXES = (*TEXT_SUFFIXES, *IN_FOLDERS)
+READABLE_SUFFIXES = (*TEXT_SUFFIXES, *IN_FOLDERS)
 
 TITLE_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
 class DraftOptions:
-    """What the person says of all that is handed in; empty fields are found out."""
+    """Fields that a person sets for all that is handed in; empty ones are detected."""
 
     kind: Kind | None = None
     tags: tuple[str, ...] = ()
@@ -49,11 +49,10 @@ class DraftOptions:
 
 @dataclass(frozen=True, slots=True)
 class DraftResult:
-    """What came of it: the drafts, and the projects met.
+    """The drafts, and the projects found.
 
-    `problems` has a line for each file that could not be read, `warnings` one for what was left out of those
-    that were, and for what folders hold that is no file to read; `unread` are the uris of parts of documents
-    that were.
+    `problems` has a line for each unreadable file, `warnings` one for each omission in readable files and
+    for each skipped path of a folder; `unread` are the uris of unreadable parts of documents.
     """
 
     drafts: list[Draft]
@@ -63,10 +62,10 @@ class DraftResult:
     unread: tuple[str, ...] = ()
 
 
-def draft_of_text(
+def text_draft(
     raw: bytes,
     title: str,
-    wish: DraftOptions,
+    options: DraftOptions,
     *,
     catalog: Catalog,
     settings: Settings,
@@ -75,7 +74,7 @@ def draft_of_text(
 ) -> Draft:
     """Return the draft of a text without a file; its identity is its content.
 
-    Raises UsageError for a text that is empty, too long, or no UTF-8.
+    Raises UsageError for a text that is empty, too long, or not UTF-8.
     """
     limit = settings.seed.max_file_bytes
     if len(raw) > limit:
@@ -87,18 +86,20 @@ def draft_of_text(
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"standard input is no UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
+            f"standard input is not UTF-8: byte {error.start} is invalid", hint="convert it: iconv -t utf-8"
         ) from error
     if "\0" in text:
-        raise UsageError("standard input is no text: it has NUL bytes", hint="hand in text")
+        raise UsageError("standard input is not text: it has NUL bytes", hint="pass text")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise UsageError("standard input is empty", hint="git log -5 | ragmem ingest -")
     if not sanitize_text(text, redactor=catalog.redactor).strip():
-        raise UsageError("nothing is left of the text without what is private", hint="say what may be kept")
-    scope = scope_of(cwd, wish, catalog=catalog, projects=projects)
+        raise UsageError("nothing is left of the text without its private parts", hint="say what may be kept")
+    scope = scope_of(cwd, options, catalog=catalog, projects=projects)
     draft = plain_draft(text, scope=scope)
-    return replace(draft, title=title or draft.title, event_time=wish.at, kind=wish.kind, tags=wish.tags)
+    return replace(
+        draft, title=title or draft.title, event_time=options.at, kind=options.kind, tags=options.tags
+    )
 
 
 def plain_draft(text: str, *, scope: Scope) -> Draft:
@@ -115,104 +116,84 @@ def plain_draft(text: str, *, scope: Scope) -> Draft:
 
 def drafts_of_paths(
     paths: Sequence[Path],
-    wish: DraftOptions,
+    options: DraftOptions,
     *,
     catalog: Catalog,
     settings: Settings,
     home: Path,
     cwd: Path,
-    documents: "Documents | None" = None,
+    documents: "DocumentReader | None" = None,
     progress: Progress | None = None,
 ) -> DraftResult:
-    """Return the drafts of files and folders, and one line for each file that could not be read.
+    """Return the drafts of files and folders, and one line for each unreadable file.
 
     A folder gives its text files and documents, at any depth, under the configured exclusions; pictures are
-    read where they are named. Raises NotFoundError for a path that does not exist.
+    read only if they are named. Raises NotFoundError for a path that does not exist.
     """
-    from ragmem.services.ingestion.documents import documents_for  # noqa: PLC0415 - the inbox hands in no documents
+    from ragmem.readers.documents.document_reader import DocumentReader  # noqa: PLC0415 - the inbox has no documents
 
-    with documents or documents_for(settings) as opened:
-        return _drafts_of_paths(
-            paths,
-            wish,
-            catalog=catalog,
-            settings=settings,
-            home=home,
-            cwd=cwd,
-            documents=opened,
-            progress=progress or Silent(),
-        )
-
-
-def _drafts_of_paths(
-    paths: Sequence[Path],
-    wish: DraftOptions,
-    *,
-    catalog: Catalog,
-    settings: Settings,
-    home: Path,
-    cwd: Path,
-    documents: "Documents",
-    progress: Progress,
-) -> DraftResult:
-    projects = finder(catalog, home=home)
+    progress = progress or Silent()
+    projects = project_finder(catalog, home=home)
     drafts: list[Draft] = []
     problems: list[str] = []
     last_error: SourceError | None = None
     warnings: list[str] = []
     unread: list[str] = []
     commits = CommitDates()
-    for given in paths:
-        path = Path(cwd, given.expanduser())
-        if not path.exists() and not path.is_symlink():
-            raise NotFoundError(f'there is no file "{given}"', hint="give a path, or - for standard input")
-        files, skipped = _files(path, settings=settings, home=home)
-        warnings += skipped
-        if len(files) > 1:
-            progress.begin("read", len(files))
-        for file, spec in files:
-            progress.advance()
-            reading = read_file(
-                file, spec, settings=settings, projects=projects, documents=documents, commits=commits
-            )
-            if reading.error is not None:
-                problems.append(str(reading.error))
-                last_error = reading.error
-                continue
-            scope = scope_of(file, wish, catalog=catalog, projects=projects)
-            found = [
-                replace(
-                    draft,
-                    scope=scope,
-                    kind=wish.kind or draft.kind,
-                    tags=tuple(dict.fromkeys((*draft.tags, *wish.tags))),
-                    event_time=wish.at or draft.event_time,
+    with documents or DocumentReader(settings) as opened:
+        for given in paths:
+            path = Path(cwd, given.expanduser())
+            if not path.exists() and not path.is_symlink():
+                raise NotFoundError(
+                    f'there is no file "{given}"', hint="give a path, or - for standard input"
                 )
-                for draft in reading.drafts
-            ]
-            try:
-                empty = _new_and_empty(found, catalog)
-            except Exception as error:  # noqa: BLE001 - one file never stops the others
-                problems.append(f'cannot read "{file}": {failure(error)}')
-                continue
-            drafts += [draft for draft in found if draft.uri not in empty]
-            warnings += [f"{file}: {warning}" for warning in reading.warnings]
-            unread += reading.unread
-            if empty:
-                warnings.append(f"{file}: nothing is left of the text without what is private")
+            files, skipped = _files(path, settings=settings, home=home)
+            warnings += skipped
+            if len(files) > 1:
+                progress.begin("read", len(files))
+            for file, spec in files:
+                progress.advance()
+                reading = read_file(
+                    file, spec, settings=settings, projects=projects, documents=opened, commits=commits
+                )
+                if reading.error is not None:
+                    problems.append(str(reading.error))
+                    last_error = reading.error
+                    continue
+                scope = scope_of(file, options, catalog=catalog, projects=projects)
+                found = [
+                    replace(
+                        draft,
+                        scope=scope,
+                        kind=options.kind or draft.kind,
+                        tags=tuple(dict.fromkeys((*draft.tags, *options.tags))),
+                        event_time=options.at or draft.event_time,
+                    )
+                    for draft in reading.drafts
+                ]
+                try:
+                    empty = _new_and_empty(found, catalog)
+                except Exception as error:  # noqa: BLE001 - one file never stops the others
+                    problems.append(f'cannot read "{file}": {failure(error)}')
+                    continue
+                drafts += [draft for draft in found if draft.uri not in empty]
+                warnings += [f"{file}: {warning}" for warning in reading.warnings]
+                unread += reading.unread
+                if empty:
+                    warnings.append(f"{file}: nothing is left of the text without its private parts")
     if len(paths) == 1 and not drafts and len(problems) == 1 and last_error is not None:
         raise last_error
     return DraftResult(drafts, problems, warnings, projects, tuple(unread))
 
 
 def _new_and_empty(drafts: Sequence[Draft], catalog: Catalog) -> set[str]:
-    """Return the uris of drafts of which nothing is left, but for those whose former text they replace."""
+    """Return the uris of drafts that are empty without their private parts and replace no stored memory."""
     ids = {
         draft.id or memory_id(draft.source, draft.scope, draft.uri): draft.uri
         for draft in assign_ids(catalog, drafts)
         if not sanitize_text(draft.text, redactor=catalog.redactor).strip()
     }
-    known = catalog.memories.known(ids) if ids and catalog.exists() else {}
+    known = catalog.memories.states(ids) if ids and catalog.exists() else {}
     return {uri for key, uri in ids.items() if key not in known}
 
 
@@ -221,10 +202,10 @@ def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Pa
     if not path.is_dir():
         return [(path, source_of_file(path))], []
     discovery = find_in_folder(path, settings=settings, home=home)
-    files = wanted_files(discovery)
+    files = readable_files(discovery)
     skipped = _skip_reason(discovery)
     if not files:
-        known = f"files that are read: {', '.join(WANTED_SUFFIXES)}"
+        known = f"files that are read: {', '.join(READABLE_SUFFIXES)}"
         raise NotFoundError(
             f'the folder "{path}" holds no text files and no documents',
             hint="; ".join((*skipped[:1], known)),
@@ -233,14 +214,14 @@ def _files(path: Path, *, settings: Settings, home: Path) -> tuple[list[tuple[Pa
 
 
 def find_in_folder(path: Path, *, settings: Settings, home: Path, most: int | None = None) -> Discovery:
-    """Return what lies in a folder that is handed in; `most` as with `files_of_folder`."""
+    """Return the contents of a folder that is handed in; `most` as in `files_of_folder`."""
     spec = SourceSpec(SOURCE, globs=(), base=path, scope="project")
     return files_of_folder(path, spec, home=home, settings=settings, most=most)
 
 
-def wanted_files(discovery: Discovery) -> list[Path]:
-    """Return the texts and documents among the files that were found."""
-    return [file for file in discovery.files if file.suffix.lower() in WANTED_SUFFIXES]
+def readable_files(discovery: Discovery) -> list[Path]:
+    """Return the texts and documents among the discovered files."""
+    return [file for file in discovery.files if file.suffix.lower() in READABLE_SUFFIXES]
 
 
 def _skip_reason(discovery: Discovery) -> list[str]:
@@ -248,45 +229,45 @@ def _skip_reason(discovery: Discovery) -> list[str]:
 
 
 def _would_be_read(one: SkippedPath) -> bool:
-    """Tell whether something skipped would be read, or could be, if it were an ordinary file or folder."""
+    """Tell whether a skipped path could be read if it were an ordinary file or folder."""
     if one.reason in {FOLDER, READ_ALREADY}:
         return False
-    if one.path.suffix.lower() in WANTED_SUFFIXES:
+    if one.path.suffix.lower() in READABLE_SUFFIXES:
         return True
     return one.path.is_dir() if one.leads_out else one.reason not in {BROKEN, FOREIGN_NAME}
 
 
 def source_of_file(path: Path) -> SourceSpec:
-    """Return the source that a file is, which tells how it is read."""
-    # Whose it is `scope_of` decides: to read a loose folder's note must not make a project of the folder.
+    """Return the source settings of a file, which say how it is read."""
+    # `scope_of` decides about the project: reading a note must not make a project of its folder.
     spec = SourceSpec(SOURCE, globs=(), base=path, scope="user")
     if is_document(path):
         return replace(spec, reader="documents", signal="off")
     return replace(spec, reader="reflections") if path.suffix == ".jsonl" else spec
 
 
-def scope_of(path: Path, wish: DraftOptions, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
-    """Return to whom something belongs: as the person says, else to the project of a path, else to the user.
+def scope_of(path: Path, options: DraftOptions, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
+    """Return the scope: the project in the options, else the project of a path, else the user.
 
-    Raises UsageError for a name that several projects have, or that none can have.
+    Raises UsageError for an ambiguous or invalid project name.
     """
-    refuse_secret(wish.spec, "name of the spec", redactor=catalog.redactor)
-    if wish.project:
-        return Scope(project_named(catalog, wish.project), wish.spec)
-    # A note in a folder that is no project is the person's: asked anywhere, it should be found.
-    identity = projects.known_project_of(path)
-    return Scope(identity.id if identity else USER, wish.spec)
+    refuse_secret(options.spec, "name of the spec", redactor=catalog.redactor)
+    if options.project:
+        return Scope(find_or_create_project(catalog, options.project), options.spec)
+    # A note outside of any project belongs to the person and should be found everywhere.
+    identity = projects.find_known_project(path)
+    return Scope(identity.id if identity else USER, options.spec)
 
 
-def project_named(catalog: Catalog, name: str) -> str:
-    """Return the id of a known project, or start a new one of this name.
+def find_or_create_project(catalog: Catalog, name: str) -> str:
+    """Return the id of a known project, or of a new one with this name.
 
-    Raises UsageError for a name that several projects have, or that none can have.
+    Raises UsageError for an ambiguous or invalid name.
     """
     if catalog.exists():
         catalog.prepare()
         try:
-            return named_project(catalog, name)
+            return resolve_project(catalog, name)
         except NotFoundError as error:
             if "several" in str(error):
                 raise

@@ -1,4 +1,4 @@
-"""What the texts of memories name, as rules or a language model found it; under the names that they use."""
+"""The entities and relations in the texts of memories, extracted by rules or by a language model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,31 +15,31 @@ from ragmem.storage.home.catalog import Catalog
 
 Item = tuple[Memory, Sequence[Chunk]]
 
-KEPT = 2048
-"""Extractions that are kept: a record is made again within the transaction that puts it."""
+CACHE_SIZE = 2048
+"""Number of cached extractions: a record is built again within the transaction that stores it."""
 
-_kept: dict[Chunk, Extraction] = {}
+_cache: dict[Chunk, Extraction] = {}
 
 
-def keep(found: Mapping[Chunk, Extraction]) -> None:
-    """Keep what rules found in chunks without secrets, for when it is asked for."""
-    if len(_kept) + len(found) > KEPT:
-        _kept.clear()
-    _kept.update(found)
+def cache_extractions(found: Mapping[Chunk, Extraction]) -> None:
+    """Cache the extractions by rule of chunks without secrets."""
+    if len(_cache) + len(found) > CACHE_SIZE:
+        _cache.clear()
+    _cache.update(found)
 
 
 def _extract(chunk: Chunk) -> Extraction:
-    found = _kept.get(chunk)
+    found = _cache.get(chunk)
     if found is None:
         found = extract(chunk)
-        keep({chunk: found})
+        cache_extractions({chunk: found})
     return found
 
 
 def extract_by_rule(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Extraction, ...]:
-    """Return what rules find in a memory's chunks; what a secret holds, or a private part, names nothing.
+    """Return the extractions by rule of a memory's chunks, without secrets and private parts.
 
-    A memory that states something of the graph names that, and nothing else.
+    A memory that states something about the graph gives only that.
     """
     if (stated := user_statements_of(memory)) is not None:
         return extractions_of(stated, chunks)
@@ -49,8 +49,7 @@ def extract_by_rule(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor)
 def extract_items(catalog: Catalog, items: Sequence[Item]) -> list[tuple[Extraction, ...]]:
     """Return the extractions of each memory's chunks.
 
-    The language model's entities and relations are taken where the catalog chose them and has an answer that
-    can be used and is not empty; rules find them otherwise.
+    They are the language model's if the catalog chose it and has a usable, non-empty answer, else by rule.
     """
     choice = catalog.extractions.choice()
     if choice.by == "rules":

@@ -9,13 +9,13 @@ from ragmem.domain.model import Chunk, Memory, State
 from ragmem.services.ingestion.entities import Item, extract_items
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import PAGE, Contents
-from ragmem.storage.names.settling import NameStatements
+from ragmem.storage.names.node_names import NameStatements
 from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.rows import to_stamp
 
 
 def collect_names(catalog: Catalog, items: Sequence[Item]) -> list[NameStatements]:
-    """Return what memories say of names; one that is not for the store says nothing."""
+    """Return the statements of memories about names; memories that are not for the store have none."""
     found = []
     for (memory, chunks), extractions in zip(items, extract_items(catalog, items), strict=True):
         names: dict[str, str] = {}
@@ -43,16 +43,16 @@ def _aliases(memory: Memory, chunks: Sequence[Chunk]) -> Iterable[Alias]:
 
 
 def learn_names(catalog: Catalog, items: Sequence[Item]) -> None:
-    """Learn the names of accepted memories; what was learnt of them before is replaced.
+    """Learn the names of accepted memories; what was learnt from them before is replaced.
 
-    What is to be put under another name by this waits for the next write, or for whoever calls `let_wait`.
+    Memories whose entities get another name are indexed again by the next write, or after `mark_pending`.
     """
     if items:
         catalog.names.learn(collect_names(catalog, items), most=0)
 
 
 def learn_all(catalog: Catalog) -> None:
-    """Learn the names of what earlier releases stored; it can be interrupted, and costs nothing once done."""
+    """Learn the names from memories of earlier releases; can be interrupted, and is free once done."""
     if catalog.names.is_learnt():
         return
     contents = Contents(catalog.database)

@@ -1,29 +1,29 @@
-"""How much folders would give that are handed in, counted before anything of them is read."""
+"""Count the files of folders that are handed in, before anything is read."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragmem.config import Settings, SourceSpec
+from ragmem.config.settings import Settings, SourceSpec
 from ragmem.readers.discover import base_of, is_named
-from ragmem.services.ingestion.drafts import find_in_folder, wanted_files
+from ragmem.services.ingestion.drafts import find_in_folder, readable_files
 
 MANY_FILES = 200
-"""More than a person has in mind who names a folder of notes: of embedding, half a minute."""
+"""More files than expected in a folder of notes; embedding them takes half a minute."""
 
 MANY_BYTES = 20_000_000
 """The same for their size."""
 
 MOST_ENTRIES = 50_000
-"""Entries of folders that are counted, in about a second; a home or a whole disk has millions."""
+"""Maximum number of counted entries, which takes about a second; a home or a disk has millions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """The files of a folder that would be read; `more` where counting was ended before its end.
+class FolderSurvey:
+    """The files of a folder that would be read; `more` if the count is incomplete.
 
-    `sources` are the sources of seed that read there: those whose folder lies in this one, and those that
-    name files of it.
+    `sources` are the sources of seed that read there: those with a folder in this one, and those that name
+    files of it.
     """
 
     folder: Path
@@ -34,19 +34,19 @@ class Survey:
 
     @property
     def is_large(self) -> bool:
-        """Tell whether a person is to be asked first."""
+        """Tell whether a person should confirm first."""
         return self.more or self.files > MANY_FILES or self.bytes > MANY_BYTES
 
 
-def survey(paths: Sequence[Path], *, settings: Settings, home: Path, cwd: Path) -> list[Survey]:
-    """Return what the folders among some paths would give; files that are named are not counted."""
+def survey_folders(paths: Sequence[Path], *, settings: Settings, home: Path, cwd: Path) -> list[FolderSurvey]:
+    """Return a survey of each folder among the paths; named files are not counted."""
     folders = [path for path in (Path(cwd, given.expanduser()) for given in paths) if path.is_dir()]
     return [_survey(folder, settings=settings, home=home) for folder in folders]
 
 
-def _survey(folder: Path, *, settings: Settings, home: Path) -> Survey:
+def _survey(folder: Path, *, settings: Settings, home: Path) -> FolderSurvey:
     discovery = find_in_folder(folder, settings=settings, home=home, most=MOST_ENTRIES)
-    files = wanted_files(discovery)
+    files = readable_files(discovery)
     place = folder.resolve()
     sources = tuple(
         name
@@ -54,7 +54,7 @@ def _survey(folder: Path, *, settings: Settings, home: Path) -> Survey:
         if any(base.is_relative_to(place) and base.is_dir() for base in _bases(spec, home))
         or any(is_named(file, spec, home=home) for file in files)
     )
-    return Survey(folder, len(files), sum(map(_size, files)), discovery.cut, sources)
+    return FolderSurvey(folder, len(files), sum(map(_size, files)), discovery.cut, sources)
 
 
 def _bases(spec: SourceSpec, home: Path) -> Iterator[Path]:

@@ -1,8 +1,8 @@
-"""Take what waits in the inbox into the catalog, each write once, whoever is killed or does it at a time.
+"""Drain the inbox into the catalog: each write exactly once, despite crashes and concurrent drains.
 
-A file leaves the inbox only after its memory is durable in the catalog; until then it is found there by the
-next drain, which leaves alone what the catalog has already. No model is needed: full text finds what was
-taken in, and whoever indexes next makes the rest.
+A file leaves the inbox only after its memory is durable in the catalog; after a crash the next drain finds it
+and skips what the catalog has already. No model is needed: full text finds the new memories, and the next
+writer indexes them.
 """
 
 import time
@@ -12,19 +12,18 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.domain.model.lifecycle import PROTECTED_TYPES, entry_type
 from ragmem.errors import SourceError, StorageError, StoreBusyError
-from ragmem.inbox import folder_in, reading
+from ragmem.inbox import inbox_folder, reader, set_aside
 from ragmem.readers.commit_dates import SECONDS, CommitDates
 from ragmem.readers.failures import failure
-from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Classified, classify_draft
+from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
 from ragmem.services.ingestion.inbox_drafts import drafts_of
-from ragmem.services.ingestion.inbox_waiting import names_in
-from ragmem.services.ingestion.scope import assign_ids, finder, remember_projects
-from ragmem.services.processes.refusals import each
+from ragmem.services.ingestion.inbox_status import list_writes
+from ragmem.services.ingestion.scope import assign_ids, project_finder, remember_projects
+from ragmem.services.processes.refusals import isolate_failures
 from ragmem.storage.home.catalog import Catalog
 
 BATCH = 32
@@ -35,18 +34,18 @@ BATCH_BYTES = 400_000
 QUICK_FILES = 50
 QUICK_SECONDS = 0.2
 QUICK_BYTES = 100_000
-"""What a question takes in before it is answered: so many files, in so much time, of that size together."""
+"""Limits of the drain before a question: number of files, time, and total size."""
 
 AT_LEAST = 4
-"""Files that are taken in whatever the time: a slow machine would never come to the first else."""
+"""Files that are drained regardless of the time; otherwise a slow machine might never drain any."""
 
 STALE = timedelta(hours=1)
-"""Age at which the draft of a write is one that a killed process left."""
+"""Age from which an unfinished write counts as left by a killed process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a drain may do; None: everything, however long it takes."""
+    """The limits of a drain; None: no limit."""
 
     files: int | None = None
     seconds: float | None = None
@@ -59,97 +58,70 @@ QUICK = Limits(QUICK_FILES, QUICK_SECONDS, QUICK_BYTES)
 
 @dataclass(slots=True)
 class DrainResult:
-    """What became of the writes: ids of new or changed memories, duplicates, files set aside and left."""
+    """The result of a drain: ids of new or changed memories, duplicates, files set aside and left."""
 
     ids: list[str] = field(default_factory=list)
     duplicates: int = 0
     aside: int = 0
     left: int = 0
     rejected: dict[str, str] = field(default_factory=dict)
-    """Of those set aside: name -> why the database, or a rule, rejects it."""
+    """For files set aside: name -> why the database or a rule rejects it."""
 
     @property
     def writes(self) -> int:
-        """How many were taken in."""
+        """The number of drained writes."""
         return len(self.ids) + self.duplicates
 
 
 @dataclass(slots=True)
 class _Item:
-    """A file of the inbox and what it says, as far as that is still wanted."""
+    """A file of the inbox with its classified memories."""
 
     path: Path
-    judged: list[Classified]
+    classified: list[ClassifiedMemory]
 
 
 def drain(
-    catalog: Catalog,
-    settings: Settings,
-    *,
-    home: Path,
-    now: datetime,
-    limits: Limits = ALL,
+    catalog: Catalog, settings: Settings, *, home: Path, now: datetime, limits: Limits = ALL
 ) -> DrainResult:
-    """Take writes into the catalog in the order in which they were written; each batch is one transaction.
+    """Move writes into the catalog, oldest first; each batch is one transaction.
 
-    What cannot be read as a write, or what the database rejects, is set aside and blocks nothing. Costs one
-    look into a folder where nothing waits. Raises StoreBusyError and StorageError where the catalog cannot
-    be written; what was taken in before is, and the rest waits.
+    Unreadable or rejected writes are set aside and block nothing. An empty inbox costs one look into a
+    folder. Raises StoreBusyError or StorageError if the catalog cannot be written; batches before that are
+    stored, and the rest waits.
     """
-    folder = Path(folder_in(settings.places.data))
-    names = names_in(folder)
-    done = DrainResult()
+    folder = Path(inbox_folder(settings.places.data))
+    names = list_writes(folder)
     if not names:
-        return done
+        return DrainResult()
     _sweep(folder, now)
     catalog.prepare()
-    projects = finder(catalog, home=home)
-    # A question waits for no history of git.
-    commits = CommitDates(SECONDS if limits.seconds is None else limits.seconds)
-    began = time.monotonic()
-    for batch in _batches(_chosen(folder, names, limits)):
-        items: list[_Item] = []
-        for path in batch:
-            if len(items) >= AT_LEAST and _is_late(began, limits):
-                break
-            item = _read(path, catalog, settings, projects, commits=commits, done=done, now=now)
-            if item is not None:
-                items.append(item)
-            elif _set_aside(path):
-                done.aside += 1
-        if items:
-            rest = None if limits.seconds is None else max(0.02, limits.seconds - (time.monotonic() - began))
-            take_in = partial(_take_in, catalog, projects=projects, done=done, now=now, patience=rest)
-            for item, reason in each(items, take_in):
-                done.rejected[item.path.name] = reason
-                done.aside += _set_aside(item.path)
-        if _is_late(began, limits):
+    work = _Drain(catalog, settings, home=home, now=now, limits=limits)
+    for batch in _batches(_select_files(folder, names, limits)):
+        work.drain(batch)
+        if work.is_late():
             break
-    done.left = len(names_in(folder))
-    return done
+    work.result.left = len(list_writes(folder))
+    return work.result
 
 
 def drain_quickly(catalog: Catalog, settings: Settings, *, home: Path, now: datetime) -> str:
-    """Take in what a question has the time for; return what a person should know of the rest, or nothing."""
+    """Drain within the limits of a question; return a note about the rest, or ""."""
     try:
         left = drain(catalog, settings, home=home, now=now, limits=QUICK).left
     except (StorageError, StoreBusyError) as error:
-        return f"not all that waits in the inbox was asked: {error.told}"
+        return f"not all writes in the inbox were searched: {error.full_message}"
     if not left:
         return ""
     waits = "1 write waits" if left == 1 else f"{left:,} writes wait"
     return f"{waits} in the inbox: `ragmem ingest --drain` takes in all of them"
 
 
-def _is_late(began: float, limits: Limits) -> bool:
-    return limits.seconds is not None and time.monotonic() - began > limits.seconds
+def _select_files(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[tuple[Path, int]]:
+    """Yield the files to drain with their lengths.
 
-
-def _chosen(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[tuple[Path, int]]:
-    """Yield the files to be taken in with their lengths.
-
-    One too large for the limits stays for another time, and with it what was written later for its place: it
-    would replace that, when its time comes.
+    A file above the limits is kept for later, together with later writes for the same place, because it would
+    otherwise overwrite them.
     """
     kept_back: set[bytes] = set()
     chosen = size = 0
@@ -161,8 +133,8 @@ def _chosen(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[tupl
             continue
         too_large = limits.bytes is not None and length > limits.bytes
         try:
-            places = reading.places(str(path)) if too_large or kept_back else frozenset()
-        except OSError:  # gone since, or no file: whoever reads all of it tells what is wrong
+            places = reader.read_places(str(path)) if too_large or kept_back else frozenset()
+        except OSError:  # deleted since, or not a file: reading it in full reports the problem
             places = frozenset()
         if too_large:
             kept_back |= places
@@ -176,7 +148,7 @@ def _chosen(folder: Path, names: Sequence[str], limits: Limits) -> Iterator[tupl
 
 
 def _batches(chosen: Iterable[tuple[Path, int]]) -> Iterator[list[Path]]:
-    """Yield the files to be taken in together."""
+    """Yield the files of each batch."""
     batch: list[Path] = []
     size = 0
     for path, length in chosen:
@@ -189,92 +161,125 @@ def _batches(chosen: Iterable[tuple[Path, int]]) -> Iterator[list[Path]]:
         yield batch
 
 
-def _read(
-    path: Path,
-    catalog: Catalog,
-    settings: Settings,
-    projects: ProjectFinder,
-    *,
-    commits: CommitDates,
-    done: DrainResult,
-    now: datetime,
-) -> _Item | None:
-    """Return what a file says; None where it is no write. One that has gone says nothing."""
-    try:
-        write = reading.read(str(path))
-        read = drafts_of(write, catalog=catalog, projects=projects, settings=settings, commits=commits)
-        drafts = assign_ids(catalog, read)
-        # Here the secrets of a draft are taken out, before anything of it is judged or kept.
-        return _Item(path, [_judged(draft, settings, now=now) for draft in drafts])
-    except FileNotFoundError:
-        return _Item(path, [])
-    except (SourceError, OSError):
-        return None
-    except Exception as error:  # noqa: BLE001 - one write never stops the others
-        done.rejected[path.name] = failure(error)
-        return None
+class _Drain:
+    """One drain with its time limit and its result."""
+
+    def __init__(
+        self, catalog: Catalog, settings: Settings, *, home: Path, now: datetime, limits: Limits
+    ) -> None:
+        self._catalog = catalog
+        self._settings = settings
+        self._now = now
+        self._seconds = limits.seconds
+        self._projects = project_finder(catalog, home=home)
+        # A question does not wait for the history of git.
+        self._commits = CommitDates(SECONDS if limits.seconds is None else limits.seconds)
+        self.result = DrainResult()
+        self._began = time.monotonic()
+
+    def is_late(self) -> bool:
+        """Tell whether the time is up."""
+        return self._seconds is not None and time.monotonic() - self._began > self._seconds
+
+    def drain(self, batch: Sequence[Path]) -> None:
+        """Store the writes of a batch in one transaction, and set the rejected ones aside."""
+        items: list[_Item] = []
+        for path in batch:
+            if len(items) >= AT_LEAST and self.is_late():
+                break
+            item = self._read(path)
+            if item is not None:
+                items.append(item)
+            else:
+                self.result.aside += _set_aside(path)
+        patience = None
+        if self._seconds is not None:
+            patience = max(0.02, self._seconds - (time.monotonic() - self._began))
+        for item, reason in isolate_failures(items, partial(self._store, patience=patience)):
+            self.result.rejected[item.path.name] = reason
+            self.result.aside += _set_aside(item.path)
+
+    def _read(self, path: Path) -> _Item | None:
+        """Return a file with its memories, none if it was deleted; None if it is not a write."""
+        catalog, settings = self._catalog, self._settings
+        try:
+            drafts = drafts_of(
+                reader.read(str(path)),
+                catalog=catalog,
+                projects=self._projects,
+                settings=settings,
+                commits=self._commits,
+            )
+            # The secrets of a draft are removed here, before it is classified or stored.
+            return _Item(
+                path, [_classify(draft, settings, now=self._now) for draft in assign_ids(catalog, drafts)]
+            )
+        except FileNotFoundError:
+            return _Item(path, [])
+        except (SourceError, OSError):
+            return None
+        except Exception as error:  # noqa: BLE001 - one write never stops the others
+            self.result.rejected[path.name] = failure(error)
+            return None
+
+    def _store(self, items: Sequence[_Item], *, patience: float | None) -> None:
+        """Store the memories of some files in one transaction, then remove the files."""
+        catalog = self._catalog
+        with catalog.database.write(patience=patience):
+            # A concurrent drain may have stored a write, and gc may have archived it since.
+            present = [item for item in items if item.path.exists()]
+            fresh, said, doubled = _find_new(catalog, [one for item in present for one in item.classified])
+            if fresh:
+                remember_projects(catalog, self._projects)
+                catalog.memories.accept([(one.memory, one.chunks) for one in fresh])
+            ids = [one.memory.id for one in fresh]
+            again = [identifier for identifier in _reinstate(catalog, said) if identifier not in ids]
+            ids += again
+            doubled -= len(again)
+            if ids:
+                catalog.log.write("inbox", {"memories": len(ids), "duplicates": doubled}, now=self._now)
+        self.result.ids += ids
+        self.result.duplicates += doubled
+        for item in present:
+            try:
+                item.path.unlink(missing_ok=True)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise StorageError(
+                    f'cannot remove "{item.path}", which is stored already: {reason}',
+                    hint=f'make "{item.path.parent}" writable',
+                ) from error
 
 
-def _judged(draft: Draft, settings: Settings, *, now: datetime) -> Classified:
-    """Judge a draft; what was called a decision or thought is never of too little worth for the index."""
-    if draft.metadata.get("type") in PROTECTED_TYPES:
-        return classify_draft(draft, now=now, sizes=settings.chunking, rule="off", redactor=settings.redactor)
+def _classify(draft: Draft, settings: Settings, *, now: datetime) -> ClassifiedMemory:
+    """Classify a draft; one with a protected type is always indexed."""
+    is_protected = draft.metadata.get("type") in PROTECTED_TYPES
     return classify_draft(
-        draft, now=now, sizes=settings.chunking, keep_discarded=True, redactor=settings.redactor
+        draft,
+        now=now,
+        sizes=settings.chunking,
+        rule="off" if is_protected else "graded",
+        keep_discarded=not is_protected,
+        redactor=settings.redactor,
     )
 
 
 def _set_aside(path: Path) -> bool:
     try:
-        reading.set_aside(str(path.parent), path.name)
+        set_aside(str(path))
     except OSError:
-        # Gone, or in a folder that cannot be written: it blocks nothing where it is, and `doctor` tells.
+        # Deleted, or in a read-only folder: it blocks nothing there, and `doctor` reports it.
         return False
     return True
 
 
-def _take_in(
-    catalog: Catalog,
-    items: Sequence[_Item],
-    *,
-    projects: ProjectFinder,
-    done: DrainResult,
-    now: datetime,
-    patience: float | None,
-) -> None:
-    """Make the memories of some files durable in one transaction, then remove the files."""
-    with catalog.database.write(patience=patience):
-        # What another drain has taken in meanwhile may even have been archived since.
-        present = [item for item in items if item.path.exists()]
-        fresh, said, doubled = _fresh(catalog, [judged for item in present for judged in item.judged])
-        if fresh:
-            remember_projects(catalog, projects)
-            catalog.memories.accept([(judged.memory, judged.chunks) for judged in fresh])
-        ids = [judged.memory.id for judged in fresh]
-        again = [identifier for identifier in _held_again(catalog, said) if identifier not in ids]
-        ids += again
-        doubled -= len(again)
-        if ids:
-            catalog.log.write("inbox", {"memories": len(ids), "duplicates": doubled}, now=now)
-    done.ids += ids
-    done.duplicates += doubled
-    for item in present:
-        try:
-            item.path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StorageError(
-                f'cannot remove "{item.path}", which is taken in: {(error.strerror or str(error)).lower()}',
-                hint=f'make "{item.path.parent}" writable',
-            ) from error
-
-
-def _fresh(
-    catalog: Catalog, judged: Sequence[Classified]
-) -> tuple[list[Classified], dict[str, datetime], int]:
-    """Return what the catalog lacks, the last of each id; when what it has was said again; and how much."""
+def _find_new(
+    catalog: Catalog, judged: Sequence[ClassifiedMemory]
+) -> tuple[list[ClassifiedMemory], dict[str, datetime], int]:
+    """Return new memories (the last of each id), id -> time of repeated ones, and a count of duplicates."""
     known = catalog.memories.get(item.memory.id for item in judged)
-    alike = catalog.memories.alike(item.memory.content_hash for item in judged)
-    fresh: dict[str, Classified] = {}
+    alike = catalog.memories.with_hashes(item.memory.content_hash for item in judged)
+    fresh: dict[str, ClassifiedMemory] = {}
     said: dict[str, datetime] = {}
     doubled = 0
     for item in judged:
@@ -282,17 +287,17 @@ def _fresh(
         before = known.get(memory.id)
         if before is not None and before.content_hash == memory.content_hash:
             said[before.id] = memory.event_time
-            merged = _raise_problem(before, memory)
+            merged = _merge_metadata(before, memory)
             if merged is None:
                 doubled += 1
                 continue
             item = replace(item, memory=merged)  # noqa: PLW2901 - the same write, with what was said before
-        elif before is None and (told := _teller(memory, [known.get(one.id, one) for one in alike])):
+        elif before is None and (told := _find_duplicate(memory, [known.get(one.id, one) for one in alike])):
             said[told.id] = memory.event_time
             doubled += 1
             continue
         elif before is not None and memory.state is State.BUFFERED and before.state is not State.BUFFERED:
-            # The store has its former text until it is indexed again.
+            # The store has its previous text until it is indexed again.
             whole = replace(memory, state=State.PENDING, tier=Tier.INGEST)
             item = replace(item, memory=whole)  # noqa: PLW2901 - the same write
         known[memory.id] = item.memory
@@ -301,8 +306,8 @@ def _fresh(
     return list(fresh.values()), said, doubled
 
 
-def _held_again(catalog: Catalog, said: Mapping[str, datetime]) -> list[str]:
-    """Let what was superseded, and has been said again since, hold again as of then; return the ids."""
+def _reinstate(catalog: Catalog, said: Mapping[str, datetime]) -> list[str]:
+    """Reinstate superseded memories that were repeated since, with the new date; return their ids."""
     links = catalog.supersessions.in_force(said)
     held = {
         identifier: said[identifier] for identifier in links if said[identifier] > links[identifier].newer_at
@@ -312,10 +317,10 @@ def _held_again(catalog: Catalog, said: Mapping[str, datetime]) -> list[str]:
     return list(held)
 
 
-def _raise_problem(before: Memory, memory: Memory) -> Memory | None:
-    """Return a memory with what a second write of its text says of it; None where that is nothing new.
+def _merge_metadata(before: Memory, memory: Memory) -> Memory | None:
+    """Return a memory with the metadata of a second write of its text; None if nothing is new.
 
-    A type that protects is never taken away by a write that says another.
+    A protected type is never replaced by an unprotected one.
     """
     said = memory.metadata.get("type")
     if not said or said == before.metadata.get("type"):
@@ -332,8 +337,8 @@ def _raise_problem(before: Memory, memory: Memory) -> Memory | None:
     )
 
 
-def _teller(memory: Memory, alike: Sequence[Memory]) -> Memory | None:
-    """Return another memory of the same scope that has the text, and protects it as well."""
+def _find_duplicate(memory: Memory, alike: Sequence[Memory]) -> Memory | None:
+    """Return another memory of the same scope with the same text and at least the same protection."""
     protected = memory.protected or entry_type(memory) in PROTECTED_TYPES
     for other in alike:
         same = other.content_hash == memory.content_hash and other.scope == memory.scope
@@ -343,11 +348,11 @@ def _teller(memory: Memory, alike: Sequence[Memory]) -> Memory | None:
 
 
 def _sweep(folder: Path, now: datetime) -> None:
-    """Remove drafts of writes whose process was killed: nobody was ever told that they are stored."""
-    for name in reading.unfinished(str(folder)):
+    """Remove unfinished writes of killed processes, which were never acknowledged."""
+    for name in reader.list_unfinished(str(folder)):
         path = folder / name
         try:
             if now.timestamp() - path.lstat().st_mtime > STALE.total_seconds():
                 path.unlink()
-        except OSError:  # finished or swept since, or not ours to remove
+        except OSError:  # finished or removed since, or not ours to remove
             continue

@@ -1,27 +1,27 @@
-"""A write of the inbox becomes drafts: read as the file that it was, or as a text, and given its scope."""
+"""Turn a write of the inbox into drafts: read it as a file or as a text, and find its scope."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.domain.model import USER, Draft, Kind, Scope
 from ragmem.domain.model.lifecycle import EntryType
 from ragmem.errors import SourceError, UsageError
-from ragmem.inbox.reading import Write
+from ragmem.inbox.reader import Write
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.drafts import SOURCE, plain_draft, project_named, source_of_file
+from ragmem.services.ingestion.drafts import SOURCE, find_or_create_project, plain_draft, source_of_file
 from ragmem.services.ingestion.sanitize import sanitize_text
-from ragmem.services.ingestion.source import NANOSECONDS, drafts_in, moment_of
+from ragmem.services.ingestion.source import NANOSECONDS, datetime_of, read_drafts
 from ragmem.storage.home.catalog import Catalog
 
 
 def drafts_of(
     write: Write, *, catalog: Catalog, projects: ProjectFinder, settings: Settings, commits: CommitDates
 ) -> list[Draft]:
-    """Return the drafts of a write, one as a rule; raises SourceError where it says what cannot be."""
+    """Return the drafts of a write, usually one; raises SourceError for invalid fields."""
     at, event_time, kind = draft_of_write(write)
     scope = _scope_of(write, catalog=catalog, projects=projects)
     fields = write.fields
@@ -41,7 +41,7 @@ def drafts_of(
 
 
 def draft_of_write(write: Write) -> tuple[datetime, datetime | None, Kind | None]:
-    """Return when it was written, and what it says of event and kind; raises SourceError for nonsense."""
+    """Return the time of a write, its event time and its kind (or None); raises SourceError if invalid."""
     fields = write.fields
     try:
         at = datetime.fromtimestamp(int(fields["at"]) // NANOSECONDS, UTC)
@@ -50,17 +50,17 @@ def draft_of_write(write: Write) -> tuple[datetime, datetime | None, Kind | None
         int(fields.get("modified", 0))
         EntryType(fields.get("type", EntryType.NOTE))
     except (KeyError, ValueError, OverflowError, OSError) as error:
-        raise SourceError(f"its head says what cannot be: {error}") from error
+        raise SourceError(f"its head has an invalid field: {error}") from error
     return at, event, kind
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return a moment in UTC, as which one without a zone is taken; raises OverflowError before year 1."""
+    """Return a moment in UTC, which is the default zone; raises OverflowError before year 1."""
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _read(write: Write, scope: Scope, settings: Settings, commits: CommitDates) -> list[Draft]:
-    """Return the text as drafts; whatever a reader cannot make of a file, its text is kept."""
+    """Return the text as drafts; if the reader of the file finds none, the plain text is kept."""
     text = write.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     file = write.fields.get("file", "")
     plain = plain_draft(text, scope=scope)
@@ -68,7 +68,7 @@ def _read(write: Write, scope: Scope, settings: Settings, commits: CommitDates) 
         source, uri = write.fields.get("source"), write.fields.get("uri")
         return [replace(plain, source=source or plain.source, uri=uri or plain.uri)]
     path = Path(show(Path(file)))
-    drafts, _ = drafts_in(
+    drafts, _ = read_drafts(
         path,
         text,
         source_of_file(path),
@@ -82,31 +82,31 @@ def _read(write: Write, scope: Scope, settings: Settings, commits: CommitDates) 
 
 
 def _changed_file(path: Path, modified_ns: int, commits: CommitDates) -> datetime:
-    """Return when the file of a write was last changed; its commits tell where it is as it was then."""
-    modified = moment_of(modified_ns)
+    """Return when the file of a write was last changed; git is asked if it is unchanged since."""
+    modified = datetime_of(modified_ns)
     try:
         is_same = path.stat().st_mtime_ns == modified_ns
     except (OSError, ValueError):  # it is gone
         is_same = False
-    return commits.changed_at(path, modified=modified) if is_same else modified
+    return commits.last_change(path, modified=modified) if is_same else modified
 
 
 def _scope_of(write: Write, *, catalog: Catalog, projects: ProjectFinder) -> Scope:
-    """Return to whom a write belongs: whom it names, else the project in whose folder it was written."""
+    """Return the scope of a write: the project it names, else the one of the folder it was written in."""
     spec, name = (
         sanitize_text(write.fields.get(one, ""), redactor=catalog.redactor) for one in ("spec", "project")
     )
     root = write.fields.get("root", "")
     if name:
         try:
-            return Scope(project_named(catalog, name), spec)
+            return Scope(find_or_create_project(catalog, name), spec)
         except UsageError:
-            # Several are called so, and nobody is here to ask: a project of this name alone holds no secret
-            # of one before the other, and `--project` finds it.
+            # The name is ambiguous, and nobody can be asked: a separate project of this name leaks nothing
+            # between them, and `--project` finds it.
             return Scope(name, spec)
     if root and not Path(root).is_dir():
         known = catalog.projects.at([show(Path(root))])
         return Scope(known or projects.project_with_root(Path(root)).id, spec)
     folder = write.fields.get("folder", "") or root
-    identity = projects.known_project_of(Path(folder)) if folder else None
+    identity = projects.find_known_project(Path(folder)) if folder else None
     return Scope(identity.id if identity else USER, spec)

@@ -1,4 +1,4 @@
-"""The texts of a memory as they are read for what they name: without secrets and private parts."""
+"""The texts of a memory for the extraction of entities: without secrets and private parts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,16 +10,16 @@ from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 _BETWEEN = " > "
 
 
-# A write reads each of its memories for names, for its record, and once more within its transaction.
+# A write reads each memory for its names, for its record, and once more within the transaction.
 @lru_cache(maxsize=64)
 def _secrets_of(text: str, redactor: Redactor) -> list[Secret]:
     return redactor.find(text)
 
 
 def redact_chunks(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> tuple[Chunk, ...]:
-    """Return a memory's chunks with each secret replaced, also one that reaches over several of them.
+    """Return a memory's chunks with each secret replaced, even if it spans several of them.
 
-    A heading that stands within one is left out of those above a chunk.
+    A heading within a secret is removed from the headings of a chunk.
     """
     whole = memory.indexed_text
     secrets = _secrets_of(whole, redactor)

@@ -1,7 +1,7 @@
-"""Pictures of documents are described by a model that sees: once each, within a budget, only where asked for.
+"""Describe the pictures of documents with a vision model: once each, within a budget, and only if configured.
 
-Nothing is sent unless [documents] names a model (`vision`). What a model said is kept under the cache folder
-by what it was asked: the picture's bytes, the model and the version of the question.
+Nothing is sent unless [documents] names a model (`vision`). Descriptions are cached by the picture's bytes,
+the model and the version of the prompt.
 """
 
 import os
@@ -24,16 +24,16 @@ from ragmem.readers.documents.picture.picture_prompt import (
 
 FOLDER = "pictures"
 MAX_FAILURES = 3
-"""Failures in a row after which a run asks no more: the server is down, or the model has no eyes."""
+"""Consecutive failures after which a run stops asking: the server is down, or the model has no vision."""
 
 _MAX_TOKENS = 400
 
 
-class Sight(Protocol):
-    """A model that sees, opened where it is first needed."""
+class VisionModel(Protocol):
+    """A vision model that is opened on first use."""
 
     def open(self) -> Sees:
-        """Return the model; raises BackendError where it cannot be had."""
+        """Return the model; raises BackendError if it is unavailable."""
         ...
 
     def close(self) -> None:
@@ -42,14 +42,14 @@ class Sight(Protocol):
 
 
 @dataclass(slots=True)
-class Descriptions:
-    """Tells what pictures show; one for a run. Calling it never raises.
+class PictureDescriber:
+    """Describes the pictures of one run. Calling it never raises.
 
-    The model named `model` is opened at the first picture that is not known; `most` is how many it is asked
-    about. A `dry_run` asks nothing.
+    The model named `model` is opened at the first picture that is not cached; it describes at most `most`
+    pictures, and none in a `dry_run`.
     """
 
-    sight: Sight
+    sight: VisionModel
     redactor: Redactor
     model: str
     cache: Path
@@ -62,14 +62,14 @@ class Descriptions:
     _beyond: int = 0
 
     def __call__(self, picture: Picture, text: str) -> str:
-        """Return what a picture shows, in a line that says so; empty where nothing can be told.
+        """Return a line that describes a picture; empty if there is no description.
 
-        `text` is that of its part as it is stored, with the picture's mark where it stands.
+        `text` is the stored text of the picture's part, with a mark at the picture's place.
         """
         try:
             known = self._cached_text(picture)
             if known.is_file():
-                return _line(known.read_text(encoding="utf-8"))
+                return _format_line(known.read_text(encoding="utf-8"))
             if self._failures >= MAX_FAILURES or self.asked >= self.most:
                 self._beyond += 1
                 return ""
@@ -77,15 +77,15 @@ class Descriptions:
             told = self._describe(picture, text)
             self._failures = 0
             if told:
-                _keep(known, told)
+                _write_cache(known, told)
         except (RagmemError, OSError) as error:
             self._failures += 1
             self._warnings.append(f"a picture is not described: {error}")
             return ""
-        return _line(told)
+        return _format_line(told)
 
-    def taken(self) -> list[str]:
-        """Return the warnings since the last call: those of one document."""
+    def take_warnings(self) -> list[str]:
+        """Return the warnings since the last call, which are those of one document."""
         told = list(dict.fromkeys(self._warnings))
         if self._beyond:
             count = "1 picture is" if self._beyond == 1 else f"{self._beyond:,} pictures are"
@@ -101,13 +101,13 @@ class Descriptions:
         if self.dry_run:
             return "this is a dry run"
         if self._failures >= MAX_FAILURES:
-            return "no description came for those before"
+            return "the previous requests failed"
         return f"max_pictures in [documents] is {self.most:,}"
 
     def _describe(self, picture: Picture, text: str) -> str:
         if self._model is None:
             self._model = self.sight.open()
-        # Before the text around is cut out: a part of a secret is not known as one.
+        # Redacted before the text around is cut out: a part of a secret is not recognized.
         told = self.redactor.redact(text)[0] if self.redactor.stored else text
         answer = self._model.describe(
             picture_prompt(around(told, picture.mark)),
@@ -124,12 +124,12 @@ class Descriptions:
         return self.cache / FOLDER / name[:2] / f"{name}.txt"
 
 
-def _line(told: str) -> str:
+def _format_line(told: str) -> str:
     return f"Picture: {told}" if told else ""
 
 
-def _keep(path: Path, told: str) -> None:
-    """Write a description for the next run, whole or not at all."""
+def _write_cache(path: Path, told: str) -> None:
+    """Write a description for the next run, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     aside = path.with_suffix(f".{os.getpid()}")
     aside.touch(mode=0o600)

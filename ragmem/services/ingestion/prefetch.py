@@ -1,34 +1,34 @@
-"""What takes the longest of storing memories and needs their texts only: other processes can do it ahead."""
+"""The slowest part of storing memories, which needs only their texts: other processes can do it ahead."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.entities.extraction import extract
 from ragmem.domain.entities.user_statements import user_statements_of
 from ragmem.domain.model import Chunk, Extraction, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.ingestion.classify import chunks_of
-from ragmem.services.ingestion.entities import Item, keep
+from ragmem.services.ingestion.entities import Item, cache_extractions
 from ragmem.services.ingestion.indexable_text import redact_chunks
 from ragmem.storage.fulltext.terms import Analysed
 from ragmem.storage.memories.memories import words_of
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The words of a memory's chunks, and what rules find in them without secrets and private parts."""
+class MemoryAnalysis:
+    """The words of a memory's chunks, and their extractions by rule, without secrets and private parts."""
 
     words: tuple[Analysed, ...]
     named: tuple[tuple[Chunk, Extraction], ...]
 
     def keep(self) -> None:
-        """Let this process know what rules found."""
-        keep(dict(self.named))
+        """Cache the extractions in this process."""
+        cache_extractions(dict(self.named))
 
 
 def extract_names(items: Sequence[Item], redactor: Redactor) -> list[tuple[Chunk, Extraction]]:
-    """Return what rules find in the texts of memories, without secrets and private parts."""
+    """Return the extractions by rule from the texts of memories, without secrets and private parts."""
     return [
         (one, extract(one))
         for memory, chunks in items
@@ -37,20 +37,20 @@ def extract_names(items: Sequence[Item], redactor: Redactor) -> list[tuple[Chunk
     ]
 
 
-def reading_of(item: Item, redactor: Redactor) -> Reading:
-    """Read a memory."""
-    return Reading(tuple(words_of(*item)), tuple(extract_names([item], redactor=redactor)))
+def analyze_memory(item: Item, redactor: Redactor) -> MemoryAnalysis:
+    """Return the words and extractions of a memory."""
+    return MemoryAnalysis(tuple(words_of(*item)), tuple(extract_names([item], redactor=redactor)))
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class ChunkedMemory:
     """A memory's chunks and their words."""
 
     chunks: tuple[Chunk, ...]
     words: tuple[Analysed, ...]
 
 
-def chunk_memory(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> Cut:
-    """Cut a memory into chunks, and these into words."""
+def chunk_memory(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> ChunkedMemory:
+    """Split a memory into chunks, and these into words."""
     chunks = chunks_of(memory, sizes, redactor=redactor)
-    return Cut(chunks, tuple(words_of(memory, chunks)))
+    return ChunkedMemory(chunks, tuple(words_of(memory, chunks)))

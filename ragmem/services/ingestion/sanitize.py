@@ -1,4 +1,4 @@
-"""Make a draft fit to be stored: without secrets, what is private, and what memory itself said."""
+"""Remove from a draft what must not be stored: secrets, private blocks, and blocks written by ragmem."""
 
 import json
 import re
@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import PurePath
 
-from ragmem.domain.injection.purity import sanitize_text, secrets_in, without_parts
+from ragmem.domain.injection.sanitization import sanitize_text, secrets_in, without_parts
 from ragmem.domain.model import Draft, Memory, content_hash
 from ragmem.domain.records.records import FIELDS
 from ragmem.domain.secrets.redaction import Redactor
 
-__all__ = ["purified_memory", "sanitize_draft", "sanitize_text"]
+__all__ = ["sanitize_draft", "sanitize_memory", "sanitize_text"]
 
 MIN_SHOWN = 12
-"""Characters of a line that is known as one of a key."""
+"""Minimum characters of a line that counts as a line of a secret key."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}://")
 
 
 def sanitize_draft(draft: Draft, redactor: Redactor) -> Draft:
-    """Return the draft as it may be stored; the same object where nothing has to go.
+    """Return the draft without what must not be stored; the same object if nothing changes.
 
-    In text, title, tags and metadata each secret is `[redacted: kind]`, in an address that is its uri as
-    well; a path stays, for by it the file is known again. Private blocks and blocks of the frame are left
-    out. The text may be empty then. Purifying twice is purifying once.
+    In text, title, tags and metadata each secret becomes `[redacted: kind]`, also in a uri that is an
+    address; a path stays, because it identifies the file. Private blocks and blocks of the frame are removed,
+    so the text may become empty. The function is idempotent.
     """
     text = sanitize_text(draft.text, redactor=redactor)
     title = draft.title if draft.title == "" else _title(draft, text, redactor=redactor)
@@ -43,16 +43,16 @@ def sanitize_draft(draft: Draft, redactor: Redactor) -> Draft:
     return replace(draft, text=text, title=title, tags=tags, metadata=metadata, uri=uri)
 
 
-def purified_memory(memory: Memory, redactor: Redactor) -> Memory:
-    """Return a memory that somebody else made as it may be stored; the same object where nothing has to go.
+def sanitize_memory(memory: Memory, redactor: Redactor) -> Memory:
+    """Return a foreign memory without what must not be stored; the same object if nothing changes.
 
-    Its id stays, and a summary is kept as far as it goes.
+    Its id stays, and so does its summary, unless it shows a secret.
     """
     draft = Draft(
         memory.source, memory.uri, memory.text, memory.title, tags=memory.tags, metadata=memory.metadata
     )
     clean = sanitize_draft(draft, redactor=redactor)
-    summary = _part(memory.summary, memory.text, redactor=redactor)
+    summary = _sanitize_summary(memory.summary, memory.text, redactor=redactor)
     if clean is draft and summary == memory.summary:
         return memory
     return replace(
@@ -67,28 +67,28 @@ def purified_memory(memory: Memory, redactor: Redactor) -> Memory:
     )
 
 
-def _part(part: str, whole: str, redactor: Redactor) -> str:
-    """Return a part of a text, purified; empty where it shows some of what has to go as a whole."""
+def _sanitize_summary(part: str, whole: str, redactor: Redactor) -> str:
+    """Return a sanitized part of a text; empty if it shows a part of a secret."""
     if not part or redactor.stored:
         return sanitize_text(part, redactor=redactor)
     secrets = [whole[one.start : one.end] for one in redactor.find(whole)]
     clean = sanitize_text(part, redactor=redactor)
-    # Of a text that is made of its sentences, a line of a key may be one.
+    # A summary is made of sentences, and one of them may be a line of a key.
     shown = any(line in secret for secret in secrets for line in clean.split("\n") if len(line) >= MIN_SHOWN)
     return "" if shown else clean
 
 
 def _title(draft: Draft, text: str, redactor: Redactor) -> str:
-    """Return the title, or nothing where it is taken from what has left the text."""
-    title = sanitize_text(_named_by_file(draft, redactor=redactor), redactor=redactor)
-    said = title.strip("# \t…")
-    return "" if len(said) > len("x") and said in draft.text and said not in text else title
+    """Return the title, or "" if it comes from a part that was removed from the text."""
+    title = sanitize_text(_file_name_or_title(draft, redactor=redactor), redactor=redactor)
+    bare = title.strip("# \t…")
+    return "" if len(bare) > len("x") and bare in draft.text and bare not in text else title
 
 
-def _named_by_file(draft: Draft, redactor: Redactor) -> str:
-    """Return the title; one that was made of a file's name as that name where it holds a secret.
+def _file_name_or_title(draft: Draft, redactor: Redactor) -> str:
+    """Return the title, or the file's name if the title was made of it and the name holds a secret.
 
-    Readers write blanks for the marks of a name, and without them a token is none that is known.
+    Readers replace punctuation in a name by blanks, and a token is not recognized without it.
     """
     name = PurePath(draft.uri.partition("#")[0]).stem
     if _words(name) == _words(draft.title) and redactor.find(name):
@@ -101,7 +101,7 @@ def _words(name: str) -> list[str]:
 
 
 def _metadata(metadata: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
-    """Return the values without secrets; the fields of a typed record each by itself."""
+    """Return the metadata without secrets; the fields of a typed record are redacted one by one."""
     left_out = {
         sanitize_text(key, redactor=redactor): sanitize_text(value, redactor=redactor)
         for key, value in metadata.items()
@@ -113,22 +113,22 @@ def _metadata(metadata: Mapping[str, str], redactor: Redactor) -> dict[str, str]
 
 
 def _fields(written: str, redactor: Redactor) -> str:
-    # In the text that a JSON document is, a quoted secret stands between other marks and is not seen.
+    # In serialized JSON a quoted secret has escaped quotes and is not recognized.
     try:
         fields = json.loads(written)
     except (ValueError, RecursionError):
         return sanitize_text(written, redactor=redactor)
-    kept = _each(fields, redactor=redactor)
+    kept = _sanitize_value(fields, redactor=redactor)
     covered = kept if redactor.stored else redactor.redact_document(kept)
     return written if covered == fields else json.dumps(covered, ensure_ascii=False)
 
 
-def _each(part: object, redactor: Redactor) -> object:
+def _sanitize_value(part: object, redactor: Redactor) -> object:
     if isinstance(part, str):
         return sanitize_text(part, redactor=redactor)
     if isinstance(part, dict):
         return {
-            sanitize_text(key, redactor=redactor): _each(value, redactor=redactor)
+            sanitize_text(key, redactor=redactor): _sanitize_value(value, redactor=redactor)
             for key, value in part.items()
         }
-    return [_each(item, redactor=redactor) for item in part] if isinstance(part, list) else part
+    return [_sanitize_value(item, redactor=redactor) for item in part] if isinstance(part, list) else part

@@ -1,11 +1,11 @@
-"""Which project a place on disk belongs to, and which projects a question is asked of."""
+"""Find the project of a path, and the projects and sources that are named in a request."""
 
 import os.path
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.domain.model import NO_PROJECTS, Draft, Scope, memory_id
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.readers.files import show
@@ -14,8 +14,8 @@ from ragmem.readers.scope import ProjectFinder
 from ragmem.storage.home.catalog import Catalog
 
 
-def finder(catalog: Catalog, *, home: Path) -> ProjectFinder:
-    """Return what finds the projects of paths, under the ids that the catalog knows them by."""
+def project_finder(catalog: Catalog, *, home: Path) -> ProjectFinder:
+    """Return a finder for the projects of paths, with the ids of the catalog."""
     if not catalog.exists():
         return ProjectFinder(home)
     catalog.prepare()
@@ -23,9 +23,9 @@ def finder(catalog: Catalog, *, home: Path) -> ProjectFinder:
 
 
 def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
-    """Keep the names and folders of the projects that were met, and what git tells of them now."""
-    for met in projects.found():
-        identity = projects.looked_up(met)
+    """Store the names, folders and git data of the projects that were found."""
+    for met in projects.seen_projects():
+        identity = projects.refresh(met)
         root = show(identity.root) if identity.root else identity.name
         first = catalog.projects.root(identity.id)
         catalog.projects.remember(
@@ -35,25 +35,25 @@ def remember_projects(catalog: Catalog, projects: ProjectFinder) -> None:
             root_commit=identity.git_root_commit,
             remote=identity.remote,
             stamp=identity.stamp,
-            # A second clone, of another remote perhaps, does not name the project.
+            # A second clone, perhaps with another remote, does not rename the project.
             keep_name=first not in {"", root} and os.path.isdir(first),  # noqa: PTH112 - never raises
         )
 
 
 def project_at(catalog: Catalog, path: Path, *, home: Path) -> str | None:
-    """Return the known project that holds a path; None where no memory was ever stored for it.
+    """Return the known project of a path; None if no memory was ever stored for it.
 
-    It is the one that a text written there would get. A known folder whose repository has not changed costs
-    no subprocess; a path that is not absolute belongs to none.
+    A text written there would get the same project. A known folder with an unchanged repository costs no
+    subprocess; a relative path belongs to no project.
     """
     if not catalog.exists() or not path.is_absolute() or "\0" in str(path):
         return None
-    identity = finder(catalog, home=home).known_project_of(path)
+    identity = project_finder(catalog, home=home).find_known_project(path)
     return identity.id if identity and catalog.projects.find(identity.id) else None
 
 
-def project_named_by(catalog: Catalog, path: Path, *, home: Path) -> str | None:
-    """Return the known project that holds a path by its name alone; nothing on disk is looked at."""
+def project_by_path(catalog: Catalog, path: Path, *, home: Path) -> str | None:
+    """Return the known project of a path by its name alone, without access to the disk."""
     if not catalog.exists() or not path.is_absolute() or "\0" in str(path):
         return None
     above = [show(Path(one)) for one in candidates(str(path), str(home))]
@@ -62,9 +62,9 @@ def project_named_by(catalog: Catalog, path: Path, *, home: Path) -> str | None:
 
 
 def assign_ids(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
-    """Return drafts with the ids of the memories of their places that were moved from another project.
+    """Return drafts with the ids of their memories that were moved from another project.
 
-    Where a person chose the project of a memory, a draft of it has that project.
+    If a person assigned a memory to a project, its draft has that project.
     """
     if not drafts or not catalog.exists():
         return list(drafts)
@@ -74,7 +74,9 @@ def assign_ids(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
         replace(draft, id=moved[place]) if place in moved and not draft.id else draft
         for draft, place in zip(drafts, places, strict=True)
     ]
-    chosen = catalog.projects.assigned(draft.id or place for draft, place in zip(found, places, strict=True))
+    chosen = catalog.projects.assigned_ids(
+        draft.id or place for draft, place in zip(found, places, strict=True)
+    )
     present = catalog.memories.outlines(chosen) if chosen else {}
     return [
         replace(draft, id=one.id, scope=Scope(one.project, draft.scope.spec))
@@ -84,7 +86,7 @@ def assign_ids(catalog: Catalog, drafts: Sequence[Draft]) -> list[Draft]:
     ]
 
 
-def named_project(catalog: Catalog, name: str) -> str:
+def resolve_project(catalog: Catalog, name: str) -> str:
     """Return the id of a project given by id, name or path; raises NotFoundError with the known names."""
     if name in NO_PROJECTS:
         return name
@@ -101,19 +103,19 @@ def named_project(catalog: Catalog, name: str) -> str:
 
 
 def _place(name: str) -> str:
-    """Return the folder that a path names; what cannot be one is a name that nothing has."""
+    """Return the resolved path of a folder; an invalid one is returned unchanged."""
     try:
         return str(Path(name).expanduser().resolve())
     except (OSError, RuntimeError, ValueError):
         return name
 
 
-def known_sources(
+def require_sources(
     catalog: Catalog, settings: Settings, names: Iterable[str], *, archived: bool = False
 ) -> tuple[str, ...]:
     """Return the names; raises UsageError for one that is neither configured nor the source of a memory.
 
-    With `archived`, of one in the archive will do.
+    With `archived`, archived memories count as well.
     """
     wanted = tuple(names)
     if wanted:

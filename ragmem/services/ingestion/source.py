@@ -1,14 +1,15 @@
-"""A source is read file by file; what goes wrong with one file stays with it."""
+"""Read a source file by file; an error in one file does not affect the others."""
 
 import importlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ragmem.config import Settings, SourceSpec
+from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError
@@ -18,19 +19,19 @@ from ragmem.readers.discover import Discovery, discover
 from ragmem.readers.failures import failure
 from ragmem.readers.fields import as_tags
 from ragmem.readers.files import ReadError, Reason, read_text, show
-from ragmem.readers.reading import Reading
+from ragmem.readers.read_result import ReadResult
 from ragmem.readers.scope import ProjectFinder
 
 if TYPE_CHECKING:
-    from ragmem.readers.documents.reading import Documents
+    from ragmem.readers.documents.document_reader import DocumentReader
 
 NANOSECONDS = 10**9
 
 OWNER_FILES = "~$*"
-"""What Office puts beside a document that somebody has open: it has the document's ending, and no text."""
+"""Lock files of Office beside open documents: they have the document's suffix, and no text."""
 
 Unchanged = Callable[[Path, int, int], bool]
-"""Tells from path, size and modification time in nanoseconds whether a file is as it was last time."""
+"""Tells from path, size and modification time in nanoseconds whether a file is unchanged."""
 
 
 class Reader(Protocol):
@@ -55,7 +56,7 @@ class Reader(Protocol):
 def find_files(spec: SourceSpec, *, home: Path, settings: Settings) -> Discovery:
     """Return the files of a source under the exclusions of the settings and of the project.
 
-    Links outside of any project may lead to what lies in the home, where a person keeps what is linked.
+    Links outside of any project may lead to files in the home.
     """
     return _discover(spec, home=home, settings=settings, beyond=home)
 
@@ -65,9 +66,9 @@ def files_of_folder(
 ) -> Discovery:
     """Return all files of a folder, at any depth, under the same exclusions; no link leads out of it.
 
-    `most` ends the search after so many entries of folders.
+    `most` ends the search after this many entries.
     """
-    # Glob characters in the folder's own name are not meant as such.
+    # Glob characters in the folder's own name are literal.
     inside = replace(spec, base=folder, globs=("**/*",))
     return _discover(inside, home=home, settings=settings, most=most)
 
@@ -98,13 +99,13 @@ def read_file(
     settings: Settings,
     projects: ProjectFinder,
     unchanged: Unchanged | None = None,
-    documents: "Documents | None" = None,
+    documents: "DocumentReader | None" = None,
     commits: CommitDates | None = None,
-) -> Reading:
-    """Return what came of one file, which need not match the source's globs; problems are in the Reading.
+) -> ReadResult:
+    """Read one file, which need not match the source's globs; errors are in the Reading.
 
-    Whoever reads several documents gives what reads them, so that its process does not start for each.
-    Without `commits` a file that names no date has that of its modification, be it tracked or not.
+    Pass `documents` to read several documents in one process. Without `commits` a file without a date gets
+    its modification time, even if it is tracked.
     """
     try:
         status = path.stat()
@@ -112,18 +113,18 @@ def read_file(
         gone = isinstance(error, FileNotFoundError)
         problem = "there is no such file" if gone else (getattr(error, "strerror", "") or str(error)).lower()
         reason = Reason.VANISHED if gone else Reason.UNREADABLE
-        return Reading(path, error=ReadError(path, reason, problem))
+        return ReadResult(path, error=ReadError(path, reason, problem))
     if show(path) != str(path):
-        return Reading(path, error=ReadError(path, Reason.NAME, "its name is not UTF-8"))
+        return ReadResult(path, error=ReadError(path, Reason.NAME, "its name is not UTF-8"))
     size, modified_ns = status.st_size, status.st_mtime_ns
     if unchanged and unchanged(path, size, modified_ns):
-        return Reading(path, size=size, modified_ns=modified_ns, unchanged=True)
+        return ReadResult(path, size=size, modified_ns=modified_ns, unchanged=True)
     unread: list[str] = []
 
     @cache
     def changed() -> datetime:
-        modified = moment_of(modified_ns)
-        return commits.changed_at(path, modified=modified) if commits else modified
+        modified = datetime_of(modified_ns)
+        return commits.last_change(path, modified=modified) if commits else modified
 
     try:
         scope = projects.scope_of(path, spec)
@@ -133,16 +134,16 @@ def read_file(
             )
         else:
             text = read_text(path, max_bytes=settings.seed.max_file_bytes)
-            drafts, warnings = drafts_in(path, text, spec, settings=settings, changed=changed, scope=scope)
+            drafts, warnings = read_drafts(path, text, spec, settings=settings, changed=changed, scope=scope)
     except SourceError as error:
-        return Reading(path, error=error, size=size, modified_ns=modified_ns)
+        return ReadResult(path, error=error, size=size, modified_ns=modified_ns)
     except Exception as error:  # noqa: BLE001 - one file never stops the others
         failed = ReadError(path, Reason.FORMAT, failure(error))
-        return Reading(path, error=failed, size=size, modified_ns=modified_ns)
+        return ReadResult(path, error=failed, size=size, modified_ns=modified_ns)
     problem_of_all = None
     if not drafts:
         problem_of_all = ReadError(path, Reason.FORMAT, warnings[0] if warnings else "it holds no text")
-    return Reading(
+    return ReadResult(
         path,
         drafts=tuple(drafts),
         error=problem_of_all,
@@ -160,31 +161,28 @@ def _read_document(
     settings: Settings,
     changed: Changed,
     scope: Scope,
-    documents: "Documents | None",
+    documents: "DocumentReader | None",
 ) -> tuple[list[Draft], list[str], list[str]]:
-    from ragmem.readers.documents.reading import Documents  # noqa: PLC0415 - a question has no documents
+    from ragmem.readers.documents.document_reader import DocumentReader  # noqa: PLC0415 - a question has no documents
 
-    if documents is None:
-        with Documents(settings) as once:
-            drafts, warnings, unread = once.read(path, spec, changed=changed, scope=scope)
-    else:
-        drafts, warnings, unread = documents.read(path, spec, changed=changed, scope=scope)
+    with DocumentReader(settings) if documents is None else nullcontext(documents) as reader:
+        drafts, warnings, unread = reader.read(path, spec, changed=changed, scope=scope)
     return [_add_tags(draft, path, settings) for draft in drafts], warnings, unread
 
 
-def drafts_in(
+def read_drafts(
     path: Path, text: str, spec: SourceSpec, *, settings: Settings, changed: Changed, scope: Scope
 ) -> tuple[list[Draft], list[str]]:
     """Return the drafts in the text of a file, and warnings; never raises for any text."""
-    # A document whose text came by the inbox, such as a table of commas, is that text.
+    # A document that arrives as text in the inbox, such as a CSV file, is read as text.
     name = "markdown" if spec.reader in {"documents", "transcripts"} else spec.reader
     read: Reader = importlib.import_module(f"ragmem.readers.{name}").read
     drafts, warnings = read(path, text, spec, changed=changed, scope=scope, redactor=settings.redactor)
     return [_add_tags(draft, path, settings) for draft in drafts], warnings
 
 
-def moment_of(nanoseconds: int) -> datetime:
-    """Return the moment of a file system; 1970 for one that no calendar has."""
+def datetime_of(nanoseconds: int) -> datetime:
+    """Return the datetime of a file system's time; 1970 for an invalid one."""
     try:
         return datetime.fromtimestamp(nanoseconds // NANOSECONDS, tz=UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""Carry a plan of gc out in steps, each one transaction: it can be stopped anywhere, and taken back."""
+"""Carry out a plan of gc in steps of one transaction each: it can be stopped anywhere, and undone."""
 
 import time
 from collections import Counter
@@ -15,12 +15,12 @@ from ragmem.domain.model import State
 from ragmem.domain.model.lifecycle import LifecyclePolicy
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
-from ragmem.services.ingestion.archiving import OutdatedError, irreplaceable, new_run, take_out
-from ragmem.services.ingestion.index import index_pending, waiting_on
-from ragmem.services.ingestion.prefetch import reading_of
-from ragmem.services.lifecycle.items import TEMPLATE, UNFINISHED, Item, Plan, seen
+from ragmem.services.ingestion.archive import archive_memories, irreplaceable_ids, new_run
+from ragmem.services.ingestion.index import OutdatedError, deferred_ids, index_pending
+from ragmem.services.ingestion.prefetch import analyze_memory
+from ragmem.services.lifecycle.items import TEMPLATE, UNFINISHED, Item, Plan, snapshot_of
 from ragmem.services.lifecycle.marks import supersede
-from ragmem.services.lifecycle.merging import Merger
+from ragmem.services.lifecycle.merger import Merger
 from ragmem.services.lifecycle.outcome import Outcome
 from ragmem.services.processes.batch_size import BatchSize
 from ragmem.services.processes.progress import Progress, Silent
@@ -33,18 +33,18 @@ from ragmem.storage.sql.batches import batches
 T = TypeVar("T")
 
 BATCH, MOST = 400, 2000
-"""Memories that are archived in one transaction: at least, and at most."""
+"""Minimum and maximum memories that are archived in one transaction."""
 
 MANY = 500
-"""Memories whose texts other processes read; for fewer they would take longer to start."""
+"""Number of memories from which other processes read the texts; for fewer, starting them takes longer."""
 
 LIVES = 2000
-"""Lives that are changed in one transaction."""
+"""Number of lives that are changed in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """What every step needs."""
+class GcContext:
+    """The dependencies of every step."""
 
     catalog: Catalog
     store: Store
@@ -72,23 +72,24 @@ def apply(
 ) -> Outcome:
     """Carry out a plan; every step is one transaction, and the run can be undone.
 
-    What has changed since the plan was made is skipped. A merged memory is durable and indexed before its
-    originals go. `outcome` is filled as things are done, for who interrupts; after `budget_s` seconds the
-    rest is left to the next run. The texts of many merged memories are read in so many processes. Raises
-    UsageError when more than half of what is searched would go and nobody allowed it.
+    Memories that changed since the plan was made are skipped. A merged memory is durable and indexed before
+    its originals are archived. `outcome` is updated on the way, for the case of an interruption; after
+    `budget_s` seconds the rest is left to the next run. The texts of many merged memories are read in
+    `workers` processes. Raises UsageError if more than half of the searched memories would be removed, unless
+    `allow_large`.
     """
     if decided.large and not allow_large:
         raise UsageError(
-            f"this would remove {decided.leaving} of {decided.searched or decided.memories} memories",
+            f"this would remove {decided.removal_count} of {decided.searched or decided.memories} memories",
             hint="is a disk missing? `ragmem gc --dry-run` shows what would go, and why",
         )
     done = outcome or Outcome()
-    acting = decided.acting()
-    if acting and any(item.action not in {"drop", "mend"} for item in acting):
-        done.run = new_run("gc", now, sorted(item.id for item in acting))
+    active = decided.active_items()
+    if active and any(item.action not in {"drop", "mend"} for item in active):
+        done.run = new_run("gc", now, sorted(item.id for item in active))
         catalog.gc_runs.begin(done.run, caller=caller, now=now)
     until = None if budget_s is None else time.monotonic() + budget_s
-    tools = Tools(
+    tools = GcContext(
         catalog,
         store,
         policy,
@@ -98,8 +99,8 @@ def apply(
         progress or Silent(),
         workers,
     )
-    tools.progress.begin("collecting", len(acting))
-    for step in (_settle, _remove, _supersede, _merge, _archive, _live):
+    tools.progress.begin("collecting", len(active))
+    for step in (_repair_store, _remove, _supersede, _merge, _archive, _update_lives):
         step(tools, decided, done)
         if done.stopped:
             break
@@ -107,12 +108,12 @@ def apply(
         done.swept = dict(store.sweep())
     if done.run:
         catalog.gc_runs.end(done.run, now=now)
-    if done.changed or done.dropped or done.mended:
-        catalog.log.write("gc", done.logged(), now=now)
+    if done.changed_count or done.dropped or done.mended:
+        catalog.log.write("gc", done.log_fields(), now=now)
     return done
 
 
-def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:
+def _repair_store(tools: GcContext, decided: Plan, done: Outcome) -> None:
     dropping = decided.ids("drop")
     for batch in batches(dropping, BATCH):
         tools.store.delete(batch)
@@ -120,7 +121,7 @@ def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:
         tools.progress.advance(len(batch))
     mending = decided.ids("mend")
     if mending:
-        leaving = waiting_on(tools.catalog).difference(mending)
+        leaving = deferred_ids(tools.catalog).difference(mending)
         tools.catalog.memories.mark(mending, State.PENDING)
         done.note = finish(tools.catalog, tools.store, leaving=leaving)
         waiting = (
@@ -133,33 +134,35 @@ def _settle(tools: Tools, decided: Plan, done: Outcome) -> None:
 def finish(
     catalog: Catalog, store: Store, *, leaving: Collection[str], processes: WorkerPool | None = None
 ) -> str:
-    """Index what waits but for these; return why it has to wait on where no vectors can be had, if so."""
+    """Index the pending memories except those in `leaving`; return the error if there is no model, or ""."""
     try:
         index_pending(catalog, store, leaving=leaving, processes=processes)
     except BackendError as error:
-        return error.told
+        return error.full_message
     return ""
 
 
-def _remove(tools: Tools, decided: Plan, done: Outcome) -> None:
-    done.removed = _take(tools, decided, [item for item in decided.items if item.action == "remove"], done)
-    # Before what took their place can be merged away.
+def _remove(tools: GcContext, decided: Plan, done: Outcome) -> None:
+    done.removed = _archive_items(
+        tools, decided, [item for item in decided.items if item.action == "remove"], done
+    )
+    # Before the memories that replace them can be merged.
     items = [item for item in decided.items if item.action == "archive" and item.rule == TEMPLATE]
-    done.archived += _take(tools, decided, sorted(items, key=lambda item: not item.others), done)
+    done.archived += _archive_items(tools, decided, sorted(items, key=lambda item: not item.others), done)
 
 
-def _archive(tools: Tools, decided: Plan, done: Outcome) -> None:
+def _archive(tools: GcContext, decided: Plan, done: Outcome) -> None:
     items = [item for item in decided.items if item.action == "archive" and item.rule != TEMPLATE]
-    done.archived += _take(tools, decided, items, done)
+    done.archived += _archive_items(tools, decided, items, done)
 
 
-def _take(tools: Tools, decided: Plan, items: Sequence[Item], done: Outcome) -> int:
+def _archive_items(tools: GcContext, decided: Plan, items: Sequence[Item], done: Outcome) -> int:
     gone = 0
-    for batch in _in_time(tools, items, BatchSize(BATCH, MOST), done):
+    for batch in _batches_in_time(tools, items, BatchSize(BATCH, MOST), done):
         wanted = {item.id: item for item in batch}
         while wanted:
             try:
-                taken = take_out(
+                taken = archive_memories(
                     tools.catalog,
                     tools.store,
                     tools.run,
@@ -177,17 +180,17 @@ def _take(tools: Tools, decided: Plan, items: Sequence[Item], done: Outcome) -> 
     return gone
 
 
-def _removals(tools: Tools, decided: Plan, items: Collection[Item]) -> list[Removal]:
-    """Return what goes, as it is now; raises OutdatedError for what has changed since it was decided."""
-    entries = tools.catalog.lives.some([item.id for item in items], policy=tools.policy)
+def _removals(tools: GcContext, decided: Plan, items: Collection[Item]) -> list[Removal]:
+    """Return the current memories to archive; raises OutdatedError for those changed since the decision."""
+    entries = tools.catalog.lives.find_entries([item.id for item in items], policy=tools.policy)
     hashes = tools.catalog.memories.hashes(item.others[0] for item in items if item.others)
-    standing = irreplaceable(tools.catalog, [item.id for item in items if item.rule == UNFINISHED])
+    standing = irreplaceable_ids(tools.catalog, [item.id for item in items if item.rule == UNFINISHED])
     outdated = {
         item.id
         for item in items
         if item.id not in entries
         or item.id in standing
-        or seen(entries[item.id]) != item.seen
+        or snapshot_of(entries[item.id]) != item.snapshot
         or (item.others and hashes.get(item.others[0]) != decided.hashes.get(item.others[0]))
     }
     if outdated:
@@ -198,25 +201,25 @@ def _removals(tools: Tools, decided: Plan, items: Collection[Item]) -> list[Remo
     ]
 
 
-def _supersede(tools: Tools, decided: Plan, done: Outcome) -> None:
+def _supersede(tools: GcContext, decided: Plan, done: Outcome) -> None:
     items = [item for item in decided.items if item.action == "supersede"]
-    for batch in _in_time(tools, items, BatchSize(BATCH, BATCH), done):
+    for batch in _batches_in_time(tools, items, BatchSize(BATCH, BATCH), done):
         with tools.catalog.database.write():
-            standing = _unchanged(tools, batch, done)
+            standing = _select_unchanged(tools, batch, done)
             done.superseded += supersede(tools.catalog, tools.run, standing, now=tools.now)
 
 
-def _merge(tools: Tools, decided: Plan, done: Outcome) -> None:
+def _merge(tools: GcContext, decided: Plan, done: Outcome) -> None:
     items = {item.id: item for item in decided.items if item.action == "merge"}
     merger = Merger(
         tools.catalog, tools.store, policy=tools.policy, run=tools.run, now=tools.now, items=items
     )
     with WorkerPool(tools.workers if len(decided.merges) >= MANY else 1) as processes:
-        readings = processes.spread(
-            partial(reading_of, redactor=tools.catalog.redactor),
+        readings = processes.map(
+            partial(analyze_memory, redactor=tools.catalog.redactor),
             [(one.memory, one.chunks) for one in decided.merges],
         )
-        for batch in _in_time(tools, decided.merges, Merger.pace(), done):
+        for batch in _batches_in_time(tools, decided.merges, Merger.pace(), done):
             made, merged = merger.merge(batch, islice(readings, len(batch)))
             done.made += made
             done.merged += merged
@@ -226,15 +229,15 @@ def _merge(tools: Tools, decided: Plan, done: Outcome) -> None:
     done.skipped += merger.skipped
 
 
-def _live(tools: Tools, decided: Plan, done: Outcome) -> None:
+def _update_lives(tools: GcContext, decided: Plan, done: Outcome) -> None:
     items = [
         item
         for item in decided.items
         if item.action in {"promote", "reprieve"} or (item.action == "keep" and item.life)
     ]
-    for batch in _in_time(tools, items, BatchSize(LIVES, LIVES), done):
+    for batch in _batches_in_time(tools, items, BatchSize(LIVES, LIVES), done):
         with tools.catalog.database.write():
-            standing = _unchanged(tools, batch, done)
+            standing = _select_unchanged(tools, batch, done)
             before = tools.catalog.lives.of(item.id for item in standing)
             tools.catalog.lives.change([item.decision for item in standing], now=tools.now)
             after = tools.catalog.lives.of(item.id for item in standing)
@@ -255,16 +258,20 @@ def _live(tools: Tools, decided: Plan, done: Outcome) -> None:
         done.reprieved += sum(item.action == "reprieve" for item in standing)
 
 
-def _unchanged(tools: Tools, items: Sequence[Item], done: Outcome) -> list[Item]:
-    """Return those whose memory is as it was when they were decided, and count the others."""
-    entries = tools.catalog.lives.some([item.id for item in items], policy=tools.policy)
-    standing = [item for item in items if item.id in entries and seen(entries[item.id]) == item.seen]
+def _select_unchanged(tools: GcContext, items: Sequence[Item], done: Outcome) -> list[Item]:
+    """Return the items whose memories are unchanged since the decision, and count the others."""
+    entries = tools.catalog.lives.find_entries([item.id for item in items], policy=tools.policy)
+    standing = [
+        item for item in items if item.id in entries and snapshot_of(entries[item.id]) == item.snapshot
+    ]
     done.skipped += len(items) - len(standing)
     return standing
 
 
-def _in_time(tools: Tools, items: Sequence[T], pace: BatchSize, done: Outcome) -> Iterator[Sequence[T]]:
-    """Yield the items in batches while there is time; tell when it is up."""
+def _batches_in_time(
+    tools: GcContext, items: Sequence[T], pace: BatchSize, done: Outcome
+) -> Iterator[Sequence[T]]:
+    """Yield the items in batches until the time is up, and record that."""
     for batch in pace.batches(items):
         if tools.late():
             done.stopped = True

@@ -1,9 +1,9 @@
-"""Have merged memories written by a language model, as far as its answers hold what is merged."""
+"""Let a language model write merged memories, if its answers keep the facts of the originals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.lifecycle.consolidation_prompt import SCHEMA, SYSTEM, prompt, read_draft
 from ragmem.domain.model import content_hash
 from ragmem.domain.secrets.redaction import Redactor
@@ -15,15 +15,15 @@ from ragmem.services.processes.progress import Progress, Silent
 from ragmem.storage.home.catalog import Catalog
 
 LEAST_TOKENS = 512
-"""Of an answer: a short cluster's title, text and braces."""
+"""Minimum tokens of an answer: title, text and braces of a short cluster."""
 
 CHARS_PER_TOKEN = 2
-"""Names and paths have few characters a token; an answer that is cut is of no use."""
+"""Names and paths have few characters per token, and a truncated answer is useless."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftResult:
-    """A plan, how many of its merges a model wrote, and why not the others, by the id of what is merged."""
+    """A plan, the number of merges written by a model, and id -> reason for the others."""
 
     plan: Plan
     written: int
@@ -31,7 +31,7 @@ class DraftResult:
 
     @property
     def note(self) -> str:
-        """One line for people; empty where the model wrote all."""
+        """One line for people; empty if the model wrote all."""
         if not self.kept:
             return ""
         total = self.written + len(self.kept)
@@ -40,7 +40,7 @@ class DraftResult:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes: a model of this backend, and who counts its answers that are of no use."""
+    """The language model of a backend, and the meter that counts its unusable answers."""
 
     model: LanguageModel
     backend: str
@@ -55,10 +55,10 @@ def write_draft(
     sizes: ChunkingSettings,
     progress: Progress | None = None,
 ) -> DraftResult:
-    """Return the plan with the merged texts as a model writes them; nothing is changed.
+    """Return the plan with merged texts written by a model; changes nothing.
 
-    An answer that lacks a name, a number or a path, refuses, or adds much, is not used: then what was merged
-    by rule stands. Once the model is down, or a daily cap is reached, it is not asked again.
+    An answer that lacks a name, a number or a path, refuses, or adds too much is not used: the text merged by
+    rule stays. After the model fails or a daily cap is reached, it is not asked again.
     """
     told = progress or Silent()
     told.begin("writing", len(plan.merges))
@@ -71,7 +71,7 @@ def write_draft(
             try:
                 made, why = _write(one, _texts(catalog, one), writer, sizes, redactor=catalog.redactor)
             except BackendError as error:
-                why = down = error.told
+                why = down = error.full_message
         if why:
             kept[one.memory.id] = why
         merges.append(made)
@@ -86,7 +86,7 @@ def _texts(catalog: Catalog, merging: MergePlan) -> list[str]:
 def _write(
     merging: MergePlan, originals: Sequence[str], writer: Writer, sizes: ChunkingSettings, redactor: Redactor
 ) -> tuple[MergePlan, str]:
-    """Return a merge as the model writes it, or as it was and why."""
+    """Return the merge as written by the model and "", or the unchanged merge and the reason."""
     before = merging.memory
     model = writer.model
     most = max(LEAST_TOKENS, len(before.text) // CHARS_PER_TOKEN)

@@ -1,4 +1,4 @@
-"""The life of one memory as people see it, and what they say of it: good, bad, pinned."""
+"""The life of one memory for people, and their feedback: good, bad, pinned."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ Verdict = Literal["good", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class FeedbackState:
-    """Where a memory is in its life, and what the next gc would decide of it if nothing else touched it."""
+    """The state of a memory's life, and what the next gc would decide if nothing else changes."""
 
     entry: Entry
     newer: int
@@ -25,20 +25,20 @@ class FeedbackState:
     decision: Decision
 
 
-def standing_of(catalog: Catalog, identifier: str, *, policy: LifecyclePolicy) -> FeedbackState:
-    """Return the standing of a memory; raises NotFoundError where there is none with this full id."""
+def feedback_state(catalog: Catalog, identifier: str, *, policy: LifecyclePolicy) -> FeedbackState:
+    """Return the state of a memory; raises NotFoundError for an unknown full id."""
     entry = catalog.lives.entry(identifier, policy=policy)
     if entry is None:
         raise NotFoundError(
             f'no memory has the id "{identifier}"', hint="`ragmem query --ids TEXT` prints ids"
         )
-    newer = catalog.lives.newer(identifier)
+    newer = catalog.lives.count_newer(identifier)
     connections = catalog.connections.degree([identifier]).get(identifier, 0)
     return FeedbackState(entry, newer, connections, decide_entry(entry, newer, connections, policy))
 
 
 def life_shape(standing: FeedbackState) -> dict[str, Any]:
-    """Return a standing as data."""
+    """Return a state as JSON fields."""
     entry, decision = standing.entry, standing.decision
     return {
         "type": entry.type.value,
@@ -57,24 +57,24 @@ def life_shape(standing: FeedbackState) -> dict[str, Any]:
 
 
 def pin(catalog: Catalog, identifier: str, *, pinned: bool, now: datetime) -> None:
-    """Let a memory never expire, or no longer so; what is pinned is hidden behind no newer memory either."""
+    """Pin or unpin a memory; a pinned one never expires and is never superseded."""
     with catalog.database.write():
         catalog.lives.pin(identifier, pinned=pinned, now=now)
         if pinned:
             catalog.supersessions.drop([identifier])
 
 
-def require_living(catalog: Catalog, prefix: str) -> Memory:
-    """Return the one memory whose id starts with the prefix.
+def require_memory(catalog: Catalog, prefix: str) -> Memory:
+    """Return the memory whose id starts with the prefix.
 
-    Raises NotFoundError for none and for several, and says where one that was archived can be had.
+    Raises NotFoundError for none and for several, with the next step for an archived one.
     """
     try:
         return catalog.memories.resolve(prefix)
     except NotFoundError:
         wanted = prefix.strip().lower()
         if len(wanted) >= MIN_PREFIX and wanted.isalnum():
-            archived = catalog.archive.beginning(wanted)
+            archived = catalog.archive.ids_with_prefix(wanted)
             if len(archived) == 1 and not catalog.memories.get(archived):
                 short = archived[0][:SHORT_ID_LENGTH]
                 raise NotFoundError(
@@ -85,12 +85,12 @@ def require_living(catalog: Catalog, prefix: str) -> Memory:
 
 
 def rate(catalog: Catalog, identifier: str, verdict: Verdict, session: str, *, now: datetime) -> None:
-    """Keep that a memory was of use or not.
+    """Record that a memory was useful or not.
 
-    What was none to a session was not recalled by it either, and it is not told of it again.
+    A bad one does not count as recalled by the session, and is not shown to it again.
     """
     with catalog.database.write():
         catalog.lives.rate(identifier, 1 if verdict == "good" else -1, now=now)
         if verdict == "bad" and session_id(session):
-            catalog.lives.unrecall(identifier, session_id(session))
+            catalog.lives.remove_recall(identifier, session_id(session))
             catalog.sessions.refuse(session_id(session), identifier)

@@ -1,20 +1,20 @@
-"""gc without a person: what it may do by itself, and why it does not do the rest."""
+"""Run gc without a person, as far as that is allowed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ragmem.services.connections.connecting import ConnectionReport
+from ragmem.services.connections.connect import ConnectionReport
 from ragmem.services.lifecycle.items import Plan
 from ragmem.services.lifecycle.outcome import Outcome
 
-LOOK = "`ragmem gc --dry-run` shows what it would do"
+DRY_RUN_HINT = "`ragmem gc --dry-run` shows what it would do"
 
 
 @dataclass(frozen=True, slots=True)
 class IdleGcResult:
-    """What came of it: why no memory was changed though some would be, and how many are not compared yet.
+    """The result: why no memory was changed although some would be, and how many are not compared yet.
 
-    `finished` is False where time was up, and the next run goes on.
+    `finished` is False if the time was up, and the next run continues.
     """
 
     refused: str = ""
@@ -22,7 +22,7 @@ class IdleGcResult:
     finished: bool = True
 
 
-def tend(
+def run_idle_gc(
     *,
     may_change: bool,
     connect: Callable[[], ConnectionReport | None],
@@ -30,15 +30,15 @@ def tend(
     apply: Callable[[Plan], Outcome],
     merges: bool,
 ) -> IdleGcResult:
-    """Connect what is not connected yet, then plan, and carry out what may be done without a person.
+    """Connect new memories, then plan, and carry out what is allowed without a person.
 
-    Unless it `may_change` memories, nothing is planned. `connect` gives None where no model can be had.
+    Unless it `may_change` memories, nothing is planned. `connect` returns None if no model is available.
     Without `merges` nothing is merged.
     """
     found = connect()
     waiting = found.waiting if found else 0
     if found and waiting and found.new:
-        # A plan would leave most projects as they are, and take long to say so.
+        # Planning would take long and leave most projects unchanged.
         return IdleGcResult("", waiting, finished=False)
     if not may_change:
         return IdleGcResult("", waiting)
@@ -46,8 +46,8 @@ def tend(
     if decided.empty:
         return IdleGcResult("", decided.uncompared)
     if decided.large:
-        told = f"{decided.leaving:,} of {decided.searched:,} memories would go, more than half; {LOOK}"
-        return IdleGcResult(told, decided.uncompared)
+        share = f"{decided.removal_count:,} of {decided.searched:,} memories would go, more than half"
+        return IdleGcResult(f"{share}; {DRY_RUN_HINT}", decided.uncompared)
     return IdleGcResult("", decided.uncompared, finished=not apply(decided).stopped)
 
 

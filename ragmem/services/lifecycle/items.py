@@ -1,4 +1,4 @@
-"""What a plan of gc consists of: one item for each memory, and the memories that are to be merged."""
+"""The parts of a gc plan: one item for each memory, and the merges."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,20 +9,20 @@ from ragmem.domain.model import Chunk, Memory
 from ragmem.domain.model.lifecycle import Action, Decision, Entry, LifecycleState
 
 LARGE_SHARE = 0.5
-"""A plan that takes more than this share of the memories out of what is searched needs a second word: a disk
-may be unmounted, or a rule gone wrong."""
+"""A plan that removes more than this share of the searched memories needs a confirmation: a disk may be
+unmounted, or a rule may be wrong."""
 
 SMALL_STORE = 10
-"""Below so many memories the share says nothing."""
+"""For this many memories or fewer the share says nothing."""
 
 TEMPLATE = "template"
-"""The rule for what says the same as another but for the marks of a run."""
+"""The rule for memories that differ from another one only in dates, ids and other marks of a run."""
 
 SUBSTANCE = "has substance"
-"""The rule for a memory that is indexed after all, though it came in with a low signal."""
+"""The rule for a memory that is indexed after all, despite its low signal."""
 
 UNFINISHED = "unfinished"
-"""The rule for what a killed run had merged, and all of whose originals are still there."""
+"""The rule for a memory merged by a killed run, while all of its originals still exist."""
 
 UPKEEP = ("missing", "duplicate", UNFINISHED, "unowned", "unindexed")
 """The rules that keep the store in order."""
@@ -56,17 +56,17 @@ RULES = (
     "bad-feedback",
     "recalled",
 )
-"""All rules that do something, by which a run can be narrowed."""
+"""All rules that change something; a run can be restricted to some of them."""
 
-Seen = tuple[Any, ...]
-"""What was known of a memory when its fate was decided."""
+Snapshot = tuple[Any, ...]
+"""The state of a memory when it was decided on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One decision of the plan, with what people know the memory by.
+    """One decision of the plan, with the memory's title and place for people.
 
-    `seen` is what the memory was when it was decided: where it is something else by now, nothing is done.
+    `snapshot` is the memory's state at the decision; if it has changed since, nothing is done.
     """
 
     id: str
@@ -79,10 +79,10 @@ class Item:
     others: tuple[str, ...] = ()
     life: LifecycleState | None = None
     age: int = 0
-    seen: Seen = ()
+    snapshot: Snapshot = ()
 
     def __reduce__(self) -> tuple[type["Item"], tuple[Any, ...]]:
-        """Be handed to another process as values in a row: a tenth of the time of a name for each."""
+        """Pickle the values by position, which takes a tenth of the time of a name for each."""
         return Item, tuple(getattr(self, name) for name in self.__slots__)
 
     @property
@@ -96,7 +96,7 @@ class Item:
         return f"{self.action}/{self.rule}"
 
     def document(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the item as JSON fields."""
         return {
             "id": self.id[:12],
             "action": self.action,
@@ -111,7 +111,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class MergePlan:
-    """A memory that is to be made, and of which ones, its `members`: these go."""
+    """A merged memory to store, and its `members`, which are archived."""
 
     memory: Memory
     chunks: tuple[Chunk, ...]
@@ -120,11 +120,11 @@ class MergePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What gc would do: each memory of which something was decided has one item.
+    """What gc would do, with one item for each memory.
 
     `searched` counts the memories that are searched by default. `hashes` are the content hashes of memories
-    that take another's place. `sweep` counts what no memory owns in the store, `expired` what `gc --purge`
-    may delete for good; `uncompared` the memories whose connections are not known yet, and `note` says why.
+    that replace others. `sweep` counts orphans in the store, `expired` the memories that `gc --purge` may
+    delete permanently, and `uncompared` those whose connections are not known yet; `note` says why.
     """
 
     items: tuple[Item, ...]
@@ -141,7 +141,7 @@ class Plan:
         """Return the ids with one of these actions."""
         return [item.id for item in self.items if item.action in actions]
 
-    def acting(self) -> list[Item]:
+    def active_items(self) -> list[Item]:
         """Return the items that change something."""
         return [item for item in self.items if item.action != "keep" or item.life]
 
@@ -152,22 +152,22 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Tell whether nothing would change."""
-        return not (self.acting() or any(self.sweep.values()))
+        return not (self.active_items() or any(self.sweep.values()))
 
     @property
-    def leaving(self) -> int:
-        """How many memories would no longer be searched by default, less those that are made of them."""
+    def removal_count(self) -> int:
+        """The number of memories that would no longer be searched by default, less the merged ones."""
         return len(self.ids("remove", "archive", "merge", "supersede")) - len(self.merges)
 
     @property
     def large(self) -> bool:
-        """Tell whether more than half of what is searched would no longer be."""
+        """Tell whether more than half of the searched memories would be removed."""
         before = self.searched or self.memories
-        return before > SMALL_STORE and self.leaving > LARGE_SHARE * before
+        return before > SMALL_STORE and self.removal_count > LARGE_SHARE * before
 
 
-def seen(entry: Entry) -> Seen:
-    """Return what must still be so for a decision on this memory to hold."""
+def snapshot_of(entry: Entry) -> Snapshot:
+    """Return the state of a memory that must be unchanged for a decision to hold."""
     return (
         entry.memory.content_hash,
         entry.life.value,
@@ -194,5 +194,5 @@ def item_of(decision: Decision, entry: Entry) -> Item:
         decision.others,
         decision.life,
         decision.age,
-        () if decision.action == "keep" and decision.life is None else seen(entry),
+        () if decision.action == "keep" and decision.life is None else snapshot_of(entry),
     )

@@ -1,6 +1,6 @@
-"""The rules of the lifecycle for one project, in their order: templates, changes, near copies, age.
+"""The rules of the lifecycle for one project, in order: templates, changes, near copies, age.
 
-Each memory gets one decision, by the first rule that has something to say of it.
+The first rule that applies to a memory decides on it.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ ALONE = frozenset({"no-substance", "bad-feedback"})
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories that become one."""
+    """Memories that are merged into one."""
 
     memory: Memory
     members: tuple[Entry, ...]
@@ -37,13 +37,13 @@ class Cluster:
 
 @dataclass(slots=True)
 class Decisions:
-    """What becomes of the memories of a project."""
+    """The decisions on the memories of a project."""
 
     decisions: dict[str, Decision] = field(default_factory=dict)
     clusters: list[Cluster] = field(default_factory=list)
 
     def decide(self, decision: Decision) -> None:
-        """Keep a decision, unless an earlier rule has decided."""
+        """Record a decision, unless an earlier rule has decided."""
         self.decisions.setdefault(decision.id, decision)
 
 
@@ -58,12 +58,12 @@ def decide_all(
     processes: WorkerPool | None = None,
     redactor: Redactor,
 ) -> Decisions:
-    """Decide on the memories of one project: `connections` tell which are not alone.
+    """Decide on the memories of one project; `connections` show which are not alone.
 
-    Where they were not all `compared` with each other nothing is merged, and nothing is archived for being
-    alone. `settled` are ids of which other rules have decided: they are neighbours and count for the age of
-    others, but nothing is decided of them. `last_copies` are the ids of the newest of a template whose others
-    went in an earlier run. Texts are read in `processes`, where there are any.
+    Unless all were `compared` with each other, nothing is merged, and nothing is archived for being alone.
+    Other rules have decided on the `settled` ids: they are neighbours and count for the age of others, but
+    get no decision. `last_copies` are the newest memories of templates whose other copies were archived in an
+    earlier run. Texts are read in `processes`, if given.
     """
     helping = processes or WorkerPool(1)
     fate = Decisions()
@@ -76,9 +76,7 @@ def decide_all(
     for decision in replaced.values():
         fate.decide(decision)
     degree = _degree(entries, connections, fate)
-    for decision in age(
-        entries, degree, policy, last_copies=newest.union(last_copies), reading=helping.spread
-    ):
+    for decision in age(entries, degree, policy, last_copies=newest.union(last_copies), reading=helping.map):
         fate.decide(decision if compared else keep_uncompared(decision))
     for entry in entries:
         if entry.memory.state is State.PENDING:
@@ -89,7 +87,7 @@ def decide_all(
 
 
 def _templates(entries: Sequence[Entry], fate: Decisions) -> set[str]:
-    """Have all but the newest of each template archived; return those."""
+    """Archive all but the newest memory of each template; return the newest ones."""
     newest: set[str] = set()
     for family in template_families(entries):
         newest.add(family.keeper.id)
@@ -100,9 +98,9 @@ def _templates(entries: Sequence[Entry], fate: Decisions) -> set[str]:
 
 
 def _readmit(entries: Sequence[Entry], fate: Decisions) -> None:
-    """Have those indexed that were kept out for their low signal, and say something all the same.
+    """Index the memories with a low signal that have substance.
 
-    What has no vector is compared with nothing: it would be alone for ever, however much is about it.
+    Without a vector they are not compared with others, and would be alone forever.
     """
     for entry in entries:
         faint = entry.memory.state is State.BUFFERED and entry.life is LifecycleState.BUFFER
@@ -120,10 +118,10 @@ def _changes(
     helping: WorkerPool,
     redactor: Redactor,
 ) -> dict[str, Decision]:
-    """Return older -> what to do with it, of those that no earlier rule has decided on."""
+    """Return older memory -> decision, for memories without a decision by an earlier rule."""
     standing = {entry.id: entry for entry in entries if entry.id not in fate.decisions}
     found: dict[str, Decision] = {}
-    for change in changes(list(standing.values()), connections, reading=helping.spread, redactor=redactor):
+    for change in changes(list(standing.values()), connections, reading=helping.map, redactor=redactor):
         older = standing[change.older]
         if not older.pinned and not older.superseded_by:
             found[older.id] = Decision(older.id, "supersede", change.rule, change.reason, (change.newer,))
@@ -145,20 +143,20 @@ def _merge(
         if entry.memory.state is State.INDEXED and entry.id not in fate.decisions and entry.id not in replaced
     ]
     found = near_copies(free, minimum=policy.min_cluster)
-    merging = partial(_merged, redactor=redactor)
-    for members, memory in zip(found, helping.spread(merging, found), strict=True):
+    merging = partial(_merge_cluster, redactor=redactor)
+    for members, memory in zip(found, helping.map(merging, found), strict=True):
         fate.clusters.append(Cluster(memory, members))
         for entry in members:
             reason = f"one of {len(members)} of its session that say the same, which become {memory.id[:12]}"
             fate.decide(Decision(entry.id, "merge", "cluster", reason, (memory.id,)))
 
 
-def _merged(members: tuple[Entry, ...], redactor: Redactor) -> Memory:
+def _merge_cluster(members: tuple[Entry, ...], redactor: Redactor) -> Memory:
     return merged_memory(members, merge(members, redactor=redactor))
 
 
 def merged_memory(members: Sequence[Entry], merged: MergedMemory) -> Memory:
-    """Return the memory of a cluster; its id follows from its members: a second run makes no other."""
+    """Return the memory of a cluster; its id depends on its members only, so a second run gives the same."""
     first = members[0].memory
     place = digest(*sorted(f"{entry.id}{entry.memory.content_hash}" for entry in members))
     newest = max((entry.memory for entry in members), key=lambda memory: (memory.event_time, memory.id))
@@ -186,7 +184,7 @@ def merged_memory(members: Sequence[Entry], merged: MergedMemory) -> Memory:
 
 
 def _degree(entries: Sequence[Entry], connections: Sequence[Connection], fate: Decisions) -> dict[str, int]:
-    """Return how many memories each is connected with that are more than another print of a template."""
+    """Return the number of connections of each memory, without copies of a template."""
     leaving = {key for key, decision in fate.decisions.items() if decision.rule == TEMPLATE}
     ends = [
         end
@@ -194,14 +192,14 @@ def _degree(entries: Sequence[Entry], connections: Sequence[Connection], fate: D
         if one.first not in leaving and one.second not in leaving
         for end in (one.first, one.second)
     ]
-    # What replaces another memory is not alone, wherever the two stand.
+    # A memory that replaces another one is not alone.
     ends += [entry.superseded_by for entry in entries if entry.superseded_by]
     ends += [one.others[0] for one in fate.decisions.values() if one.action == "supersede"]
     return Counter(ends)
 
 
 def keep_uncompared(decision: Decision) -> Decision:
-    """Return a decision as it is where nobody knows yet what a memory is connected with."""
+    """Return the decision for a memory whose connections are not known yet."""
     alone = decision.action in {"reprieve", "archive"} and decision.rule != TEMPLATE
     if alone or decision.life is LifecycleState.PERMANENT:
         return Decision(decision.id, "keep", "uncompared", "it is not compared with the others yet")

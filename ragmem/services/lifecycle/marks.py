@@ -1,4 +1,4 @@
-"""Mark memories as superseded in a run of gc, so that the run can take it back."""
+"""Mark memories as superseded in a run of gc, so that the run can be undone."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from ragmem.storage.lifecycle.supersessions import Supersession
 
 
 def supersede(catalog: Catalog, run: str, items: Sequence[Item], *, now: datetime) -> int:
-    """Hide memories behind the first of their `others`, in the caller's transaction; return how many.
+    """Supersede memories by the first of their `others`, in the caller's transaction; return their number.
 
-    One whose successor is not there, or would lead back to it, is left as it is.
+    A memory whose successor is missing, or leads back to it, is left as it is.
     """
     outlines = catalog.memories.outlines([*(item.id for item in items), *(item.others[0] for item in items)])
     wanted = [

@@ -1,4 +1,4 @@
-"""What a run of gc did."""
+"""The outcome of a run of gc."""
 
 from dataclasses import dataclass, field
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 class Outcome:
     """What gc did so far; `run` names it for undo.
 
-    `removed` are the missing and doubled, `archived` what the lifecycle sorted out, `merged` the originals of
-    `made` merged memories. `skipped` counts memories that had changed since the plan was made. `stopped`
-    tells that time was up, and `note` why memories that were to be finished wait.
+    `removed` counts missing and duplicate memories, `archived` those archived by the lifecycle, `merged` the
+    originals of `made` merged memories. `skipped` counts memories that changed since the plan was made.
+    `stopped` means that the time was up; `note` says why memories are still pending.
     """
 
     run: str = ""
@@ -28,12 +28,12 @@ class Outcome:
     swept: dict[str, int] = field(default_factory=dict)
 
     @property
-    def changed(self) -> int:
-        """How many memories are other, or elsewhere, than before."""
+    def changed_count(self) -> int:
+        """The number of changed or archived memories."""
         return self.removed + self.archived + self.merged + self.superseded + self.promoted + self.reprieved
 
-    def logged(self) -> dict[str, str | int]:
-        """Return what the log tells of the run."""
+    def log_fields(self) -> dict[str, str | int]:
+        """Return the fields of the run's log entry."""
         counts = {
             "archived": self.removed + self.archived + self.merged,
             "made": self.made,

@@ -1,14 +1,14 @@
-"""Decide on the memories of one project: read them, find what is alike, let the rules speak, plan each."""
+"""Decide on the memories of one project: read them, apply the rules, and plan each of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import UNASSIGNED, State
 from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.ports import Store
-from ragmem.services.connections.connecting import nearest
+from ragmem.services.connections.connect import nearest
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.lifecycle.items import TEMPLATE, Item, MergePlan, item_of
 from ragmem.services.lifecycle.lifecycle import ALONE, Decisions, decide_all, keep_uncompared
@@ -18,9 +18,9 @@ from ragmem.storage.home.catalog import Catalog
 
 @dataclass(frozen=True, slots=True)
 class ProjectRequest:
-    """A project that is to be decided on: so many `memories`, `compared` with each other or not.
+    """A project to decide on, its number of `memories`, and whether they are `compared` with each other.
 
-    `described` are decisions that other rules have made of its memories, by id.
+    `described` are decisions of other rules on its memories, by id.
     """
 
     project: str
@@ -33,9 +33,9 @@ class ProjectRequest:
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlan:
-    """What a project adds to the plan: an item for each memory, and what is to be merged.
+    """The part of the plan for a project: an item for each memory, and the merges.
 
-    `searched` and `hashes` are as in `Plan`, the latter of all memories.
+    `searched` and `hashes` are as in `Plan`, but with the hashes of all memories.
     """
 
     items: Sequence[Item]
@@ -47,9 +47,9 @@ class ProjectPlan:
 def plan_project(
     catalog: Catalog, store: Store, asked: ProjectRequest, processes: WorkerPool | None = None
 ) -> ProjectPlan:
-    """Decide on a project; texts are read in `processes`, where there are any. Raises BackendError."""
+    """Decide on a project; texts are read in `processes`, if given. Raises BackendError."""
     entries = catalog.lives.entries([asked.project], policy=asked.policy)
-    fate = _decide(catalog, asked, entries, processes)
+    fate = _decide_project(catalog, asked, entries, processes)
     if asked.compared:
         _spare(catalog, store, fate)
     decided = fate.decisions | dict(asked.described)
@@ -61,11 +61,11 @@ def plan_project(
     )
 
 
-def _decide(
+def _decide_project(
     catalog: Catalog, asked: ProjectRequest, entries: Sequence[Entry], processes: WorkerPool | None
 ) -> Decisions:
     if asked.project == UNASSIGNED:
-        # Nobody knows which of them are of one project, so that none ends another.
+        # They may be from different projects, so that no memory ends another one.
         entries = []
     removing = {key for key, decision in asked.described.items() if decision.action == "remove"}
     staying = [entry for entry in entries if entry.id not in removing]
@@ -84,9 +84,9 @@ def _decide(
 
 
 def _spare(catalog: Catalog, store: Store, fate: Decisions) -> None:
-    """Let those live on that are not alone when all of their project is looked at.
+    """Keep memories that are not alone when they are compared with their whole project.
 
-    Where memories are many, or a few new ones come to many, connections are looked for in places only.
+    In large projects, connections are searched approximately.
     """
     ending = [key for key, decision in fate.decisions.items() if decision.rule in ALONE]
     outlines = catalog.memories.outlines(ending)

@@ -1,6 +1,6 @@
-"""Count what a session recalled: noted beside the catalog at once, taken into it by the next writer.
+"""Count the memories that a session recalled: spooled at once, moved to the catalog by the next writer.
 
-A question neither waits for a writer nor fails because nothing can be written: then nothing is counted.
+A question never waits for a writer, and never fails because the recall cannot be written.
 """
 
 import threading
@@ -13,7 +13,7 @@ from typing import Any
 from ragmem.domain.model import ID_LENGTH, digest
 from ragmem.errors import StoreDamagedError
 from ragmem.services.processes.spool import CLOSED, Spool, line_of
-from ragmem.services.retrieval.asking import Answer
+from ragmem.services.retrieval.question import Answer
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.lifecycle_state import Recall
 from ragmem.storage.sql.rows import from_stamp, to_stamp
@@ -22,7 +22,7 @@ FOLDER = "recalls"
 """Below the state folder of the home."""
 
 MOST_CHARS = 200
-"""Characters of a session's id; a longer one is known by its hash."""
+"""Maximum characters of a session's id; a longer one is replaced by its hash."""
 
 Held = list[Recall]
 
@@ -33,12 +33,12 @@ class Recalls:
     def __init__(self, catalog: Catalog, folder: Path, *, now: Callable[[], datetime]) -> None:
         self._catalog = catalog
         self._now = now
-        self._spool: Spool[Held] = Spool(folder, empty=list, take=_take)
+        self._spool: Spool[Held] = Spool(folder, empty=list, take=_parse_line)
         self._guard = threading.Lock()
         self._noted: set[tuple[str, str]] = set()
 
     def note(self, ids: Iterable[str], session: str) -> None:
-        """Note that a session recalled memories; never fails, and waits for no other process."""
+        """Record that a session recalled memories; never fails, and never waits for another process."""
         known = session_id(session)
         with self._guard:
             fresh = [identifier for identifier in ids if (identifier, known) not in self._noted]
@@ -49,10 +49,10 @@ class Recalls:
                 self._noted.update((identifier, known) for identifier in fresh)
 
     def absorb(self, *, patience: float | None = None) -> int:
-        """Take what was noted into the catalog and return how many recalls were new.
+        """Move the spooled recalls to the catalog, and return the number of new ones.
 
-        Whoever is killed or does it at a time, each counts once. Raises StoreBusyError after `patience`
-        seconds (None: the configured ones).
+        Each counts once, despite crashes and concurrent calls. Raises StoreBusyError after `patience` seconds
+        (None: the configured ones).
         """
         if not self._spool.names() or not self._catalog.exists():
             return 0
@@ -62,20 +62,20 @@ class Recalls:
         self._spool.close_files()
         files = self._spool.read(CLOSED)
         noted = [recall for file in files.values() for recall in file.held]
-        fresh = self._catalog.lives.recalled(noted, patience=patience)
+        fresh = self._catalog.lives.add_recalls(noted, patience=patience)
         self._spool.remove(files)
         return fresh
 
     def close(self) -> None:
-        """Let go of the file that this process adds to; the lines are left to whoever writes next."""
+        """Close this process's spool file; the next writer moves its lines."""
         self._spool.close()
 
 
-def recalled_by(answer: Answer, *, floor: float) -> list[str]:
-    """Return the memories of an answer that count as recalled: what answers, at or above the floor.
+def recalled_ids(answer: Answer, *, floor: float) -> list[str]:
+    """Return the memories of an answer that count as recalled: the matches at or above the floor.
 
-    What was shown only because it is nearest, what an engine's mode gave, which never finds nothing, and what
-    is superseded do not.
+    Superseded memories do not count, nor do the answers of `nearest` and of an engine's modes, which always
+    find something.
     """
     if answer.question.nearest or answer.question.mode is not None:
         return []
@@ -83,13 +83,13 @@ def recalled_by(answer: Answer, *, floor: float) -> list[str]:
 
 
 def session_id(session: str) -> str:
-    """Return how a session is known here; empty for none."""
-    # An environment may hold any bytes, and no database keeps them all.
+    """Return the stored id of a session; empty for none."""
+    # An environment variable may hold bytes that no database accepts.
     known = session.replace("\0", "").strip().encode("utf-8", "backslashreplace").decode()
     return known if len(known) <= MOST_CHARS else digest("session", known)
 
 
-def _take(held: Held, value: Any) -> None:
+def _parse_line(held: Held, value: Any) -> None:
     session, ids = value["session"], value["ids"]
     if not isinstance(session, str) or not session_id(session) or not isinstance(ids, list):
         raise ValueError("no recall")

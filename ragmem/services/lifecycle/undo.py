@@ -1,4 +1,4 @@
-"""Bring back what is in the archive: one memory, or all that a run of gc took out and changed."""
+"""Restore archived memories: one of them, or all that a run of gc archived and changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,14 +8,14 @@ from itertools import islice
 
 import orjson
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Memory, State
 from ragmem.domain.model.lifecycle import LifecyclePolicy, LifecycleState
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
-from ragmem.services.ingestion.archiving import OutdatedError, irreplaceable, take_out
-from ragmem.services.ingestion.index import waiting_on
-from ragmem.services.ingestion.prefetch import Cut, chunk_memory
+from ragmem.services.ingestion.archive import archive_memories, irreplaceable_ids
+from ragmem.services.ingestion.index import OutdatedError, deferred_ids
+from ragmem.services.ingestion.prefetch import ChunkedMemory, chunk_memory
 from ragmem.services.lifecycle.apply import MANY, finish
 from ragmem.services.processes.batch_size import BatchSize
 from ragmem.services.processes.worker_pool import WorkerPool
@@ -27,20 +27,19 @@ from ragmem.storage.memories.memories import MIN_PREFIX
 from ragmem.storage.sql.batches import batches
 
 BATCH, MOST = 200, 2000
-"""Memories that come back in one transaction: at least, and at most."""
+"""Minimum and maximum memories that are restored in one transaction."""
 UNDONE = "undone"
-"""The rule for a merged memory whose originals are back."""
+"""The rule for a merged memory whose originals are restored."""
 
 RESTORED = "restored from the archive"
 
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """What was taken back: the run, how many memories came back, and how many lie in the archive still.
+    """The result of an undo: the run, and the numbers of restored and still archived memories.
 
-    Those that stay there were stored anew meanwhile with another text. `kept` counts merged memories that
-    stay, because they were changed, pinned or recalled since, or their originals were purged. `note` says why
-    vectors have to wait, if any.
+    Those in `left` exist again with another text. `kept` counts merged memories that stay, because they were
+    changed, pinned or recalled since, or their originals were purged. `note` says why vectors have to wait.
     """
 
     run: str
@@ -60,31 +59,31 @@ def undo(
     now: datetime,
     workers: int = 1,
 ) -> UndoResult:
-    """Take a run back, the latest that was not taken back when none is named.
+    """Undo a run, by default the latest one that was not undone.
 
-    What it archived comes back, what it merged goes to the archive, and what it changed of lives and of what
-    is superseded is as before, where nothing else has changed it since. It may be interrupted, and is
-    finished by undoing once more. The texts of many memories are read in so many processes. Raises
-    NotFoundError for a run that took and changed nothing.
+    Archived memories are restored, merged ones are archived, and changes of lives and supersessions are
+    reverted unless something else has changed them since. An interrupted undo is finished by calling it
+    again. The texts of many memories are read in `workers` processes. Raises NotFoundError for a run that
+    changed nothing.
     """
     target = _choose(catalog, run)
-    adopt(catalog, target)
+    adopt_run(catalog, target)
     restored = 0
-    leaving = waiting_on(catalog)
+    leaving = deferred_ids(catalog)
     archived = [item for item in catalog.archive.of(target) if item.rule != UNDONE]
     with WorkerPool(workers if len(archived) >= MANY else 1) as processes:
-        read = processes.spread(
+        read = processes.map(
             partial(chunk_memory, sizes=sizes, redactor=catalog.redactor), [item.memory for item in archived]
         )
         pace = BatchSize(BATCH, MOST)
         for batch in pace.batches(archived):
-            restored += _bring_back(catalog, target, batch, list(islice(read, len(batch))))
+            restored += _restore_batch(catalog, target, batch, list(islice(read, len(batch))))
         note = finish(catalog, store, leaving=leaving, processes=processes if processes.workers > 1 else None)
-    kept = _unmake(catalog, store, target, policy=policy, now=now)
+    kept = _archive_merged(catalog, store, target, policy=policy, now=now)
     left = sum(item.rule != UNDONE for item in catalog.archive.of(target))
     with catalog.database.write():
-        _superseded_as_before(catalog, target)
-        _lives_as_before(catalog, target, now=now)
+        _restore_supersessions(catalog, target)
+        _restore_lives(catalog, target, now=now)
         connected = catalog.gc_runs.changes(target, "connected")
         catalog.connections.put_back({change.id: change.before for change in connected})
         catalog.gc_runs.forget_changes(target)
@@ -93,8 +92,8 @@ def undo(
     return UndoResult(target, restored, left, kept, note)
 
 
-def undoable(catalog: Catalog) -> list[ArchiveRun]:
-    """Return the runs that can be taken back, latest first."""
+def undoable_runs(catalog: Catalog) -> list[ArchiveRun]:
+    """Return the runs that can be undone, latest first."""
     known = {one.run: one for one in catalog.gc_runs.latest()}
     lying = {one.run: one for one in catalog.archive.runs()}
     runs = [one for one in lying.values() if one.run not in known or known[one.run].undone is None]
@@ -114,7 +113,7 @@ def _changed_something(counts: object) -> bool:
 
 
 def _choose(catalog: Catalog, run: str) -> str:
-    runs = undoable(catalog)
+    runs = undoable_runs(catalog)
     chosen = [one for one in runs if not run or one.run == run]
     if chosen:
         return chosen[0].run
@@ -124,8 +123,10 @@ def _choose(catalog: Catalog, run: str) -> str:
     raise NotFoundError(f'there is no gc run "{run}"', hint=f"runs that can be undone: {known}")
 
 
-def _bring_back(catalog: Catalog, run: str, items: Sequence[ArchiveEntry], read: Sequence[Cut]) -> int:
-    """Take memories out of the archive in one transaction; where another text is by now, one stays there."""
+def _restore_batch(
+    catalog: Catalog, run: str, items: Sequence[ArchiveEntry], read: Sequence[ChunkedMemory]
+) -> int:
+    """Restore memories in one transaction; those that exist again with another text stay archived."""
     with catalog.database.write():
         present = catalog.memories.hashes(item.memory.id for item in items)
         back = [
@@ -145,22 +146,24 @@ def _bring_back(catalog: Catalog, run: str, items: Sequence[ArchiveEntry], read:
 
 
 def revive(memory: Memory) -> Memory:
-    """Return an archived memory as it comes back: to be indexed, unless it never was."""
+    """Return an archived memory as it is restored: pending, unless it was buffered."""
     return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
-def _unmake(catalog: Catalog, store: Store, run: str, *, policy: LifecyclePolicy, now: datetime) -> int:
+def _archive_merged(
+    catalog: Catalog, store: Store, run: str, *, policy: LifecyclePolicy, now: datetime
+) -> int:
     """Archive the memories that a run merged; return how many stay.
 
-    Those do that somebody made their own, and those whose originals are not back.
+    Those stay that were edited or used since, and those whose originals are not restored.
     """
-    # A memory that was moved from elsewhere knows what was merged from what, but not what it said then.
-    made = dict.fromkeys(catalog.gc_runs.merged(run), "")
+    # A home that was moved from elsewhere knows the members of a merge, but not its text at that time.
+    made = dict.fromkeys(catalog.gc_runs.merged_memories(run), "")
     made |= {change.id: change.after for change in catalog.gc_runs.changes(run, "made")}
 
-    def staying(ids: Sequence[str]) -> set[str]:
-        entries = catalog.lives.some(ids, policy=policy)
-        return irreplaceable(catalog, ids) | {
+    def kept_ids(ids: Sequence[str]) -> set[str]:
+        entries = catalog.lives.find_entries(ids, policy=policy)
+        return irreplaceable_ids(catalog, ids) | {
             key
             for key, entry in entries.items()
             if made[key] not in {"", entry.memory.content_hash}
@@ -169,12 +172,12 @@ def _unmake(catalog: Catalog, store: Store, run: str, *, policy: LifecyclePolicy
             or entry.feedback > 0
         }
 
-    kept = staying(list(made))
+    kept = kept_ids(list(made))
     present = catalog.memories.hashes(made)
     for batch in batches([key for key in made if key in present and key not in kept], BATCH):
 
         def removals(batch: Sequence[str] = batch) -> list[Removal]:
-            if changed := staying(batch):
+            if changed := kept_ids(batch):
                 raise OutdatedError(changed)
             return [
                 Removal(memory, UNDONE, "its originals are back")
@@ -182,21 +185,21 @@ def _unmake(catalog: Catalog, store: Store, run: str, *, policy: LifecyclePolicy
             ]
 
         try:
-            take_out(catalog, store, run, batch, removals=removals, now=now, action="unmake")
+            archive_memories(catalog, store, run, batch, removals=removals, now=now, action="unmake")
         except OutdatedError:
-            # Rare enough to leave the batch as it is: a merged memory beside its originals loses nothing.
+            # Rare enough to skip the batch: a merged memory beside its originals does no harm.
             kept |= set(batch)
     return len(kept)
 
 
-def _superseded_as_before(catalog: Catalog, run: str) -> None:
+def _restore_supersessions(catalog: Catalog, run: str) -> None:
     changes = {change.id: change for change in catalog.gc_runs.changes(run, "superseded")}
     now = {one.older: one.newer for one in catalog.supersessions.of(changes)}
     ours = [change for key, change in changes.items() if now.get(key) == change.after]
     catalog.supersessions.drop(change.id for change in ours)
     catalog.supersessions.put(_supersession(change.before) for change in ours if change.before)
-    # A memory that was moved from elsewhere does not know what the run changed, but what it merged from what.
-    made = catalog.gc_runs.merged(run)
+    # A home that was moved from elsewhere knows the members of a merge, but not the changes of the run.
+    made = catalog.gc_runs.merged_memories(run)
     gone = made.keys() - catalog.memories.hashes(made).keys()
     members = {one for key in gone for one in made[key]}
     catalog.supersessions.drop(one.older for one in catalog.supersessions.of(members) if one.newer in gone)
@@ -208,13 +211,13 @@ def _supersession(text: str) -> Supersession:
     return Supersession(**(value | moments))
 
 
-def _lives_as_before(catalog: Catalog, run: str, *, now: datetime) -> None:
+def _restore_lives(catalog: Catalog, run: str, *, now: datetime) -> None:
     changes = {change.id: change for change in catalog.gc_runs.changes(run, "life")}
     rows = catalog.lives.of(changes)
     back = []
     for key, change in changes.items():
         row, after = rows.get(key), _life(key, change.after)
-        if row is not None and _decisions(row) == _decisions(after):
+        if row is not None and _decision_state(row) == _decision_state(after):
             before = _life(key, change.before)
             back.append(
                 replace(
@@ -231,21 +234,20 @@ def _life(identifier: str, text: str) -> LifeRow:
     return LifeRow(**(value | {"life": LifecycleState(value["life"]) if value["life"] else None}))
 
 
-def _decisions(row: LifeRow) -> tuple[LifecycleState | None, int, int]:
+def _decision_state(row: LifeRow) -> tuple[LifecycleState | None, int, int]:
     return row.life, row.reprieves, row.checked_age
 
 
 def restore(
     catalog: Catalog, store: Store, prefix: str, *, sizes: ChunkingSettings, now: datetime
 ) -> tuple[ArchiveEntry, str]:
-    """Bring one memory back, as it was archived last; return it, and why its vectors have to wait, if so.
+    """Restore one memory as it was archived last; return it, and why its vectors have to wait, or "".
 
-    It is proven from now on, since somebody wanted it: it neither ages nor is merged, and no rule takes it
-    out again by itself. Raises NotFoundError for what is not in the archive, UsageError where another text
-    stands in its place.
+    It is proven from now on, because somebody wanted it: it neither ages nor is merged, and no rule archives
+    it again. Raises NotFoundError if it is not in the archive, UsageError if it exists with another text.
     """
     found = _in_archive(catalog, prefix)
-    leaving = waiting_on(catalog)
+    leaving = deferred_ids(catalog)
     with catalog.database.write():
         item = catalog.archive.latest([found]).get(found)
         if item is None:
@@ -258,8 +260,10 @@ def restore(
                 f'"{item.memory.short_id}" has another text by now, which was stored at the same place',
                 hint=f"look at it: ragmem inspect memory {item.memory.short_id}",
             )
-        adopt(catalog, item.run)
-        _bring_back(catalog, item.run, [item], [chunk_memory(item.memory, sizes, redactor=catalog.redactor)])
+        adopt_run(catalog, item.run)
+        _restore_batch(
+            catalog, item.run, [item], [chunk_memory(item.memory, sizes, redactor=catalog.redactor)]
+        )
         row = catalog.lives.of([found]).get(found, LifeRow(found))
         life = LifecycleState.PROVEN if row.life is not LifecycleState.PERMANENT else row.life
         catalog.lives.put([replace(row, life=life, reprieves=0, checked_age=0, reason=RESTORED)], now=now)
@@ -270,7 +274,7 @@ def restore(
 
 def _in_archive(catalog: Catalog, prefix: str) -> str:
     wanted = prefix.strip().lower()
-    found = catalog.archive.beginning(wanted) if len(wanted) >= MIN_PREFIX and wanted.isalnum() else []
+    found = catalog.archive.ids_with_prefix(wanted) if len(wanted) >= MIN_PREFIX and wanted.isalnum() else []
     if not found:
         raise _unknown(prefix)
     if len(found) > 1:
@@ -288,8 +292,8 @@ def _unknown(prefix: str) -> NotFoundError:
     )
 
 
-def adopt(catalog: Catalog, run: str) -> None:
-    """Write down a run of a release that kept no list of them, before a part of it leaves the archive."""
+def adopt_run(catalog: Catalog, run: str) -> None:
+    """Record a run of an early release without a list of runs, before a part of it leaves the archive."""
     if catalog.gc_runs.of(run) is None:
         for known in catalog.archive.runs():
             if known.run == run:

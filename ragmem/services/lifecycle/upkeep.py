@@ -1,4 +1,4 @@
-"""The rules of gc that keep the store in order: for what is missing, doubled, unowned or unindexed."""
+"""The rules of gc that keep the store in order: for missing, duplicate, unowned and unindexed memories."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -6,43 +6,43 @@ from ragmem.domain.model import UNASSIGNED, State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy, LifecycleState
 from ragmem.ports import Store
-from ragmem.services.ingestion.index import waiting_on
+from ragmem.services.ingestion.index import deferred_ids
 from ragmem.services.lifecycle.items import UNFINISHED
 from ragmem.storage.home.catalog import Catalog
 
 UNOWNED = "unowned"
-"""The rule for what no memory owns in the store."""
+"""The rule for entries of the store without a memory in the catalog."""
 
 
-def superfluous(
+def find_superfluous(
     catalog: Catalog,
     *,
     policy: LifecyclePolicy,
     gone: Collection[str],
     projects: Sequence[str] | None,
 ) -> list[Decision]:
-    """Return what to do with memories that have left their source (`gone`) or have the text of another.
+    """Return the decisions on memories that their source no longer has (`gone`) and on duplicates.
 
-    What is protected, pinned or proven stays unless another memory of its scope says exactly the same; of
-    several alike the one that is protected stays, else the oldest. Of pages of documents each stays.
+    A protected, pinned or proven memory stays unless another one of its scope has exactly the same text; of
+    duplicates the protected one stays, else the oldest. Each page of a document stays.
     """
     groups = [[identifier for identifier, _ in group] for _, group in catalog.overview.duplicates()]
     doubled = {identifier for group in groups for identifier in group}
-    unfinished = catalog.gc_runs.unfinished()
-    entries = catalog.lives.some(doubled.union(gone, unfinished), policy=policy)
-    # Two that are assigned to no project may be of two.
+    unfinished = catalog.gc_runs.unfinished_merges()
+    entries = catalog.lives.find_entries(doubled.union(gone, unfinished), policy=policy)
+    # Unassigned memories may be from different projects.
     entries = {
         key: entry for key, entry in entries.items() if key in gone or entry.scope.project != UNASSIGNED
     }
     if projects is not None:
         entries = {key: entry for key, entry in entries.items() if entry.scope.project in projects}
-    # Whoever is told of a page looks for it in that document.
+    # A reader looks for a page in its own document.
     pages = {key for key, entry in entries.items() if is_of_document(entry.memory.metadata)}.difference(gone)
     kept = {
-        key: entry.protected or (entry.life is not LifecycleState.BUFFER and not entry.curated)
+        key: entry.is_protected or (entry.life is not LifecycleState.BUFFER and not entry.curated)
         for key, entry in entries.items()
     }
-    # What is merged from them will be made anew, with what has come since.
+    # The merge will be made again, with newer memories.
     half_made = "all that it was merged from is still here"
     decided = {
         key: Decision(key, "remove", UNFINISHED, half_made, (original,))
@@ -54,7 +54,7 @@ def superfluous(
         lasting = [identifier for identifier in here if identifier not in gone]
         if not here:
             continue
-        # The one that stays for all: in its source, if any is, and protected, if any is.
+        # Prefer a memory that its source still has, then a protected one.
         keeper = min(lasting or here, key=lambda identifier: (not kept[identifier], here.index(identifier)))
         for identifier in here:
             same = f"the same text as {keeper[:12]}"
@@ -79,14 +79,14 @@ def superfluous(
     return list(decided.values())
 
 
-def unsettled(catalog: Catalog, store: Store, *, removing: Collection[str]) -> Iterator[Decision]:
-    """Yield what the store has and the catalog lacks, and what the catalog has and the store lacks.
+def find_inconsistent(catalog: Catalog, store: Store, *, removing: Collection[str]) -> Iterator[Decision]:
+    """Yield decisions on entries that only the store or only the catalog has.
 
-    Transcripts that wait for their vectors are left to who makes these.
+    Transcripts that wait for their vectors are ignored.
     """
     stored = store.memory_ids()
     pending = catalog.memories.ids(states=[State.PENDING])
-    unfinished = pending - waiting_on(catalog)
+    unfinished = pending - deferred_ids(catalog)
     indexed = catalog.memories.ids(states=[State.INDEXED])
     for identifier in sorted(stored - indexed - pending):
         yield Decision(identifier, "drop", UNOWNED, "the store has it, the catalog does not")

@@ -1,4 +1,4 @@
-"""Decide on many projects at once, in as many processes: the rules read every text, and need nothing else."""
+"""Decide on many projects in parallel processes: the rules need nothing but the texts."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -14,19 +14,19 @@ from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
 
 LARGE = 15_000
-"""Memories of a project that is too much for one process."""
+"""Number of memories from which a project is too large for one process."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RemoteProject:
-    """A project that another process decides on, which reads it from the same file."""
+    """A project for another process, which reads it from the same file."""
 
     home: Path
     redactor: Redactor
     reader: Callable[[Any], Store]
     asked: ProjectRequest
 
-    def planned(self) -> ProjectPlan:
+    def plan(self) -> ProjectPlan:
         with (
             closing(Catalog.at(self.home, self.redactor)) as catalog,
             closing(self.reader(catalog.database)) as store,
@@ -34,13 +34,13 @@ class _RemoteProject:
             return plan_project(catalog, store, self.asked)
 
 
-def plans(
+def plan_projects(
     catalog: Catalog, store: Store, asked: Iterable[ProjectRequest], *, workers: int
 ) -> Iterator[tuple[ProjectRequest, ProjectPlan]]:
-    """Yield each project with what it adds to the plan, in order; with one worker from this process.
+    """Yield each project with its plan, in order; with one worker in this process.
 
-    On a large project all processes work together, and so they do where other processes cannot read what is
-    stored. Raises BackendError; a process that ends early is a BrokenProcessPool.
+    Several processes share the work on a large project, or on any project if they cannot read the store.
+    Raises BackendError; a process that ends early raises BrokenProcessPool.
     """
     reader = store.reader() if workers > 1 else None
     with WorkerPool(workers) as processes:
@@ -49,8 +49,6 @@ def plans(
                 elsewhere = (
                     _RemoteProject(catalog.database.home, catalog.redactor, reader, one) for one in some
                 )
-                yield from (
-                    (one.asked, done) for one, done in processes.each(_RemoteProject.planned, elsewhere)
-                )
+                yield from ((one.asked, done) for one, done in processes.each(_RemoteProject.plan, elsewhere))
             else:
                 yield from ((one, plan_project(catalog, store, one, processes)) for one in some)

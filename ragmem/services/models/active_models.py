@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from ragmem.config import ModelSettings
+from ragmem.config.models import ModelSettings
 from ragmem.errors import BackendError, StorageError, StoreBusyError, StoreDamagedError
 from ragmem.ports import Embedder, HasReranker, LanguageModel, Models, Reranker, Store
 from ragmem.storage.activity.model_record import ACTIVE, ModelRecord, ModelRecords
@@ -33,14 +33,14 @@ class ActiveModels:
     def __init__(
         self,
         wanted: Models,
-        wish: ModelSettings,
+        settings: ModelSettings,
         records: ModelRecords,
         *,
         open_recipe: Callable[[ModelSettings], Models],
         open_store: Callable[[], Store],
     ) -> None:
         self.wanted = wanted
-        self._wish = wish
+        self._settings = settings
         self.records = records
         self._open_recipe = open_recipe
         self._open_store = open_store
@@ -104,7 +104,7 @@ class ActiveModels:
     def active(self) -> ModelRecord | None:
         """Return the model of the current vectors; None if there are none and the wanted model may be used.
 
-        Its recipe is empty where nobody has written it down: releases before this did not.
+        Its recipe is empty if an earlier release made the vectors, because those did not record it.
         """
         # Without a record this is a home of an earlier release, or a new one.
         record = self.records.read(ACTIVE) or self._held
@@ -116,13 +116,13 @@ class ActiveModels:
     def remember(self) -> None:
         """Record the model of the current vectors and its recipe, for a later change of the model.
 
-        Costs a look at one row where it is written down already. Where it cannot be, the next call does it.
+        If it is recorded already, this reads one row. If it cannot be recorded, the next call tries again.
         """
         with suppress(BackendError, StorageError, StoreBusyError):
             self._remember()
 
     def _remember(self) -> None:
-        recipe = recipe_of(self._wish)
+        recipe = recipe_of(self._settings)
         wanted = self.wanted_id()
         record = before = self.records.read(ACTIVE)
         if record is None or (record.model != wanted and not self._has_vectors_of(record.model)):
@@ -141,10 +141,10 @@ class ActiveModels:
     def record_of_wanted(self) -> ModelRecord:
         """Return the record of the configured model; raises BackendError if it is unavailable.
 
-        A provider may be asked how long its vectors are.
+        A provider may be asked for the dimensions of its vectors.
         """
         embedder = self.wanted.embedder
-        return ModelRecord(embedder.model_id, embedder.dimensions, recipe_of(self._wish))
+        return ModelRecord(embedder.model_id, embedder.dimensions, recipe_of(self._settings))
 
     def _most_used(self) -> ModelRecord | None:
         found = self._open_store().model_of_most()
@@ -162,8 +162,8 @@ class ActiveModels:
 
     def _open_previous(self, active: ModelRecord) -> Models:
         recipe = settings_of(active.recipe)
-        if active.recipe and recipe.backend == self._wish.backend:
-            recipe = replace(recipe, key_command=self._wish.key_command)
+        if active.recipe and recipe.backend == self._settings.backend:
+            recipe = replace(recipe, key_command=self._settings.key_command)
         # Without a recipe only the bundled model can be opened.
         opened = self._open_recipe(recipe)
         try:

@@ -20,15 +20,15 @@ COMMAND = ("models", "resume", "--background")
 
 _POLL_S = 0.05
 
-_BEGINNING_S = 10.0
-"""Seconds for the start of the process on a busy machine; one is usual."""
+_START_TIMEOUT_S = 10.0
+"""Seconds for the start of the process on a busy machine; usually it takes one."""
 
 
 def start(home: Path, log: Path) -> int:
     """Start the process and return its number; it continues an unfinished change, and writes to the log.
 
-    Returns when it is at work in the home, so that whoever chooses another model then can end it, or when it
-    has ended already. Raises StorageError where the log cannot be written.
+    Returns when it works in the home, so that a later change of the model can end it, or when it has ended.
+    Raises StorageError if the log cannot be written.
     """
     try:
         log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -48,10 +48,10 @@ def start(home: Path, log: Path) -> int:
             stderr=file,
             start_new_session=True,
         )
-    deadline = time.monotonic() + _BEGINNING_S
+    deadline = time.monotonic() + _START_TIMEOUT_S
     while reembedding_pid(home) != process.pid and process.poll() is None and time.monotonic() < deadline:
         time.sleep(_POLL_S)
-    # No wait: the process outlives this one.
+    # Not waited for: the process outlives this one.
     process.returncode = 0
     return process.pid
 
@@ -59,7 +59,7 @@ def start(home: Path, log: Path) -> int:
 def stop(home: Path, *, patience: float) -> bool:
     """End the background process of this home, and tell whether there was one; its vectors stay.
 
-    Raises StoreBusyError where it does not end, or is another person's or machine's.
+    Raises StoreBusyError if it does not end, or belongs to another user or machine.
     """
     process = reembedding_pid(home)
     if not process:
@@ -68,8 +68,8 @@ def stop(home: Path, *, patience: float) -> bool:
     before = 0
     while process := reembedding_pid(home):
         try:
-            # A new holder of the lock has not yet replaced the number of the previous one, and that may
-            # belong to any process by now: only a stable number is trusted.
+            # A new holder of the lock may not have replaced the previous number yet, which may belong to any
+            # process by now: only a stable number is trusted.
             if process > 0 and process == before:
                 os.kill(process, signal.SIGTERM)
         except ProcessLookupError:  # it has just ended, or works on another machine

@@ -7,25 +7,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragmem.config import Settings
 from ragmem.config.hub import MODELS, SEPARATOR, find_model, folder_of, subfolders
 from ragmem.config.secrets import mask_password, mask_secrets
+from ragmem.config.settings import Settings
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import NotFoundError, StorageError, UsageError
 from ragmem.services.models import bundle_wheels
-from ragmem.services.models.bundle_archive import INSTALLER, Manifest, by_part, is_compressed, part_of, write
+from ragmem.services.models.bundle_archive import (
+    INSTALLER,
+    Manifest,
+    is_compressed,
+    part_of,
+    sizes_by_part,
+    write,
+)
 from ragmem.services.models.bundle_wheels import PACKAGE, WheelTarget
 from ragmem.services.processes.atomic_write import new_file, place_for
-from ragmem.services.processes.staging import workspace
+from ragmem.services.processes.workspace import workspace
 from ragmem.services.transfer.backup_file import CONFIG_FILES
 
 FREE_TABLES = {"options", "environment"}
-"""Configuration tables with keys of others, which may name a secret."""
+"""Configuration tables with arbitrary keys, whose values may be secrets."""
 
 QUOTES = ('"', "'")
 
 LONG = 8
-"""Minimum characters of a secret that is searched everywhere, so that no other words match."""
+"""Minimum length of a secret that is replaced everywhere, so that no other words match."""
 
 INSTALL = Path(__file__).with_name("bundle_install.sh")
 
@@ -61,7 +68,7 @@ class Plan:
 
     def sizes(self) -> dict[str, tuple[int, int]]:
         """Return part -> (files, bytes)."""
-        return by_part((name, _size(source)) for name, source in self.files.items())
+        return sizes_by_part((name, _size(source)) for name, source in self.files.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +92,13 @@ def plan(
 ) -> Plan:
     """Plan a bundle: all pulled models, the named ones, and the configuration without passwords.
 
-    Writes and fetches nothing. Raises NotFoundError for a model that is not on this machine, UsageError for
-    wheels that cannot be.
+    Writes and downloads nothing. Raises NotFoundError for a model that is not on this machine, UsageError for
+    impossible wheels.
     """
     result = Plan()
     if wheels is not None:
         bundle_wheels.check(wheels)
-        result.wheels, result.wheels_from = wheels, bundle_wheels.source_of_own(wheels)
+        result.wheels, result.wheels_from = wheels, bundle_wheels.own_wheel_source(wheels)
     own = settings.places.data / MODELS
     folders = {folder.name: folder for folder in subfolders(own)}
     for name in models:
@@ -99,9 +106,9 @@ def plan(
         folders.setdefault(_bundled_name(name, folder, own), folder)
     for name, folder in sorted(folders.items()):
         result.models.append(name)
-        result.files |= {f"models/{name}/{below}": path for below, path in _files(folder)}
+        result.files |= {f"models/{name}/{below}": path for below, path in _model_files(folder)}
     _add_configuration(result, settings)
-    _note_left_out(result, settings, folders, own=own, environ=environ, home=home)
+    _note_missing_models(result, settings, folders, own=own, environ=environ, home=home)
     return result
 
 
@@ -166,7 +173,7 @@ def _bundled_name(name: str, folder: Path, own: Path) -> str:
     return folder.name if by_path else name.replace("/", SEPARATOR)
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _model_files(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files of a model by their paths in it; of hidden ones only our receipt."""
     for path in sorted(folder.rglob("*")):
         below = path.relative_to(folder)
@@ -182,14 +189,14 @@ def _add_configuration(result: Plan, settings: Settings) -> None:
             continue
         text = path.read_bytes().decode()
         clean, hidden = (
-            without_secrets(text, redactor=settings.redactor) if name.endswith(".toml") else (text, [])
+            remove_secrets(text, redactor=settings.redactor) if name.endswith(".toml") else (text, [])
         )
         if hidden:
             result.notes.append(f"{name} goes without the secrets of: {', '.join(hidden)}")
         result.files[f"config/{name}"] = clean.encode()
 
 
-def without_secrets(text: str, redactor: Redactor) -> tuple[str, list[str]]:
+def remove_secrets(text: str, redactor: Redactor) -> tuple[str, list[str]]:
     """Return a TOML text with *** for its secrets, also in comments, and the keys that had one.
 
     Raises UsageError for a secret that is written with escapes.
@@ -228,7 +235,7 @@ def _secrets(
                     yield ".".join(here), text, clean
 
 
-def _note_left_out(
+def _note_missing_models(
     result: Plan,
     settings: Settings,
     folders: Mapping[str, Path],

@@ -23,7 +23,7 @@ FORMAT = "ragmem bundle"
 SCHEMA = 1
 
 FOLDER = "ragmem-bundle"
-"""What the archive unpacks to."""
+"""The top folder in the archive."""
 
 MANIFEST = "manifest.json"
 CHECKSUMS = "SHA256SUMS"
@@ -37,7 +37,7 @@ SUFFIXES = {".tar": False, ".tar.gz": True, ".tgz": True}
 """The suffixes of a bundle's name, and whether each means compression."""
 
 LEVEL = 1
-"""gzip level: wheels are compressed already, and weights cannot be."""
+"""gzip level: wheels are compressed already, and weights are incompressible."""
 
 MOMENT = 315_532_800
 """The date of every file: 1980, the earliest of a zip archive."""
@@ -58,16 +58,16 @@ class Manifest:
     files: tuple[Part, ...]
 
     def document(self) -> bytes:
-        """Return it as the archive has it."""
+        """Return the manifest as JSON."""
         value = {"format": FORMAT, "schema": SCHEMA, **asdict(self)}
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def checksums(self) -> bytes:
-        """Return the hashes as sha256sum reads them."""
+        """Return the hashes in the format of sha256sum."""
         return "".join(f"{part.sha256}  {part.name}\n" for part in self.files).encode()
 
 
-def by_part(sizes: Iterable[tuple[str, int]]) -> dict[str, tuple[int, int]]:
+def sizes_by_part(sizes: Iterable[tuple[str, int]]) -> dict[str, tuple[int, int]]:
     """Return (files, bytes) of each part of a bundle: each model by name, the wheels, the rest."""
     result: dict[str, tuple[int, int]] = {}
     for name, size in sizes:
@@ -84,7 +84,7 @@ def is_compressed(path: Path) -> bool:
         if path.name.endswith(suffix) and path.name != suffix:
             return packed
     raise UsageError(
-        f'"{path}" is no name for a bundle', hint="let it end in .tar, or in .tar.gz to have it compressed"
+        f'"{path}" is not a valid name for a bundle', hint="use the suffix .tar, or .tar.gz for compression"
     )
 
 
@@ -119,7 +119,7 @@ def write(target: IO[bytes], manifest: Manifest, files: Mapping[str, Path | byte
 
 
 class _HashedFile(io.RawIOBase):
-    """A file whose hash is taken while it is read."""
+    """A file that is hashed while it is read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.hash = hashlib.sha256()
@@ -141,7 +141,7 @@ def _entry(name: str, size: int) -> tarfile.TarInfo:
 def verify(path: Path) -> Manifest:
     """Verify a bundle and return its manifest; nothing is written.
 
-    Raises RagmemError for a file that is no bundle, or differs in any way from what was written.
+    Raises RagmemError for a file that is not a bundle, or differs in any way from what was written.
     """
     is_compressed(path)
     with _members(path) as members:
@@ -153,11 +153,11 @@ def verify(path: Path) -> Manifest:
             name = entry.name.removeprefix(f"{FOLDER}/")
             part = missing.pop(name, None) if entry.name != name and entry.isreg() else None
             if part is None or entry.size != part.bytes:
-                raise _unsound(path, f'it holds "{entry.name[:80]}", which its manifest does not have so')
+                raise _damaged_error(path, f'it holds "{entry.name[:80]}", which does not match its manifest')
             if _hash(content) != part.sha256:
-                raise _unsound(path, f'the file "{part.name}" in it is not what was written')
+                raise _damaged_error(path, f'the file "{part.name}" in it is not what was written')
         if missing:
-            raise _unsound(path, f'the file "{next(iter(missing))}" is missing')
+            raise _damaged_error(path, f'the file "{next(iter(missing))}" is missing')
     return manifest
 
 
@@ -176,11 +176,11 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
             raw = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_compressed(path) else file
             with tarfile.open(mode="r|", fileobj=raw) as tar:
                 yield ((entry, tar.extractfile(entry) or io.BytesIO()) for entry in tar)
-            # The last file is followed by gzip's checksum of the whole.
+            # gzip's checksum follows after the last file.
             while raw.read(_PIECE):
                 pass
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _unsound(path, str(error).lower() or "it breaks off") from error
+        raise _damaged_error(path, str(error).lower() or "it breaks off") from error
     except OSError as error:
         raise UsageError(
             f'cannot read "{path}": {(error.strerror or str(error)).lower()}', hint="name a bundle's file"
@@ -190,24 +190,24 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
 def _manifest(path: Path, members: "Iterator[tuple[tarfile.TarInfo, IO[bytes]]]") -> Manifest:
     entry, content = next(members, (None, None))
     if entry is None or content is None or entry.name != f"{FOLDER}/{MANIFEST}" or entry.size > MAX_MANIFEST:
-        raise _unsound(path, "it does not begin with a manifest")
+        raise _damaged_error(path, "it does not begin with a manifest")
     try:
         value = orjson.loads(content.read())
         if value["format"] != FORMAT or value["schema"] != SCHEMA:
-            raise ValueError("it is of another form")
+            raise ValueError("it has another format")
         return Manifest(
             ragmem=str(value["ragmem"]),
             python=str(value["python"]),
             platform=str(value["platform"]),
-            extras=_texts(value["extras"]),
-            models=_texts(value["models"]),
+            extras=_strings(value["extras"]),
+            models=_strings(value["models"]),
             files=tuple(_part(one) for one in value["files"]),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise _unsound(path, f"its manifest cannot be read ({error})") from error
+        raise _damaged_error(path, f"its manifest cannot be read ({error})") from error
 
 
-def _texts(value: Sequence[Any]) -> tuple[str, ...]:
+def _strings(value: Sequence[Any]) -> tuple[str, ...]:
     return tuple(str(one) for one in value)
 
 
@@ -218,5 +218,5 @@ def _part(value: Mapping[str, Any]) -> Part:
     return Part(name, int(value["bytes"]), str(value["sha256"]))
 
 
-def _unsound(path: Path, what: str) -> RagmemError:
-    return RagmemError(f'"{path}" is no sound bundle: {what}', hint="copy it again, or have it made again")
+def _damaged_error(path: Path, what: str) -> RagmemError:
+    return RagmemError(f'"{path}" is not a valid bundle: {what}', hint="copy it again, or build it again")

@@ -57,7 +57,7 @@ fi
 place() {
     "$python" -c 'import os, sys
 from pathlib import Path
-from ragmem.config import find_places
+from ragmem.config.places import find_places
 print(getattr(find_places(os.environ, home=Path.home(), cwd=Path.cwd()), sys.argv[1]))' "$1"
 }
 

@@ -20,7 +20,7 @@ from ragmem.errors import BackendError, RagmemError, UsageError
 PACKAGE = "ragmem"
 
 _SYSTEMS = {"linux": ("linux", "manylinux", "musllinux"), "darwin": ("macosx",)}
-"""How the platforms of a system begin."""
+"""The prefixes of a system's platform names."""
 
 _SEPARATORS = re.compile(r"[-_.]+")
 
@@ -29,7 +29,7 @@ _SEPARATORS = re.compile(r"[-_.]+")
 class WheelTarget:
     """The target of the wheels: this machine's Python, unless another platform or version is named.
 
-    `folder`: take them from there, and ask no index.
+    With `folder` they are taken from there, not from an index.
     """
 
     extras: tuple[str, ...] = ()
@@ -44,30 +44,30 @@ class WheelTarget:
 
     @property
     def for_python(self) -> str:
-        """Return the version that they are for: 3.11."""
+        """Return the Python version of the target, such as 3.11."""
         return self.python or f"{sys.version_info[0]}.{sys.version_info[1]}"
 
     @property
     def for_platform(self) -> str:
-        """Return the platforms that they are for."""
+        """Return the platforms of the target."""
         here = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         return " ".join(self.platforms) or here
 
 
-def check(wanted: WheelTarget) -> None:
+def check(target: WheelTarget) -> None:
     """Raise UsageError for impossible wheels, BackendError without pip."""
-    for name in wanted.platforms:
+    for name in target.platforms:
         if not name.startswith(_SYSTEMS.get(sys.platform, "any")) and name != "any":
             raise UsageError(
                 f'wheels for "{name}" cannot be chosen on this system',
                 hint="pip judges what a package needs by the system it runs on: make the bundle on that one",
             )
     known = importlib.metadata.metadata(PACKAGE).get_all("Provides-Extra") or []
-    for extra in wanted.extras:
+    for extra in target.extras:
         if extra not in known:
             raise UsageError(f'ragmem has no extra "{extra}"', hint=f"extras: {', '.join(sorted(known))}")
-    if wanted.folder is not None and not any(wanted.folder.glob("*.whl")):
-        raise UsageError(f'there are no wheels in "{wanted.folder}"', hint="fill it with `pip download`")
+    if target.folder is not None and not any(target.folder.glob("*.whl")):
+        raise UsageError(f'there are no wheels in "{target.folder}"', hint="fill it with `pip download`")
     if importlib.util.find_spec("pip") is None:
         raise BackendError(
             "wheels are collected by pip, which this environment lacks",
@@ -90,38 +90,38 @@ def own_version() -> str:
     return importlib.metadata.version(PACKAGE)
 
 
-def source_of_own(wanted: WheelTarget) -> str:
+def own_wheel_source(target: WheelTarget) -> str:
     """Return the source of ragmem's own wheel, for people."""
-    if wanted.folder is not None and _own_wheels(wanted.folder):
-        return f'"{wanted.folder}"'
+    if target.folder is not None and _list_own_wheels(target.folder):
+        return f'"{target.folder}"'
     folder = source_folder()
     return f'built from "{folder}"' if folder else "the package index"
 
 
-def collect(wanted: WheelTarget, target: Path) -> str:
+def collect(target: WheelTarget, folder: Path) -> str:
     """Download all wheels into a new folder and return the version of ragmem among them.
 
-    Raises RagmemError with what pip said where one cannot be had.
+    Raises RagmemError with pip's message if a wheel is unavailable.
     """
-    target.mkdir(mode=0o700)
-    constraints = target.parent / "constraints.txt"
+    folder.mkdir(mode=0o700)
+    constraints = folder.parent / "constraints.txt"
     constraints.write_text("".join(_constraints()), encoding="utf-8")
-    places = ("--no-index", "--find-links", str(wanted.folder)) if wanted.folder else ()
-    named = PACKAGE + (f"[{','.join(wanted.extras)}]" if wanted.extras else "")
-    own = _own_wheel(wanted, target.parent / "own", places)
-    # By its path, so that no index can offer another package of that name.
+    places = ("--no-index", "--find-links", str(target.folder)) if target.folder else ()
+    named = PACKAGE + (f"[{','.join(target.extras)}]" if target.extras else "")
+    own = _find_own_wheel(target, folder.parent / "own", places)
+    # By path, so that no index can offer another package of that name.
     what = f"{named} @ {own.as_uri()}" if own else f"{named}=={own_version()}"
     chosen = ("--constraint", str(constraints), *places, what)
-    if wanted.foreign:
-        _pip("download", "--only-binary=:all:", "--dest", str(target), *_tags(wanted), *chosen)
+    if target.foreign:
+        _pip("download", "--only-binary=:all:", "--dest", str(folder), *_platform_options(target), *chosen)
     else:
-        _pip("wheel", "--wheel-dir", str(target), *chosen)
+        _pip("wheel", "--wheel-dir", str(folder), *chosen)
     return own.name.split("-")[1] if own else own_version()
 
 
-def _own_wheel(wanted: WheelTarget, workplace: Path, places: Sequence[str]) -> Path | None:
+def _find_own_wheel(target: WheelTarget, workplace: Path, places: Sequence[str]) -> Path | None:
     """Return ragmem's own wheel, built if necessary; None if it is on the index."""
-    if wanted.folder and (found := _own_wheels(wanted.folder)):
+    if target.folder and (found := _list_own_wheels(target.folder)):
         return found[-1].resolve()
     folder = source_folder()
     if folder is None:
@@ -130,12 +130,12 @@ def _own_wheel(wanted: WheelTarget, workplace: Path, places: Sequence[str]) -> P
     return next(workplace.resolve().glob(f"{PACKAGE}-*.whl"))
 
 
-def _tags(wanted: WheelTarget) -> list[str]:
-    tags = [option for name in wanted.platforms for option in ("--platform", name)]
-    return tags + (["--python-version", wanted.python] if wanted.python else [])
+def _platform_options(target: WheelTarget) -> list[str]:
+    tags = [option for name in target.platforms for option in ("--platform", name)]
+    return tags + (["--python-version", target.python] if target.python else [])
 
 
-def _own_wheels(folder: Path) -> list[Path]:
+def _list_own_wheels(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"{PACKAGE}-{own_version()}-*.whl"))
 
 

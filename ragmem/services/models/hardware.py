@@ -7,24 +7,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragmem.config import Settings
 from ragmem.config.hub import MODELS, find_model
-from ragmem.services.models.found import FoundModel, find_model_in
+from ragmem.config.settings import Settings
+from ragmem.services.models.local_models import LocalModel, examine_folder
 from ragmem.services.models.use import LOCAL_BACKEND
 
 LARGE = 300_000_000
 """Number of parameters above which a model is too slow without an accelerator."""
 
-# Measured on a core of a server with AVX-512, OpenBLAS where it helps; see docs/mlx.md. A parameter takes
-# two operations a token.
-_OPERATIONS_PER_PARAMETER = 2
+# Measured on one core of a server with AVX-512, with OpenBLAS where it helps; see docs/mlx.md.
+_OPERATIONS_PER_PARAMETER = 2  # per token
 _EMBEDDING_OPERATIONS_PER_S = 100e9
-"""For an embedding model, with weights in float32: whole texts are computed at once."""
+"""For an embedding model with float32 weights, which processes whole texts at once."""
 _CHAT_OPERATIONS_PER_S = 1.5e9
-"""For a language model, which makes one token after the other from packed weights."""
+"""For a language model with quantised weights, which generates token by token."""
 
 _WIDE_BYTES = 4
-"""Of a parameter, where weights are made float32."""
+"""Bytes of a parameter in float32."""
 
 MEMORY_SHARE = 0.7
 """Share of a machine's memory that a model may use."""
@@ -38,11 +37,11 @@ class Machine:
     memory: int
 
 
-def this_machine() -> Machine:
-    """Return what this machine has; nothing is loaded."""
+def detect_machine() -> Machine:
+    """Return the hardware of this machine; loads nothing."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):  # the system does not tell
+    except (ValueError, OSError):  # not available on this system
         memory = 0
     if sys.platform == "darwin" and platform.machine() == "arm64":
         return Machine("Metal", memory)
@@ -50,9 +49,9 @@ def this_machine() -> Machine:
     return Machine("CUDA" if nvidia else "", memory)
 
 
-def models_of(
+def configured_models(
     settings: Settings, environ: Mapping[str, str], *, home: Path
-) -> Iterator[tuple[str, FoundModel]]:
+) -> Iterator[tuple[str, LocalModel]]:
     """Yield (table, model) of the configured local models."""
     for table, chosen in (("models", settings.models), ("language_model", settings.language_model)):
         if chosen.backend != LOCAL_BACKEND or not chosen.model:
@@ -62,12 +61,12 @@ def models_of(
             folder = find_model(
                 chosen.model, models=settings.places.data / MODELS, environ=environ, home=home
             )
-        model = find_model_in(folder, chosen.model) if folder is not None else None
+        model = examine_folder(chosen.model, "cache", folder) if folder is not None else None
         if model is not None:
             yield table, model
 
 
-def advice(table: str, model: FoundModel, machine: Machine) -> list[str]:
+def hardware_problems(table: str, model: LocalModel, machine: Machine) -> list[str]:
     """Return the problems of a model on this machine, one line each."""
     found = []
     wide = table == "models" and not machine.accelerator

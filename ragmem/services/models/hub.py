@@ -1,7 +1,7 @@
 """A small HTTP client for a hub of models; each of its errors suggests the next step.
 
-Not through huggingface_hub: that takes what lies there for the model when the hub fails, does not compare
-checksums, and has changed its HTTP library twice. Two addresses are all that is needed of it.
+It does not use huggingface_hub, which falls back to local files when the hub fails, does not compare
+checksums, and has changed its HTTP library twice. Only two URLs are needed.
 """
 
 import http.client
@@ -23,10 +23,10 @@ from ragmem.errors import NotFoundError, RagmemError
 DEFAULT_ENDPOINT = "https://huggingface.co"
 
 TIMEOUT_S = 30.0
-"""Without a byte; a large file may take hours."""
+"""Maximum seconds without a byte; a large file may take hours."""
 
 TRIES = 4
-"""Pauses before retries: a busy or failing server, a broken connection."""
+"""Number of tries if the server is busy or failing, or the connection breaks."""
 
 _FIRST_PAUSE_S = 0.5
 _MOST_ANSWER_BYTES = 50_000_000
@@ -66,7 +66,7 @@ class HubModel:
 
     @property
     def bytes(self) -> int:
-        """What all the files have together."""
+        """The total size of the files."""
         return sum(file.bytes for file in self.files)
 
 
@@ -88,7 +88,7 @@ class Hub:
                 body = answer.read(_MOST_ANSWER_BYTES)
             except (OSError, http.client.HTTPException) as error:
                 raise RagmemError(
-                    f'the answer of "{self.endpoint}" breaks off', hint="run the same command again"
+                    f'the answer of "{self.endpoint}" was interrupted', hint="run the same command again"
                 ) from error
         try:
             found = json.loads(body)
@@ -97,14 +97,14 @@ class Hub:
             return HubModel(name, str(found["sha"]), _licence(card, found.get("tags") or []), files)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RagmemError(
-                f'"{self.endpoint}" does not answer as a hub of models does',
+                f'"{self.endpoint}" is not a hub of models',
                 hint="check --from or HF_ENDPOINT",
             ) from error
 
     def fetch(self, model: HubModel, file: HubFile, into: Path) -> Iterator[int]:
         """Download the missing part of a file; yield the bytes of each piece.
 
-        A broken connection is taken up again where it broke. Raises RagmemError when it cannot be had.
+        A broken download is resumed. Raises RagmemError if the file is unavailable.
         """
         path = f"{quote(model.name)}/resolve/{quote(model.revision, safe='')}/{quote(file.path)}"
         tries = 0
@@ -115,7 +115,7 @@ class Hub:
                     self._get(path, name=model.name, revision=model.revision, headers=headers) as answer,
                     into.open("r+b" if into.exists() else "w+b", buffering=0) as target,
                 ):
-                    # A server that knows no ranges begins anew.
+                    # A server without range support starts from the beginning.
                     target.truncate(begun if answer.status == http.client.PARTIAL_CONTENT else 0)
                     target.seek(0, 2)
                     left = file.bytes - target.tell()
@@ -131,8 +131,8 @@ class Hub:
             tries += 1
             if tries >= TRIES:
                 raise RagmemError(
-                    f'the connection to "{self.endpoint}" breaks off again and again',
-                    hint="run the same command again: it goes on where it was",
+                    f'the connection to "{self.endpoint}" was interrupted again and again',
+                    hint="run the same command again: it continues where it stopped",
                 )
             time.sleep(self._pause * 2**tries)
 
@@ -183,7 +183,7 @@ class Hub:
                 "the token in HF_TOKEN is not accepted" if self._key else "set HF_TOKEN to a token of yours"
             )
             return RagmemError(
-                f'"{self.endpoint}" does not give "{name}" to us: {error.code}',
+                f'"{self.endpoint}" denies access to "{name}": {error.code}',
                 hint=f"check the name; if it is private, {known}",
             )
         if error.code in {401, 404}:
@@ -213,9 +213,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         if urlsplit(req.full_url).scheme == "https" and urlsplit(newurl).scheme != "https":
-            raise RagmemError(
-                f'"{req.host}" sends us on to an address without encryption', hint="check --from"
-            )
+            raise RagmemError(f'"{req.host}" redirects to an address without encryption', hint="check --from")
         request = super().redirect_request(req, fp, code, msg, headers, newurl)
         if request is not None and request.host == req.host:
             for name, value in req.unredirected_hdrs.items():

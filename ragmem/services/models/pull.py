@@ -21,23 +21,23 @@ RECEIPT = ".ragmem.json"
 """The file in a model's folder with its origin and revision."""
 
 ROOM_BYTES = 200_000_000
-"""What is to stay free on the disk."""
+"""Bytes that must stay free on the disk."""
 
 _PARTIAL = ".partial-"
-_FORMER = ".former-"
-_BEGUN = ".begun"
+_PREVIOUS = ".former-"
+_UNFINISHED = ".begun"
 _NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 _MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class PullPlan:
-    """The plan of a pull: `left` bytes to download into `folder`; `there`: nothing to do."""
+    """The plan of a pull: `missing_bytes` to download into `folder`; `is_complete`: nothing to do."""
 
     model: HubModel
     folder: Path
-    left: int
-    there: bool
+    missing_bytes: int
+    is_complete: bool
 
 
 def endpoint_of(environ: Mapping[str, str], given: str = "") -> str:
@@ -48,12 +48,12 @@ def endpoint_of(environ: Mapping[str, str], given: str = "") -> str:
 def key_of(environ: Mapping[str, str], endpoint: str, *, home: Path) -> str:
     """Return the user's token for a hub, or ""; the one in a file is for the public hub only.
 
-    Raises UsageError for one that cannot be sent.
+    Raises UsageError for a token with invalid characters.
     """
     if given := environ.get("HF_TOKEN", "").strip():
         if not (given.isascii() and given.isprintable()):
-            # The message must not repeat it, except for the invalid character, because it is a secret.
-            raise UsageError("HF_TOKEN holds signs that no token has", hint="set it once more")
+            # The message must not repeat the token, because it is a secret.
+            raise UsageError("HF_TOKEN has invalid characters", hint="set it once more")
         return given
     if endpoint != DEFAULT_ENDPOINT:
         return ""
@@ -67,19 +67,22 @@ def key_of(environ: Mapping[str, str], endpoint: str, *, home: Path) -> str:
 def plan(data: Path, hub: Hub, name: str, *, revision: str = "main") -> PullPlan:
     """Return the plan of a pull; asks the hub, writes nothing.
 
-    Raises UsageError for a name that is none, for a model without weights of a form that is safe to read, and
-    where the disk has no room.
+    Raises UsageError for an invalid name, for a model without weights in a safe format, and if the disk has
+    too little space.
     """
     check_name(name)
     model = hub.describe(name, revision)
     if not any(file.path.endswith(".safetensors") for file in model.files):
         raise UsageError(
-            f'"{name}" has no weights in the form of safetensors',
-            hint="other forms may run code when they are read; look for a conversion, as of mlx-community",
+            f'"{name}" has no weights in the format safetensors',
+            hint="other formats may run code; look for a conversion, such as one of mlx-community",
         )
     folder = folder_of(data, name)
-    if _receipt(folder).get("revision") == model.revision and _partial_bytes(folder, model) == model.bytes:
-        return PullPlan(model, folder, 0, there=True)
+    if (
+        _read_receipt(folder).get("revision") == model.revision
+        and _partial_bytes(folder, model) == model.bytes
+    ):
+        return PullPlan(model, folder, 0, is_complete=True)
     left = model.bytes - _partial_bytes(_partial(folder), model)
     free = shutil.disk_usage(next(path for path in folder.parents if path.is_dir())).free
     if left + ROOM_BYTES > free:
@@ -87,27 +90,26 @@ def plan(data: Path, hub: Hub, name: str, *, revision: str = "main") -> PullPlan
             f'"{name}" needs {left / _MEGABYTE:,.0f} MB, and {free / _MEGABYTE:,.0f} MB are free',
             hint=f"make room on the disk of {data}",
         )
-    return PullPlan(model, folder, left, there=False)
+    return PullPlan(model, folder, left, is_complete=False)
 
 
 def check_name(name: str) -> None:
     """Raise UsageError for an invalid name of a model on a hub."""
     if not _NAME.fullmatch(name) or SEPARATOR in name or ".." in name:
-        raise UsageError(f'"{name}" is no name of a model on a hub', hint="it has the form OWNER/NAME")
+        raise UsageError(f'"{name}" is not a name of a model on a hub', hint="it has the form OWNER/NAME")
 
 
 def apply(hub: Hub, fetching: PullPlan, *, now: datetime, progress: Progress) -> None:
     """Download the missing files, compare checksums, and install the folder.
 
-    What was fetched stays when this is interrupted, and the next time goes on from there; until all is whole
-    no model of that name is to be seen, or the former revision is. Raises StoreBusyError while another
-    process fetches the same model.
+    An interrupted download is resumed by the next call; until it is complete, only the previous revision of
+    the model is visible, if any. Raises StoreBusyError while another process downloads the same model.
     """
     model, folder = fetching.model, fetching.folder
     partial = _partial(folder)
     try:
         with _lock(partial, model):
-            progress.begin(model.name.rpartition("/")[2][:24], max(1, fetching.left // _MEGABYTE))
+            progress.begin(model.name.rpartition("/")[2][:24], max(1, fetching.missing_bytes // _MEGABYTE))
             fetched = told = 0
             for file in model.files:
                 for count in _fetch(hub, model, file, partial):
@@ -131,10 +133,10 @@ def apply(hub: Hub, fetching: PullPlan, *, now: datetime, progress: Progress) ->
         ) from error
 
 
-def removable(data: Path, name: str) -> list[Path]:
+def removable_folders(data: Path, name: str) -> list[Path]:
     """Return the folders of a pulled model, and of interrupted pulls of it.
 
-    Raises NotFoundError where there is none.
+    Raises NotFoundError if there are none.
     """
     folder = folder_of(data, name)
     found = [path for path in (folder, _partial(folder)) if path.is_dir()]
@@ -146,8 +148,8 @@ def removable(data: Path, name: str) -> list[Path]:
 def remove(folders: Iterable[Path]) -> None:
     """Delete folders; raises StorageError if that fails."""
     for folder in folders:
-        # Out of sight first: half a model is none.
-        gone = folder.with_name(_FORMER + folder.name)
+        # Renamed first, so that no half-deleted model is visible.
+        gone = folder.with_name(_PREVIOUS + folder.name)
         try:
             shutil.rmtree(gone, ignore_errors=True)
             folder.rename(gone)
@@ -159,7 +161,7 @@ def remove(folders: Iterable[Path]) -> None:
             ) from error
 
 
-def bytes_of(folder: Path) -> int:
+def folder_bytes(folder: Path) -> int:
     """Return the size of the files of a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
@@ -168,22 +170,22 @@ def _partial(folder: Path) -> Path:
     return folder.with_name(_PARTIAL + folder.name)
 
 
-def _receipt(folder: Path) -> dict[str, str]:
+def _read_receipt(folder: Path) -> dict[str, str]:
     try:
         value = json.loads((folder / RECEIPT).read_bytes())
-    except (OSError, ValueError):  # not fetched by a pull, or not to its end
+    except (OSError, ValueError):  # not downloaded by a pull, or not completely
         return {}
     return value if isinstance(value, dict) else {}
 
 
 def _partial_bytes(partial: Path, model: HubModel) -> int:
-    if _receipt(partial).get("revision") != model.revision:
+    if _read_receipt(partial).get("revision") != model.revision:
         return 0
     paths = ((file, partial / file.path) for file in model.files)
     return sum(
         min(file.bytes, one.stat().st_size)
         for file, path in paths
-        for one in (path, path.with_name(path.name + _BEGUN))
+        for one in (path, path.with_name(path.name + _UNFINISHED))
         if one.is_file()
     )
 
@@ -198,7 +200,7 @@ def _lock(partial: Path, model: HubModel) -> Iterator[None]:
             raise StoreBusyError(
                 f'another process is fetching "{model.name}"', hint="wait for it to end"
             ) from error
-        if _receipt(partial).get("revision") != model.revision:
+        if _read_receipt(partial).get("revision") != model.revision:
             shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(exist_ok=True, mode=0o700)
         (partial / RECEIPT).write_text(json.dumps({"revision": model.revision}), encoding="utf-8")
@@ -211,21 +213,21 @@ def _fetch(hub: Hub, model: HubModel, file: HubFile, partial: Path) -> Iterator[
     if path.is_file():
         return
     path.parent.mkdir(exist_ok=True)
-    begun = path.with_name(path.name + _BEGUN)
+    begun = path.with_name(path.name + _UNFINISHED)
     if begun.exists() and begun.stat().st_size > file.bytes:
         begun.unlink()
     yield from hub.fetch(model, file, begun)
-    if not _is_right(begun, file):
+    if not _has_checksum(begun, file):
         begun.unlink()
         raise RagmemError(
-            f'"{file.path}" of "{model.name}" arrived damaged: its checksum is another',
+            f'"{file.path}" of "{model.name}" arrived damaged: its checksum differs',
             hint="run the same command again: this file is fetched anew",
         )
     sync(begun)
     begun.rename(path)
 
 
-def _is_right(path: Path, file: HubFile) -> bool:
+def _has_checksum(path: Path, file: HubFile) -> bool:
     """Compare a file with the checksum of the hub; without one, with the size only."""
     if path.stat().st_size != file.bytes:
         return False
@@ -241,7 +243,7 @@ def _is_right(path: Path, file: HubFile) -> bool:
 
 
 def _install(partial: Path, folder: Path) -> None:
-    former = folder.with_name(_FORMER + folder.name)
+    former = folder.with_name(_PREVIOUS + folder.name)
     shutil.rmtree(former, ignore_errors=True)
     if folder.exists():
         folder.rename(former)

@@ -20,13 +20,13 @@ from ragmem.storage.sql.rows import chunk_from
 LOCK_NAME = "reembed.lock"
 """The lock file in the home of the process that makes vectors; it contains its number."""
 
-_LOOK_S = 0.05
-"""Seconds, longer than anybody holds the lock only to check it."""
+_LOCK_TIMEOUT_S = 0.05
+"""Seconds; a process that only checks the lock holds it for less."""
 
 
 @dataclass(slots=True)
 class ReembedReport:
-    """The result: vectors made, and vectors of other models removed after the change.
+    """The result: the numbers of vectors made, and of vectors of other models removed after the change.
 
     `finished` means that the wanted model is active now; if not, `note` gives the reason and `hint` the next
     step. The vectors made so far stay, and the next run continues.
@@ -72,12 +72,12 @@ def model_change_status(
         wanted = models.wanted.embedder.model_id
     except BackendError as error:
         wanted = ""
-        problems.append(f"the configured model cannot be had: {error}")
+        problems.append(f"the configured model is unavailable: {error}")
     if active is not None and active.model != wanted:
         try:
             _ = models.embedder
         except BackendError as error:
-            problems.append(f"the model of the vectors cannot be had: {error}")
+            problems.append(f"the model of the vectors is unavailable: {error}")
     if active is None:
         done = total = 0
     else:
@@ -113,9 +113,9 @@ def reembed(
 ) -> ReembedReport:
     """Make the missing vectors of the wanted model, then activate it and remove the others.
 
-    Everything else goes on meanwhile with the active model. May be killed at any moment, and run again.
-    Raises BackendError where the wanted model cannot be had, StoreBusyError where another process is at it,
-    UsageError where the store cannot hold two models and has vectors of another.
+    Meanwhile everything else uses the active model. It may be killed at any time, and run again. Raises
+    BackendError if the wanted model is unavailable, StoreBusyError if another process does the same,
+    UsageError if the store cannot hold two models and has vectors of another one.
     """
     started = time.perf_counter()
     wanted = models.wanted.embedder
@@ -198,7 +198,7 @@ def reembedding_pid(home: Path) -> int:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return _pid_in(home / LOCK_NAME)
-    except OSError:  # no such file: nobody ever did
+    except OSError:  # no such file: there never was one
         return 0
     return 0
 
@@ -210,7 +210,7 @@ def _pid_in(path: Path) -> int:
         return -1
 
 
-def _locked(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -224,14 +224,14 @@ def _lock(home: Path) -> Iterator[None]:
     path = home / LOCK_NAME
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        deadline = time.monotonic() + _LOOK_S
-        while not _locked(descriptor):
+        deadline = time.monotonic() + _LOCK_TIMEOUT_S
+        while not _try_lock(descriptor):
             if time.monotonic() > deadline:
                 raise StoreBusyError(
                     f"the process {_pid_in(path)} makes these vectors already",
                     hint="`ragmem models list` shows how far it is",
                 )
-            time.sleep(_LOOK_S / 10)
+            time.sleep(_LOCK_TIMEOUT_S / 10)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
         yield

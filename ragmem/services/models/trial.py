@@ -93,21 +93,23 @@ def exit_code(trials: list[Trial]) -> int:
     return EXIT_BACKEND if "no answer" in found else EXIT_NO if "failed" in found else EXIT_OK
 
 
-def silent(use: Literal["embedder", "language model"], backend: str, model: str, error: RagmemError) -> Trial:
+def unanswered_trial(
+    use: Literal["embedder", "language model"], backend: str, model: str, error: RagmemError
+) -> Trial:
     """Return the trial of a model that does not answer."""
     return Trial(use, backend, model, "no answer", {}, str(error), error.hint)
 
 
 def probe(embedder: Embedder) -> str:
     """Embed one text and return the problem of its vector, or ""; raises BackendError."""
-    return _misshapen(embedder.embed([PAIRS[0][0]], role="document"), 1, embedder.dimensions)
+    return _vector_problem(embedder.embed([PAIRS[0][0]], role="document"), 1, embedder.dimensions)
 
 
 def try_embedder(backend: str, embedder: Embedder) -> Trial:
     """Test an embedder with six calls. Raises BackendError if it does not answer."""
     notes, questions = [note for note, _ in PAIRS], [question for _, question in PAIRS]
     began = time.perf_counter()
-    # The first call may load the model, and may take longer than a question would wait.
+    # The first call may load the model, which may take longer than a question would wait.
     alone = embedder.embed([notes[-1]], role="document")
     first = time.perf_counter() - began
     seconds = []
@@ -126,13 +128,13 @@ def try_embedder(backend: str, embedder: Embedder) -> Trial:
         "texts_per_second": len(notes) / batch if batch else 0.0,
     }
     problem = (
-        _misshapen(alone, 1, embedder.dimensions)
-        or _misshapen(documents, len(PAIRS), embedder.dimensions)
-        or _misshapen(asked, len(PAIRS), embedder.dimensions)
+        _vector_problem(alone, 1, embedder.dimensions)
+        or _vector_problem(documents, len(PAIRS), embedder.dimensions)
+        or _vector_problem(asked, len(PAIRS), embedder.dimensions)
     )
     if not problem:
         sameness = float(documents[-1] @ alone[0])
-        sense, problem = _sense(asked, documents)
+        sense, problem = _measure_relatedness(asked, documents)
         figures |= sense
         if sameness < LEAST_SAMENESS:
             problem = f"a text's vector depends on the texts beside it: cosine {sameness:.3f}"
@@ -142,18 +144,18 @@ def try_embedder(backend: str, embedder: Embedder) -> Trial:
     )
 
 
-def _misshapen(vectors: Any, count: int, dimensions: int) -> str:
+def _vector_problem(vectors: Any, count: int, dimensions: int) -> str:
     if vectors.shape != (count, dimensions):
         return f"it gave an array {vectors.shape} where {(count, dimensions)} was expected"
     if not np.isfinite(vectors).all():
-        return "its vectors hold what is no number"
+        return "its vectors contain values that are not numbers"
     lengths = np.linalg.norm(vectors, axis=1)
     if abs(lengths - 1).max() > LENGTH_TOLERANCE:
         return f"its vectors are {lengths.min():.3f} to {lengths.max():.3f} long, not 1"
     return ""
 
 
-def _sense(asked: Any, documents: Any) -> tuple[dict[str, float], str]:
+def _measure_relatedness(asked: Any, documents: Any) -> tuple[dict[str, float], str]:
     """Return the margin, the number of questions that find their note, and any problem."""
     likeness = asked @ documents.T
     own = np.diagonal(likeness)
@@ -191,7 +193,7 @@ def try_language_model(backend: str, model: LanguageModel, meter: TrialMeter) ->
         "tokens_per_second": tokens / seconds if seconds else 0.0,
     }
     problem = "" if text.strip() else "its answer is empty"
-    problem = problem or _wrong(answer)
+    problem = problem or _json_problem(answer)
     advice = 'choose a larger model, or leave extraction to the rules: by = "rules" below [extraction]'
     return Trial(
         "language model",
@@ -204,14 +206,14 @@ def try_language_model(backend: str, model: LanguageModel, meter: TrialMeter) ->
     )
 
 
-def _wrong(answer: str) -> str:
+def _json_problem(answer: str) -> str:
     """Return the problem of a JSON answer, or ""."""
     try:
         value = json.loads(answer)
     except (ValueError, RecursionError):
-        return "asked for JSON, it gives something else"
+        return "its answer is not JSON"
     if not isinstance(value, dict) or not isinstance(value.get("thing"), str):
-        return "its JSON is not of the form that was asked for"
+        return "its JSON does not match the schema"
     if value.get("year") != _YEAR:
-        return f'its JSON is right in form, but it read another year than {_YEAR} in "{_FACT}"'
+        return f'its JSON is valid, but it has another year than {_YEAR} in "{_FACT}"'
     return ""

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.errors import BackendError, RagmemError
 from ragmem.ports import INVALID, Call, Purpose
-from ragmem.services.models.usage_spool import line_of, usage_spool
-from ragmem.services.processes.spool import CLOSED
-from ragmem.storage.activity.usage import Sums, Use, together
+from ragmem.services.processes.spool import CLOSED, Spool, line_of
+from ragmem.storage.activity.usage import Sums, Use, merge_sums
 from ragmem.storage.home.catalog import Catalog
 
 FOLDER = "usage"
@@ -25,8 +24,11 @@ KNOWN_FOR = 5.0
 """Seconds until the sums are read again, for requests of other machines on a shared catalog."""
 
 MILLION = 1_000_000
+MAX_FIGURE = 2**53
+"""The maximum of any figure in a line; a larger one is invalid."""
 
 Cap = Literal["daily_calls", "daily_tokens", "daily_cost"]
+UsageSums = dict[Use, Sums]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +41,18 @@ class Limit:
 
     @property
     def left(self) -> float:
-        """What is left of it; 0 where it is reached."""
+        """The rest of the cap; 0 if it is reached."""
         return max(0, self.cap - self.used)
 
     @property
-    def reached(self) -> bool:
+    def is_reached(self) -> bool:
         """Tell whether background work must wait until tomorrow."""
         return self.used >= self.cap
 
 
 @dataclass(frozen=True, slots=True)
 class SpoolReport:
-    """What was taken into the catalog."""
+    """The lines that were moved to the catalog."""
 
     files: int = 0
     lines: int = 0
@@ -64,9 +66,9 @@ class Ledger:
         self._catalog = catalog
         self._settings = settings
         self._now = now
-        self._spool = usage_spool(settings.places.state / FOLDER)
+        self._spool: Spool[UsageSums] = Spool(settings.places.state / FOLDER, empty=dict, take=_add_line)
         self._guard = threading.RLock()
-        self._unkept: dict[Use, Sums] = {}
+        self._unsaved: UsageSums = {}
         self._known: tuple[str, Mapping[str, str], float] | None = None
         self._in_catalog: tuple[Mapping[Use, Sums], set[str]] = ({}, set())
         self._worked = False
@@ -76,22 +78,23 @@ class Ledger:
         if purpose not in BACKGROUND:
             return
         for limit in self.limits():
-            if limit.reached:
+            if limit.is_reached:
                 raise BackendError(limit_message(limit, now=self._now()), hint=limit_hint(limit))
 
     def record(self, call: Call) -> None:
         """Count a request at today's prices; never fails, and never waits for another process.
 
-        Where its line cannot be written (a read-only home, a full disk), this process alone remembers it.
+        If its line cannot be written (a read-only home, a full disk), only this process counts it.
         """
         use = Use(day_of(self._now()), call.backend, call.model, call.purpose)
         sums = self._sums_of(call)
         with self._guard:
             self._worked = self._worked or call.purpose in BACKGROUND
             try:
-                self._spool.add(line_of(use, sums))
+                fields = {name: getattr(sums, name) for name in Sums.__slots__}
+                self._spool.add(line_of(use._asdict() | fields))
             except OSError:
-                self._unkept[use] = self._unkept.get(use, Sums()) + sums
+                self._unsaved[use] = self._unsaved.get(use, Sums()) + sums
 
     def _sums_of(self, call: Call) -> Sums:
         if call.error == INVALID:
@@ -152,7 +155,7 @@ class Ledger:
                 self._known = (since, names, moment)
             counted, added = self._in_catalog
             waiting = [file.held for name, file in files.items() if name not in added]
-            return together([counted, *waiting, self._unkept])
+            return merge_sums([counted, *waiting, self._unsaved])
 
     def absorb(self, *, patience: float | None = None) -> SpoolReport:
         """Move the counts from the spool to the catalog, unless there is none or it cannot be written.
@@ -181,14 +184,14 @@ class Ledger:
             self._catalog.log.write("usage", {"unreadable lines": result.unreadable}, now=now)
         return result
 
-    def interrupted(self) -> int:
+    def count_interrupted(self) -> int:
         """Return the number of files left by a process that ended during the transfer."""
         return len(self._spool.names(CLOSED))
 
     def close(self) -> None:
         """Move the counts to the catalog if this process did background work; never fails or waits.
 
-        A question leaves its lines for whoever writes next. Closing twice is fine.
+        The lines of questions are moved by the next writer. Closing twice is fine.
         """
         if self._worked:
             self._worked = False
@@ -199,21 +202,21 @@ class Ledger:
 
 
 def limit_message(limit: Limit, *, now: datetime) -> str:
-    """Return a line that a cap is reached, how much is used, and when it resets."""
+    """Return a line about a reached cap: how much is used, and when it resets."""
     midnight = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), datetime.min.time(), UTC)
     hours = (midnight - now).total_seconds() / 3600
     wait = f"{hours:.0f} h" if hours >= 1 else f"{hours * 60:.0f} min"
-    reached = f"today's cap of {amount(limit, limit.cap)} is reached: {amount(limit, limit.used)} so far"
-    return f"{reached}; it starts anew at 00:00 UTC, in {wait}"
+    cap, used = format_amount(limit, limit.cap), format_amount(limit, limit.used)
+    return f"today's cap of {cap} is reached: {used} so far; it resets at 00:00 UTC, in {wait}"
 
 
 def limit_hint(limit: Limit) -> str:
-    """Return how to go on before a cap starts anew."""
+    """Return the hint for continuing before a cap resets."""
     return f"to go on now, raise {limit.key} below [spend] in config.toml"
 
 
-def amount(limit: Limit, value: float) -> str:
-    """Return a value of a cap's kind for people."""
+def format_amount(limit: Limit, value: float) -> str:
+    """Return a value with the unit of a cap, for people."""
     if limit.key == "daily_cost":
         return f"{value:,.4f}".rstrip("0").rstrip(".") + " of cost"
     noun = {"daily_calls": "request", "daily_tokens": "token"}[limit.key]
@@ -229,3 +232,21 @@ def format_sums(sums: Sums) -> str:
 def day_of(moment: datetime) -> str:
     """Return the day (UTC) of a request."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d")
+
+
+def _add_line(counted: UsageSums, value: Any) -> None:
+    use, sums = _parse(value)
+    counted[use] = counted.get(use, Sums()) + sums
+
+
+def _parse(value: Any) -> tuple[Use, Sums]:
+    use = Use(*(value[name] for name in Use._fields))
+    sums = Sums(*(value[name] for name in Sums.__slots__))
+    if not all(isinstance(part, str) for part in use):
+        raise TypeError("a name that is no text")
+    for name in Sums.__slots__:
+        figure = getattr(sums, name)
+        whole = isinstance(figure, int) and not isinstance(figure, bool)
+        if not (whole or (name == "cost" and isinstance(figure, float))) or not 0 <= figure <= MAX_FIGURE:
+            raise ValueError(f"{name} is no figure")
+    return use, sums

@@ -6,17 +6,18 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ragmem.config import LanguageModelSettings, ModelSettings, Settings
+from ragmem.config.models import LanguageModelSettings, ModelSettings
+from ragmem.config.settings import Settings
 from ragmem.config.values import nearest
 from ragmem.config.variables import variable_name
 from ragmem.errors import UsageError
-from ragmem.services.models.found import CONFIG, FoundModel
+from ragmem.services.models.local_models import CONFIG, LocalModel
 
 NONE = "none"
 """The value for no language model."""
 
 LOCAL_BACKEND = "mlx"
-"""Runs the models that lie on this machine."""
+"""The backend that runs local models."""
 
 BUNDLED_BACKEND = "minilm"
 """The backend with the bundled model only."""
@@ -25,7 +26,7 @@ _PURPOSES = {"embedding": "embedding", "language model": "completing prompts"}
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-# Settings of the server, and of the model: neither fits the next one.
+# Settings of the server and of the model, which do not fit the next one.
 _OF_THE_SERVER = ("url", "key_variable", "key_command")
 _OF_THE_MODEL = ("dimensions", "query_prefix", "document_prefix", "price", "price_in", "price_out")
 
@@ -34,7 +35,7 @@ _OF_THE_MODEL = ("dimensions", "query_prefix", "document_prefix", "price", "pric
 class ModelRequest:
     """A requested model: BACKEND, BACKEND:MODEL, a local model or its folder, or none.
 
-    Empty and 0: not said.
+    Empty fields and 0 are not set.
     """
 
     model: str
@@ -53,50 +54,50 @@ class Choice:
     settings: Settings
 
     @property
-    def chosen(self) -> ModelSettings | LanguageModelSettings:
-        """The settings of the model that was chosen."""
+    def chosen_settings(self) -> ModelSettings | LanguageModelSettings:
+        """The settings of the chosen model."""
         return self.settings.models if self.table == "models" else self.settings.language_model
 
     @property
     def name(self) -> str:
         """The model as a person writes it."""
-        return model_label(self.chosen)
+        return model_label(self.chosen_settings)
 
 
-def model_label(chosen: ModelSettings | LanguageModelSettings) -> str:
+def model_label(settings: ModelSettings | LanguageModelSettings) -> str:
     """Return BACKEND:MODEL, BACKEND if it has one model only, or none."""
-    return f"{chosen.backend}:{chosen.model}" if chosen.model else chosen.backend or NONE
+    return f"{settings.backend}:{settings.model}" if settings.model else settings.backend or NONE
 
 
 def choose(
-    wish: ModelRequest,
+    request: ModelRequest,
     settings: Settings,
     *,
     backends: Collection[str],
     bundled: Collection[str],
-    models: Sequence[FoundModel],
+    models: Sequence[LocalModel],
     cwd: Path,
 ) -> Choice:
     """Return the configuration for a request; raises UsageError for an unknown model.
 
-    `bundled` are the names of the model that ragmem brings along.
+    `bundled` are the names of the model that comes with ragmem.
     """
-    table = "language_model" if wish.language else "models"
-    present = settings.language_model if wish.language else settings.models
-    _check(wish)
-    backend, model = _resolve(wish, backends=backends, bundled=bundled, models=models, cwd=cwd)
+    table = "language_model" if request.language else "models"
+    present = settings.language_model if request.language else settings.models
+    _check_request(request)
+    backend, model = _resolve(request, backends=backends, bundled=bundled, models=models, cwd=cwd)
     values: dict[str, str | int | None] = {"backend": backend or None, "model": model or None}
     known = [field.name for field in fields(present)]
     if backend != present.backend:
         values |= dict.fromkeys(_OF_THE_SERVER)
     if (backend, model) != (present.backend, present.model):
         values |= {key: None for key in _OF_THE_MODEL if key in known}
-    if wish.url:
-        values["url"] = wish.url
-    if wish.dimensions:
-        values["dimensions"] = wish.dimensions
-    if wish.key_variable:
-        values["key_variable"] = wish.key_variable
+    if request.url:
+        values["url"] = request.url
+    if request.dimensions:
+        values["dimensions"] = request.dimensions
+    if request.key_variable:
+        values["key_variable"] = request.key_variable
     ordered = {key: values[key] for key in known if key in values}
     defaults = type(present)()
     changes: Any = {key: getattr(defaults, key) if value is None else value for key, value in ordered.items()}
@@ -106,42 +107,46 @@ def choose(
     return choice
 
 
-def _check(wish: ModelRequest) -> None:
-    if wish.key_variable and not _VARIABLE.fullmatch(wish.key_variable):
+def _check_request(request: ModelRequest) -> None:
+    if request.key_variable and not _VARIABLE.fullmatch(request.key_variable):
         # The value may be the key itself, so the message must not repeat it.
         raise UsageError(
             "--key-variable takes the name of an environment variable",
             hint="not the key itself: a key is never written to a file",
         )
-    if wish.language and wish.dimensions:
+    if request.language and request.dimensions:
         raise UsageError("--dimensions is for embedding models", hint="leave it out")
 
 
 def _resolve(
-    wish: ModelRequest,
+    request: ModelRequest,
     *,
     backends: Collection[str],
     bundled: Collection[str],
-    models: Sequence[FoundModel],
+    models: Sequence[LocalModel],
     cwd: Path,
 ) -> tuple[str, str]:
-    if wish.model == NONE:
-        if not wish.language:
+    if request.model == NONE:
+        if not request.language:
             raise UsageError("there is always an embedding model", hint="ragmem models use minilm")
         return "", ""
-    backend, _, model = wish.model.partition(":")
+    backend, _, model = request.model.partition(":")
     if backend in backends:
         return backend, model
-    folder = cwd / Path(wish.model).expanduser()
+    folder = cwd / Path(request.model).expanduser()
     if (folder / CONFIG).is_file():
         return LOCAL_BACKEND, str(folder.resolve())
-    if not wish.language and wish.model in bundled and all(found.name != wish.model for found in models):
+    if (
+        not request.language
+        and request.model in bundled
+        and all(found.name != request.model for found in models)
+    ):
         return BUNDLED_BACKEND, ""
-    matching = {found.name: found.use for found in models if wish.model.lower() in _names(found)}
+    matching = {found.name: found.use for found in models if request.model.lower() in _short_names(found)}
     if len(matching) == 1:
         ((name, use),) = matching.items()
-        if use != "unknown" and wish.language != (use == "language model"):
-            other = "" if wish.language else " --language"
+        if use != "unknown" and request.language != (use == "language model"):
+            other = "" if request.language else " --language"
             raise UsageError(
                 f'"{name}" seems to be for {_PURPOSES[use]}',
                 hint=f"ragmem models use{other} {name}, or {LOCAL_BACKEND}:{name} to have it nevertheless",
@@ -149,16 +154,16 @@ def _resolve(
         return LOCAL_BACKEND, name
     if matching:
         raise UsageError(
-            f'several models are called "{wish.model}"', hint=f"one of {', '.join(sorted(matching))}"
+            f'several models are called "{request.model}"', hint=f"one of {', '.join(sorted(matching))}"
         )
     if "/" in backend:
-        hint = f"ragmem models pull {wish.model} fetches it, if it is one of the hub"
+        hint = f"ragmem models pull {request.model} fetches it, if it is one of the hub"
     else:
         hint = nearest(backend, sorted(backends))
-    raise UsageError(f'"{wish.model}" is neither a backend nor a model on this machine', hint=hint)
+    raise UsageError(f'"{request.model}" is neither a backend nor a model on this machine', hint=hint)
 
 
-def _names(found: FoundModel) -> set[str]:
+def _short_names(found: LocalModel) -> set[str]:
     return {found.name.lower(), found.name.rpartition("/")[2].lower()}
 
 
@@ -168,7 +173,7 @@ def _refuse_overridden(choice: Choice, settings: Settings) -> None:
         key, value, origin = item
         table, _, name = key.partition(".")
         if table == choice.table and name in choice.values and origin == variable_name(table, name):
-            if value == getattr(choice.chosen, name):
+            if value == getattr(choice.chosen_settings, name):
                 continue
             raise UsageError(
                 f"the variable {origin} is set, and wins over what would be written",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from ragmem.errors import StorageError, UsageError
-from ragmem.services.processes.staging import workspace
+from ragmem.services.processes.workspace import workspace
 
 
 def place_for(path: Path, *, force: bool) -> Path:
@@ -28,8 +28,8 @@ def place_for(path: Path, *, force: bool) -> Path:
 def new_file(path: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
     """Open a temporary file that is renamed to its final name at the end of the block.
 
-    Then it is durable under its name. Raises UsageError when that is taken and not `force`, StorageError when
-    it cannot be written.
+    Then it is durable under its name. Raises UsageError if that exists and not `force`, StorageError if it
+    cannot be written.
     """
     place = place_for(path, force=force)
     try:

@@ -8,8 +8,8 @@ AIM_S = 0.7
 """Target seconds of a transaction: other writers wait for less than a second."""
 
 BESIDE = 4
-"""Seconds of the clock that count as one, where the processor did less than that: it waited for a disk or a
-server, or others worked too, and then smaller transactions would only make it longer for all."""
+"""Seconds of wall time that count as one if the CPU time is lower: the process waited for a disk, a server or
+other processes, and smaller transactions would only make it slower."""
 
 T = TypeVar("T")
 
@@ -17,8 +17,8 @@ T = TypeVar("T")
 class BatchSize:
     """The size of the next batch: as many items as should take `aim` seconds.
 
-    Between `least` and `most`. Ids are in no order, so that each transaction writes most pages of all indexes
-    anew, however few memories it is about: two large ones write half of what four do.
+    It is between `least` and `most`. Ids are in random order, so that each transaction rewrites most pages of
+    all indexes, regardless of its size: two large ones write half as much as four small ones.
     """
 
     def __init__(self, least: int, most: int, *, aim: float = AIM_S) -> None:
@@ -35,10 +35,10 @@ class BatchSize:
             began, worked = time.monotonic(), time.process_time()
             yield batch
             waited = (time.monotonic() - began) / BESIDE
-            self.took(len(batch), max(waited, time.process_time() - worked))
+            self.adapt(len(batch), max(waited, time.process_time() - worked))
             place += len(batch)
 
-    def took(self, count: int, seconds: float) -> None:
-        """Take note of how long so many took."""
+    def adapt(self, count: int, seconds: float) -> None:
+        """Adapt the size to the time that the last batch took."""
         fitting = int(count * self._aim / max(seconds, 1e-3))
         self.size = min(max(fitting, self._least), self._most)

@@ -35,13 +35,13 @@ def _local(moment: datetime | None) -> datetime:
 
 
 LOCAL = _Local()
-"""The zone of whoever asks at this machine."""
+"""The time zone of this machine's user."""
 
 
 def parse_moment(text: str, *, now: datetime) -> datetime:
     """Return the timezone-aware moment of a text; a bare date is its midnight in UTC.
 
-    A span ("7d") counts back from now. Raises UsageError when the text is neither.
+    A span ("7d") counts back from now. Raises UsageError for other texts.
     """
     wanted = text.strip().lower()
     if wanted in {"now", "today"}:

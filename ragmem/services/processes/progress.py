@@ -16,7 +16,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Nobody listens."""
+    """Ignores all progress."""
 
     def begin(self, label: str, total: int, *, unit: str = "") -> None:
         """Do nothing."""

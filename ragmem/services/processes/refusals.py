@@ -26,18 +26,20 @@ class Refusal:
         return cls(text.source, text.uri, reason, is_stored, text.id)
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """The refusal in a line."""
         if self.is_stored:
             return f'"{self.uri}" is stored, and full text finds it; it has no vectors: {self.reason}'
         return f'cannot store "{self.uri}": {self.reason}'
 
 
-def each(items: Sequence[Item], work: Callable[[Sequence[Item]], object]) -> list[tuple[Item, str]]:
+def isolate_failures(
+    items: Sequence[Item], work: Callable[[Sequence[Item]], object]
+) -> list[tuple[Item, str]]:
     """Process items together, and by halves after an error; return the rejected ones with the reason.
 
-    The work does nothing where it raises. What is no fault of an item (`failures.check`) is raised, and
-    then the work was done on some of the items.
+    Work that raises must not change anything. Errors that are not the fault of an item (`failures.check`) are
+    raised; then the work was done on some of the items.
     """
     if not items:
         return []
@@ -50,4 +52,4 @@ def each(items: Sequence[Item], work: Callable[[Sequence[Item]], object]) -> lis
     else:
         return []
     half = len(items) // 2
-    return [*each(items[:half], work), *each(items[half:], work)]
+    return [*isolate_failures(items[:half], work), *isolate_failures(items[half:], work)]

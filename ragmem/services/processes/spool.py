@@ -1,8 +1,8 @@
-"""What is on its way into the catalog: one JSON line for each thing, in files that every process adds to.
+"""A spool of JSON lines on their way into the catalog, in files that every process appends to.
 
-A file is NAME.open while processes add to it, each holding a shared lock for the moment of its write. Who
-wants to take it into the catalog locks it for himself alone and renames it to NAME.closed, so that nothing is
-added to what was read. Nobody ever waits for a lock: who does not get it goes on with another file.
+A file is NAME.open while processes append to it, each with a shared lock during its write. To move it to the
+catalog, a process takes an exclusive lock and renames it to NAME.closed, so that nothing is appended to what
+was read. No process ever waits for a lock: without it, it continues with another file.
 """
 
 import fcntl
@@ -33,15 +33,15 @@ class SpoolFile(Generic[Held]):
 
 
 def line_of(value: Any) -> bytes:
-    """Return a line for a file; line ends on both sides separate it from a truncated one."""
+    """Return a line for a file; line ends on both sides separate it from truncated ones."""
     return b"\n" + orjson.dumps(value) + b"\n"
 
 
 class Spool(Generic[Held]):
     """The files of one folder; safe to use from several threads.
 
-    What was read of a file is held as `empty` makes it, to which `take` adds the value of one line; it raises
-    ValueError, KeyError or TypeError for a value that nobody of ours wrote.
+    The content of a file starts as the value of `empty`, and `take` adds the value of one line to it; it
+    raises ValueError, KeyError or TypeError for an invalid value.
     """
 
     def __init__(self, folder: Path, *, empty: Callable[[], Held], take: Callable[[Held, Any], None]) -> None:
@@ -64,7 +64,7 @@ class Spool(Generic[Held]):
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def _own(self) -> int:
-        """Return the descriptor of a file that this process may add to, locked against being taken away."""
+        """Return the descriptor of a file that this process may append to, with a shared lock."""
         if self._descriptor is not None and self._path is not None:
             if _lock(self._descriptor, self._path, fcntl.LOCK_SH):
                 return self._descriptor
@@ -93,7 +93,7 @@ class Spool(Generic[Held]):
         self._descriptor = self._path = None
 
     def close_files(self) -> None:
-        """Let nothing more be added to the files that are there; one that is just written to stays open."""
+        """Close the present files for appending; one with a concurrent write stays open."""
         for path in self.folder.glob(f"*{OPEN}"):
             with suppress(OSError):  # gone, or another user's
                 descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -104,18 +104,18 @@ class Spool(Generic[Held]):
                     os.close(descriptor)
 
     def names(self, *suffixes: str) -> dict[str, str]:
-        """Return name -> suffix of the files that are there."""
+        """Return name -> suffix of the present files."""
         try:
             found = os.listdir(self.folder)  # noqa: PTH208 - asked before each request
-        except OSError:  # never made, or not ours to read: nothing that could be counted
+        except OSError:  # never made, or not readable: nothing to count
             return {}
         parts = (entry.rpartition(".") for entry in found)
         return {name: f".{end}" for name, _, end in parts if f".{end}" in (suffixes or (OPEN, CLOSED))}
 
     def read(self, *suffixes: str) -> dict[str, SpoolFile[Held]]:
-        """Return what stands in the files, by name; of one that was read before, only new lines are read.
+        """Return the files with their contents, by name; only new lines are read.
 
-        A file that cannot be read is left out.
+        Unreadable files are left out.
         """
         with self._guard:
             names = self.names(*suffixes)
@@ -123,7 +123,7 @@ class Spool(Generic[Held]):
             for name, suffix in names.items():
                 try:
                     for end in (suffix, CLOSED):
-                        # Renamed since it was listed, or in the catalog already: then that knows its sums.
+                        # Renamed since it was listed, or already in the catalog and counted there.
                         with suppress(FileNotFoundError):
                             self._go_on(self._read[name], self.folder / f"{name}{end}")
                             break
@@ -137,7 +137,7 @@ class Spool(Generic[Held]):
                 return
             opened.seek(file.end)
             content = opened.read()
-        # A line without its end is one that is just being written; or, in a closed file, one that broke off.
+        # A line without its end is just being written or, in a closed file, truncated.
         whole = len(content) if path.suffix == CLOSED else content.rfind(b"\n") + 1
         for line in filter(None, content[:whole].split(b"\n")):
             try:
@@ -149,18 +149,18 @@ class Spool(Generic[Held]):
         file.end += whole
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove closed files, which the catalog has now."""
+        """Remove closed files after their transfer to the catalog."""
         for name in names:
             (self.folder / f"{name}{CLOSED}").unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let go of the file that this process adds to."""
+        """Close the file that this process appends to."""
         with self._guard:
             self._drop()
 
 
 def _lock(descriptor: int, path: Path, kind: int) -> bool:
-    """Lock a file unless another process is in the way or it has another name now."""
+    """Lock a file unless another process holds the lock or the file has another name now."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(descriptor), path.stat()):

@@ -1,4 +1,4 @@
-"""Work in other processes: what reads many texts is done twice as fast on two cores."""
+"""Work in other processes: reading many texts is twice as fast on two cores."""
 
 import gc
 import multiprocessing
@@ -19,17 +19,17 @@ Given = TypeVar("Given")
 Done = TypeVar("Done")
 
 _NEW_OBJECTS = 50_000
-"""Objects that come until the newest are looked through for cycles."""
+"""Number of new objects after which the youngest are searched for cycles."""
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""Variables by which the libraries below numpy are told how many threads multiply matrices."""
+"""Environment variables for the number of threads in numpy's matrix libraries."""
 
-AT_ONCE = 250
-"""Small pieces that are handed over together."""
+BATCH_SIZE = 250
+"""Number of small items that are sent together."""
 
 
 class WorkerPool:
-    """Does work in so many other processes, which start with the first piece; in this one for one worker."""
+    """Works in `workers` other processes, which start with the first item; one worker is this process."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -44,15 +44,15 @@ class WorkerPool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Leave what nobody waits for undone."""
+        """Cancel pending work."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def each(self, work: Callable[[Given], Done], given: Iterable[Given]) -> Iterator[tuple[Given, Done]]:
-        """Yield each piece with what comes of it, in order; a few pieces are held at a time.
+        """Yield each item with its result, in order, with a few items in memory at a time.
 
-        `work` is a function of a module, and what it takes and returns can be pickled. A process that ends
-        early is a BrokenProcessPool.
+        `work` must be a module-level function with picklable arguments and results. A process that ends early
+        raises BrokenProcessPool.
         """
         if self.workers <= 1:
             yield from ((one, work(one)) for one in given)
@@ -60,7 +60,7 @@ class WorkerPool:
         if self._pool is None:
             # Not forked: other threads of this process may hold locks.
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_begin)
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_initialize)
         waiting: deque[tuple[Given, Future[Done]]] = deque()
         for one in given:
             waiting.append((one, self._pool.submit(work, one)))
@@ -71,36 +71,36 @@ class WorkerPool:
             first, future = waiting.popleft()
             yield first, future.result()
 
-    def spread(self, work: Callable[[Given], Done], given: Sequence[Given]) -> Iterator[Done]:
-        """Yield what comes of each of many small pieces, in order."""
+    def map(self, work: Callable[[Given], Done], given: Sequence[Given]) -> Iterator[Done]:
+        """Yield the results for many small items, in order."""
         if self.workers <= 1:
             return map(work, given)
-        packets = self.each(partial(_several, work), batches(given, AT_ONCE))
+        packets = self.each(partial(_map_batch, work), batches(given, BATCH_SIZE))
         return chain.from_iterable(done for _, done in packets)
 
 
-def _several(work: Callable[[Given], Done], given: Sequence[Given]) -> list[Done]:
+def _map_batch(work: Callable[[Given], Done], given: Sequence[Given]) -> list[Done]:
     return list(map(work, given))
 
 
-def _begin() -> None:
-    """Let the process that waits for this one hear of ^C, and end with it."""
-    # What is read stays for long: to look through it for cycles as often as usual takes a tenth of the time.
+def _initialize() -> None:
+    """Set up a worker process: it ignores ^C, and ends with its parent."""
+    # Objects live long here: the usual searches for cycles would take a tenth of the time.
     gc.set_threshold(_NEW_OBJECTS)
-    # As many threads in each process as there are cores would wait for each other; numpy is not loaded yet.
+    # One thread per core in each process would compete for the cores; numpy is not loaded yet.
     for name in _THREADS:
         os.environ.setdefault(name, "1")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # One that was killed tells nobody, and a process of a pool would wait for its work for ever.
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # A killed parent sends no signal, and the worker would wait for work forever.
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os._exit(1)
 
 
-def cores() -> int:
-    """Return how many processes can run at once here."""
+def cpu_count() -> int:
+    """Return the number of processes that can run in parallel here."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

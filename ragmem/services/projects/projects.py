@@ -1,12 +1,12 @@
-"""The projects of a memory: list them, join two, split one, name one anew, and tell what lies where."""
+"""The projects of a memory: list, join, split, rename, move, and assign memories to them."""
 
 import os.path
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.domain.model import NO_PROJECTS, UNASSIGNED, USER, Memory
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
@@ -15,10 +15,10 @@ from ragmem.readers.files import show
 from ragmem.readers.git import normalize_remote
 from ragmem.readers.scope import MAX_NAME_CHARS, new_id
 from ragmem.readers.slugs import slug_of
-from ragmem.services.ingestion.scope import finder, named_project, remember_projects
+from ragmem.services.ingestion.scope import project_finder, remember_projects, resolve_project
 from ragmem.services.processes.progress import Progress
-from ragmem.services.projects.moves import MoveResult, doubles_of, move_archived, move_memories, reindex
-from ragmem.services.projects.named import find_misplaced
+from ragmem.services.projects.moves import MoveResult, find_duplicates, move_archived, move_memories, reindex
+from ragmem.services.projects.placement import find_misplaced
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories import project_joins
 from ragmem.storage.memories.projects import ProjectPlace
@@ -27,7 +27,7 @@ from ragmem.storage.sql.batches import batches
 
 @dataclass(frozen=True, slots=True)
 class ProjectLine:
-    """A project with all that leads to it; `last_write` is None where it has no memory."""
+    """A project with its folders, remotes and aliases; `last_write` is None if it has no memory."""
 
     id: str
     name: str
@@ -40,8 +40,8 @@ class ProjectLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What a join, a split or a move would do, or has done, to which project and with which memories."""
+class ProjectChange:
+    """The result of a join, split, rename, move or assignment, done or planned: the project, and counts."""
 
     operation: str
     project: str
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ProjectContext:
-    """What a change needs; with `dry_run` nothing is written."""
+    """The dependencies of a change; with `dry_run` nothing is written."""
 
     catalog: Catalog
     open_store: Callable[[], Store]
@@ -69,14 +69,14 @@ class ProjectContext:
 
 
 def list_projects(catalog: Catalog) -> list[ProjectLine]:
-    """Return the projects by name, what belongs to the user and to none last."""
+    """Return the projects by name; memories of the user and unassigned ones come last."""
     sizes = catalog.overview.count_by("project")
     latest = catalog.overview.latest_by_project()
     remotes = catalog.projects.remotes()
     aliases: dict[str, list[str]] = {}
     for alias, project in catalog.projects.aliases().items():
         aliases.setdefault(project, []).append(alias)
-    standing = {one.id: one for one in catalog.projects.standing()}
+    standing = {one.id: one for one in catalog.projects.current_projects()}
     unnamed = sorted(key for key in sizes if key not in standing and key not in NO_PROJECTS)
     scopes = [key for key in (USER, UNASSIGNED) if key in sizes]
     lines = []
@@ -97,13 +97,13 @@ def list_projects(catalog: Catalog) -> list[ProjectLine]:
     return lines
 
 
-def join(wish: ProjectContext, one: str, other: str) -> Change:
-    """Let all that belongs to one project belong to another; the former id stays an alias.
+def join(context: ProjectContext, one: str, other: str) -> ProjectChange:
+    """Move everything of one project to another; the former id stays an alias.
 
-    May be interrupted, and is finished by joining again. `split` takes it back. Raises NotFoundError for an
-    unknown project, and UsageError for a project with itself or a scope that is none.
+    An interrupted join is finished by calling it again; `split` undoes it. Raises NotFoundError for an
+    unknown project, UsageError for the same project twice or a name that is not a project.
     """
-    catalog = wish.catalog
+    catalog = context.catalog
     aliases = catalog.projects.aliases()
     former = one if one in aliases else _project(catalog, one)
     project = _project(catalog, other)
@@ -116,30 +116,29 @@ def join(wish: ProjectContext, one: str, other: str) -> Change:
         )
     folders = tuple(catalog.projects.paths(former))
     remotes = tuple(catalog.projects.remotes().get(former, ()))
-    if wish.dry_run:
-        doubles = len(doubles_of(catalog, ids, project).pairs)
+    if context.dry_run:
+        doubles = len(find_duplicates(catalog, ids, project))
         archived = sum(item.memory.scope.project == former for item in catalog.archive.each())
         moved = MoveResult(len(ids) - doubles, archived, doubles)
     else:
-        # From here on every write and every question knows one project; memories follow.
+        # From here on writes and questions know one project only; memories follow.
         project_joins.adopt(catalog.database, former, project)
-        moved = _moved(wish, ids, former, project)
-        _log(wish, "join", former, project, moved)
+        moved = _move_and_reindex(context, "join", ids, former, project, archived=None)
     return _change("join", catalog, project, former, moved, folders=folders, remotes=remotes)
 
 
-def split(wish: ProjectContext, name: str, what: str, *, called: str = "") -> Change:
-    """Take the memories of a former project, a folder or a remote out into a project of their own.
+def split(context: ProjectContext, name: str, what: str, *, called: str = "") -> ProjectChange:
+    """Split the memories of a former project, a folder or a remote off into a project of their own.
 
-    A former id gets back what was joined; a folder, and each folder with the remote, leads to the new project
-    from now on, whatever its first commit is. Raises NotFoundError where nothing is to be split off.
+    A former id gets back what was joined; a folder, or each folder with the remote, belongs to the new
+    project from now on, whatever its first commit is. Raises NotFoundError if there is nothing to split off.
     """
-    catalog = wish.catalog
+    catalog = context.catalog
     project = _project(catalog, name)
-    alias = _alias(catalog, project, what)
+    alias = _find_alias(catalog, project, what)
     if alias:
-        return _released(wish, project, alias)
-    places, remotes = _places(wish, project, what)
+        return _undo_join(context, project, alias)
+    places, remotes = _find_places(context, project, what)
     folders = tuple(place.path for place in places)
     new = new_id(called or Path(folders[0]).name, "split", project, *folders)
     if catalog.projects.paths(new):
@@ -150,38 +149,25 @@ def split(wish: ProjectContext, name: str, what: str, *, called: str = "") -> Ch
         for key, memory in catalog.memories.get(batch).items()
         if _lies_in(memory, folders)
     }
-    if wish.dry_run:
+    title = called or clean(Path(folders[0]).name)
+    if context.dry_run:
         moved = MoveResult(len(ids))
     else:
-        title = called or clean(Path(folders[0]).name) or new
         project_joins.part(
-            catalog.database, project, new, name=title, root=folders[0], paths=folders, pinned=remotes
+            catalog.database, project, new, name=title or new, root=folders[0], paths=folders, pinned=remotes
         )
-        # So that the places are known as they are now, with their first commit.
-        projects = finder(catalog, home=wish.home)
+        # The places are stored in their current state, with their first commit.
+        projects = project_finder(catalog, home=context.home)
         for folder in folders:
-            projects.known_project_of(Path(folder))
+            projects.find_known_project(Path(folder))
         remember_projects(catalog, projects)
-        moved = _moved(wish, ids, project, new, some=True)
-        _log(wish, "split", project, new, moved)
-    return Change(
-        "split",
-        new,
-        called or clean(Path(folders[0]).name),
-        project,
-        moved.memories,
-        moved.archived,
-        moved.doubles,
-        folders,
-        remotes,
-        moved.run,
-        moved.note,
-    )
+        moved = _move_and_reindex(context, "split", ids, project, new)
+    return _change("split", catalog, new, project, moved, name=title, folders=folders, remotes=remotes)
 
 
-def rename(wish: ProjectContext, name: str, called: str) -> Change:
-    """Give a project another name; its id stays. Raises UsageError for a name that none can have."""
-    catalog = wish.catalog
+def rename(context: ProjectContext, name: str, called: str) -> ProjectChange:
+    """Give a project another name; its id stays. Raises UsageError for an invalid name."""
+    catalog = context.catalog
     project = _project(catalog, name)
     wanted = clean(called)
     if not wanted or len(wanted) > MAX_NAME_CHARS or "/" in wanted or wanted in NO_PROJECTS:
@@ -189,20 +175,20 @@ def rename(wish: ProjectContext, name: str, called: str) -> Change:
             f'"{called}" cannot be the name of a project',
             hint=f"{MAX_NAME_CHARS} characters at most, no slash",
         )
-    if not wish.dry_run:
+    if not context.dry_run:
         project_joins.rename(catalog.database, project, wanted)
-        catalog.log.write("projects", {"rename": project, "name": wanted}, now=wish.now)
-    return Change("rename", project, wanted, project, 0)
+        catalog.log.write("projects", {"rename": project, "name": wanted}, now=context.now)
+    return ProjectChange("rename", project, wanted, project, 0)
 
 
-def move(wish: ProjectContext, old: str, new: str) -> Change:
-    """Let a folder that was moved without git, and what is known below it, be known where it lies now.
+def move(context: ProjectContext, old: str, new: str) -> ProjectChange:
+    """Update the path of a folder that was moved without git, and of the known folders below it.
 
-    Raises NotFoundError where nothing is known of the old folder or the new one is not there, UsageError
-    where the new one is another project already.
+    Raises NotFoundError if the old folder is unknown or the new one does not exist, UsageError if the new one
+    belongs to another project.
     """
-    catalog = wish.catalog
-    before, after = (show(_absolute(one)) for one in (old, new))
+    catalog = context.catalog
+    before, after = (show(_absolute_path(one)) for one in (old, new))
     if not Path(after).is_dir():
         raise NotFoundError(f'there is no folder "{new}"', hint="give the folder where it lies now")
     moves = {
@@ -221,62 +207,48 @@ def move(wish: ProjectContext, old: str, new: str) -> Change:
             raise UsageError(
                 f'"{place}" is another project already', hint=f"ragmem projects join {other} {project}"
             )
-    if not wish.dry_run:
+    if not context.dry_run:
         project_joins.move_paths(catalog.database, moves)
-        catalog.log.write("projects", {"move": project, "folders": len(moves)}, now=wish.now)
-    return Change(
-        "move",
-        project,
-        catalog.projects.names().get(project, project),
-        project,
-        catalog.overview.count_by("project").get(project, 0),
-        folders=tuple(moves.values()),
-    )
+        catalog.log.write("projects", {"move": project, "folders": len(moves)}, now=context.now)
+    size = MoveResult(catalog.overview.count_by("project").get(project, 0))
+    return _change("move", catalog, project, project, size, folders=tuple(moves.values()))
 
 
-def assign(wish: ProjectContext, ids: Collection[str], name: str) -> Change:
-    """Let memories, by their full ids, belong to a project, to the user or to none."""
-    catalog = wish.catalog
-    project = named_project(catalog, name)
+def assign(context: ProjectContext, ids: Collection[str], name: str) -> ProjectChange:
+    """Assign memories, by their full ids, to a project, to the user or to none."""
+    catalog = context.catalog
+    project = resolve_project(catalog, name)
     outlines = catalog.memories.outlines(ids)
     wanted = {key for key, one in outlines.items() if one.project != project}
-    if wish.dry_run:
-        doubles = len(doubles_of(catalog, wanted, project).pairs)
+    if context.dry_run:
+        doubles = len(find_duplicates(catalog, wanted, project))
         moved = MoveResult(len(wanted) - doubles, doubles=doubles)
     else:
-        moved = move_memories(
-            catalog, wish.open_store, wanted, project, now=wish.now, chosen=True, progress=wish.progress
-        )
-        moved.note = reindex(catalog, wish.open_store, progress=wish.progress)
-        _log(wish, "assign", "", project, moved)
+        moved = _move_and_reindex(context, "assign", wanted, "", project, chosen=True)
     return _change("assign", catalog, project, "", moved)
 
 
-def assign_named(wish: ProjectContext, settings: Settings) -> list[Change]:
-    """Let the memories of sources whose texts name their projects belong to these, as a seed does.
+def assign_named(context: ProjectContext, settings: Settings) -> list[ProjectChange]:
+    """Move the memories of sources whose texts name their projects to these, as a seed does.
 
-    For those as well whose files are gone. What a person has assigned stays where it is.
+    This includes memories whose files are gone. Memories that a person has assigned stay where they are.
     """
-    catalog = wish.catalog
-    projects = finder(catalog, home=wish.home)
+    catalog = context.catalog
+    projects = project_finder(catalog, home=context.home)
     done = []
     for project, ids in sorted(find_misplaced(catalog, settings, projects).items()):
         moved = MoveResult(len(ids))
-        if not wish.dry_run:
-            moved = move_memories(
-                catalog, wish.open_store, ids, project, now=wish.now, progress=wish.progress
-            )
-            moved.note = reindex(catalog, wish.open_store, progress=wish.progress)
-            _log(wish, "assign", "", project, moved)
+        if not context.dry_run:
+            moved = _move_and_reindex(context, "assign", ids, "", project)
         done.append(_change("assign", catalog, project, "", moved))
-    if not wish.dry_run:
+    if not context.dry_run:
         remember_projects(catalog, projects)
     return done
 
 
-def _released(wish: ProjectContext, project: str, alias: str) -> Change:
-    """Take a join back."""
-    catalog = wish.catalog
+def _undo_join(context: ProjectContext, project: str, alias: str) -> ProjectChange:
+    """Undo a join."""
+    catalog = context.catalog
     former = catalog.projects.former(project)
     ids = {key for key, before in former.items() if before == alias}
     archived = {
@@ -284,36 +256,44 @@ def _released(wish: ProjectContext, project: str, alias: str) -> Change:
         for item in catalog.archive.each()
         if item.memory.scope.project == project and catalog.projects.former_of(item.memory.id) == alias
     }
-    if wish.dry_run:
+    if context.dry_run:
         moved = MoveResult(len(ids), len(archived))
     else:
         project_joins.release(catalog.database, alias)
-        moved = move_memories(catalog, wish.open_store, ids, alias, now=wish.now, progress=wish.progress)
-        moved.archived = move_archived(catalog, project, alias, ids=archived)
-        moved.note = reindex(catalog, wish.open_store, progress=wish.progress)
-        _log(wish, "split", project, alias, moved)
+        moved = _move_and_reindex(context, "split", ids, project, alias, archived=archived)
     return _change("split", catalog, alias, project, moved, folders=tuple(catalog.projects.paths(alias)))
 
 
-def _moved(
-    wish: ProjectContext, ids: Collection[str], former: str, project: str, *, some: bool = False
+def _move_and_reindex(
+    context: ProjectContext,
+    word: str,
+    ids: Collection[str],
+    former: str,
+    project: str,
+    *,
+    archived: Collection[str] | None = (),
+    chosen: bool = False,
 ) -> MoveResult:
-    moved = move_memories(wish.catalog, wish.open_store, ids, project, now=wish.now, progress=wish.progress)
-    if not some:
-        moved.archived = move_archived(wish.catalog, former, project)
-    moved.note = reindex(wish.catalog, wish.open_store, progress=wish.progress)
+    """Move memories and these archived ones (None: all of the former project), and log it under a word."""
+    catalog, open_store, now, progress = context.catalog, context.open_store, context.now, context.progress
+    moved = move_memories(catalog, open_store, ids, project, now=now, chosen=chosen, progress=progress)
+    if archived is None or archived:
+        moved.archived = move_archived(catalog, former, project, ids=archived)
+    moved.note = reindex(catalog, open_store, progress=progress)
+    counts = {"memories": moved.memories, "archived": moved.archived, "doubles": moved.doubles}
+    catalog.log.write("projects", {word: former or project, "into": project, **counts}, now=now)
     return moved
 
 
 def _project(catalog: Catalog, name: str) -> str:
-    project = named_project(catalog, name)
+    project = resolve_project(catalog, name)
     if project in NO_PROJECTS:
-        raise UsageError(f'"{name}" is no project', hint="`ragmem projects list` shows the projects")
+        raise UsageError(f'"{name}" is not a project', hint="`ragmem projects list` shows the projects")
     return project
 
 
-def _alias(catalog: Catalog, project: str, what: str) -> str:
-    """Return the former id that is meant, by id or name; empty where what is meant is none."""
+def _find_alias(catalog: Catalog, project: str, what: str) -> str:
+    """Return a former id, given by id or by name; "" if it is neither."""
     named = catalog.projects.alias_names(project)
     if what in named:
         return what
@@ -321,15 +301,17 @@ def _alias(catalog: Catalog, project: str, what: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _places(wish: ProjectContext, project: str, what: str) -> tuple[list[ProjectPlace], tuple[str, ...]]:
-    """Return the places that are meant, and the remotes that only they have."""
-    catalog = wish.catalog
+def _find_places(
+    context: ProjectContext, project: str, what: str
+) -> tuple[list[ProjectPlace], tuple[str, ...]]:
+    """Return the places of a folder or remote, and the remotes that only they have."""
+    catalog = context.catalog
     known = catalog.projects.places_of(project)
     remote = normalize_remote(what)
     if any(remote == place.remote for place in known):
         some = [place for place in known if place.remote == remote]
     else:
-        folder = show(_absolute(what))
+        folder = show(_absolute_path(what))
         below = folder.rstrip("/") + "/"
         some = [place for place in known if place.path == folder or place.path.startswith(below)]
         inside = any(folder.startswith(place.path.rstrip("/") + "/") for place in known)
@@ -339,7 +321,7 @@ def _places(wish: ProjectContext, project: str, what: str) -> tuple[list[Project
     rest = [place for place in known if place not in some]
     if not some:
         raise NotFoundError(
-            f'"{what}" is no folder, remote or former id of "{project}"',
+            f'"{what}" is not a folder, remote or former id of "{project}"',
             hint="`ragmem projects list --json` shows all of them",
         )
     if len(some) == len(known) and some[0] in known:
@@ -366,7 +348,7 @@ def _lies_in(memory: Memory, folders: Collection[str]) -> bool:
     return False
 
 
-def _absolute(path: str) -> Path:
+def _absolute_path(path: str) -> Path:
     return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - a link stays a link
 
 
@@ -377,13 +359,14 @@ def _change(
     former: str,
     moved: MoveResult,
     *,
+    name: str = "",
     folders: tuple[str, ...] = (),
     remotes: tuple[str, ...] = (),
-) -> Change:
-    return Change(
+) -> ProjectChange:
+    return ProjectChange(
         operation,
         project,
-        catalog.projects.names().get(project, project),
+        name or catalog.projects.names().get(project, project),
         former,
         moved.memories,
         moved.archived,
@@ -393,14 +376,3 @@ def _change(
         moved.run,
         moved.note,
     )
-
-
-def _log(wish: ProjectContext, word: str, former: str, project: str, moved: MoveResult) -> None:
-    detail: Mapping[str, object] = {
-        word: former or project,
-        "into": project,
-        "memories": moved.memories,
-        "archived": moved.archived,
-        "doubles": moved.doubles,
-    }
-    wish.catalog.log.write("projects", detail, now=wish.now)

@@ -1,4 +1,4 @@
-"""Knowledge and episodes: search and list the records of what was learnt and what happened."""
+"""Knowledge and episodes: search and list the records of facts and events."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from ragmem.domain.model import Category
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.services.records.records import Recorded, RecordStore, Where
+from ragmem.services.records.records import RecordMatch, RecordStore, Where
 
-KNOWING = (
+KNOWLEDGE_TYPES = (
     RecordType.KNOWLEDGE,
     RecordType.PATTERN,
     RecordType.GOTCHA,
@@ -17,8 +17,8 @@ KNOWING = (
 )
 """Types of records that hold knowledge; each has a category."""
 
-MOST_CHARS = 4_000
-"""The most characters of a content in a list."""
+MAX_CHARS = 4_000
+"""Maximum characters of a content in a list."""
 
 
 def search_knowledge(
@@ -28,18 +28,18 @@ def search_knowledge(
     category: Category | None = None,
     projects: Sequence[str] | None = None,
     limit: int = 5,
-) -> list[Recorded]:
+) -> list[RecordMatch]:
     """Return the knowledge that answers a question, best first, of these projects (None: of all).
 
     With a category, only its records compete.
     """
     categories = () if category is None else (category,)
-    return store.read(KNOWING, query, where=_where(projects, categories=categories), limit=limit)
+    return store.read(KNOWLEDGE_TYPES, query, where=_where(projects, categories=categories), limit=limit)
 
 
 def search_episodes(
     store: RecordStore, query: str, *, projects: Sequence[str] | None = None, limit: int = 5
-) -> list[Recorded]:
+) -> list[RecordMatch]:
     """Return the episodes that answer a question, best first, of these projects (None: of all)."""
     return store.read([RecordType.EPISODE], query, where=_where(projects), limit=limit)
 
@@ -51,7 +51,7 @@ def recent_episodes(
     current: str = "",
     projects: Sequence[str] | None = None,
     limit: int = 10,
-) -> list[Recorded]:
+) -> list[RecordMatch]:
     """Return the last episodes of a session, newest first, of any project.
 
     Without `session`, return those of the `current` session first, then others of these projects (None: of
@@ -67,14 +67,14 @@ def recent_episodes(
     return [*own, *(item for item in others if item.id not in known)][:limit]
 
 
-def content_of(item: Recorded, redactor: Redactor) -> str:
-    """Return the content of a record below its heading, without secrets, cut at MOST_CHARS."""
-    said = item.fields.get("content") or item.memory.text.partition("\n\n")[2]
-    text = redactor.redact(str(said).strip())[0]
-    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1].rstrip() + "…"
+def content_of(item: RecordMatch, redactor: Redactor) -> str:
+    """Return the content of a record below its heading, without secrets, cut at MAX_CHARS."""
+    content = item.fields.get("content") or item.memory.text.partition("\n\n")[2]
+    text = redactor.redact(str(content).strip())[0]
+    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1].rstrip() + "…"
 
 
-def knowledge_shape(item: Recorded, redactor: Redactor) -> dict[str, Any]:
+def knowledge_shape(item: RecordMatch, redactor: Redactor) -> dict[str, Any]:
     """Return knowledge as JSON fields."""
     return {
         "id": item.memory.short_id,
@@ -85,7 +85,7 @@ def knowledge_shape(item: Recorded, redactor: Redactor) -> dict[str, Any]:
     }
 
 
-def episode_shape(item: Recorded, redactor: Redactor) -> dict[str, Any]:
+def episode_shape(item: RecordMatch, redactor: Redactor) -> dict[str, Any]:
     """Return an episode as JSON fields."""
     return {
         "id": item.memory.short_id,

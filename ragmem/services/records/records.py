@@ -1,4 +1,4 @@
-"""Store typed records, and read them by type, newest first or as they answer a question."""
+"""Store typed records, and read them by type, newest first or by relevance to a question."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Category, Draft, Memory
 from ragmem.domain.records.record_fields import Value
 from ragmem.domain.records.record_types import RecordType
@@ -17,24 +17,24 @@ from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.drafts import DraftOptions, scope_of
 from ragmem.services.ingestion.ingest import Change, IngestResult
-from ragmem.services.ingestion.scope import finder
-from ragmem.services.retrieval.asking import Answer, Question
+from ragmem.services.ingestion.scope import project_finder
+from ragmem.services.retrieval.question import Answer, Question
 from ragmem.services.retrieval.shapes import memory_shape
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.memories.recorded import list_records
+from ragmem.storage.memories.record_queries import list_records
 
 MIN_SCORE = 0.2
-"""Score below which a record is no answer; docs/records.md says how it was chosen."""
+"""Score below which a record is not an answer; docs/records.md says how it was chosen."""
 
 MOST = 10_000
-"""The most discoveries of a project that are read."""
+"""Maximum number of discoveries of a project that are read."""
 
 
 Ask = Callable[[Question, datetime | None], Answer]
 """Answers a question, with ages as of a moment (None: now)."""
 
 
-class Belonging(TypedDict, total=False):
+class RecordContext(TypedDict, total=False):
     """The context of a record: a project (else the folder's), a spec in it, a moment (else now), tags."""
 
     project: str
@@ -43,7 +43,7 @@ class Belonging(TypedDict, total=False):
     tags: Sequence[str]
 
 
-class Among(TypedDict, total=False):
+class RecordFilters(TypedDict, total=False):
     """Filters of records: by default those of this project and the user, of any time.
 
     `projects` are names, ids or paths; `min_score` is the lowest score of an answer, `at` the moment from
@@ -59,8 +59,8 @@ class Among(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """A record and its memory; `score` is how well it answers a question, 0 without one."""
+class RecordMatch:
+    """A record and its memory; `score` is its relevance to a question, 0 without one."""
 
     record: TypedRecord
     memory: Memory
@@ -83,8 +83,8 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored(Recorded):
-    """A record that was stored; `change` says whether it is new, `note` why it is not indexed yet."""
+class StoredRecord(RecordMatch):
+    """A stored record; `change` says whether it is new, `note` why it is not indexed yet."""
 
     change: Change = "new"
     note: str = ""
@@ -123,39 +123,51 @@ class RecordStore:
     select_projects: Callable[[Where], tuple[str, ...] | None]
 
     def add(
-        self, records: Sequence[TypedRecord], wish: DraftOptions, *, now: datetime, folder: Path | None = None
-    ) -> list[Stored]:
-        """Store records whole, however short: durable at once, indexed right after where a model can be had.
+        self,
+        records: Sequence[TypedRecord],
+        options: DraftOptions,
+        *,
+        now: datetime,
+        folder: Path | None = None,
+    ) -> list[StoredRecord]:
+        """Store records of any length: durable at once, indexed right after if a model is available.
 
-        A record that exists is not stored twice; its date becomes now, or the date in `wish`. Records belong
-        to the project of the `folder` (None: `cwd`), unless the wish names one.
+        An existing record is not stored twice; its date becomes now, or the date in `options`. Records belong
+        to the project of the `folder` (None: `cwd`), unless the options name one.
         """
-        drafts, projects = self._drafts(records, wish, now=now, folder=folder)
+        drafts, projects = self._drafts(records, options, now=now, folder=folder)
         done = self.ingest(drafts, projects=projects, rule="off")
         return [
-            Stored(item, ingested.judged.memory, change=ingested.change, note=ingested.note)
+            StoredRecord(item, ingested.classified.memory, change=ingested.change, note=ingested.note)
             for item, ingested in zip(records, done, strict=True)
         ]
 
-    def preview(self, records: Sequence[TypedRecord], wish: DraftOptions, *, now: datetime) -> list[Stored]:
+    def preview(
+        self, records: Sequence[TypedRecord], options: DraftOptions, *, now: datetime
+    ) -> list[StoredRecord]:
         """Return what `add` would store, without storing it."""
-        drafts, _ = self._drafts(records, wish, now=now)
+        drafts, _ = self._drafts(records, options, now=now)
         redactor = self.catalog.redactor
         return [
-            Stored(
+            StoredRecord(
                 item, classify_draft(draft, now=now, sizes=self.sizes, rule="off", redactor=redactor).memory
             )
             for item, draft in zip(records, drafts, strict=True)
         ]
 
     def _drafts(
-        self, records: Sequence[TypedRecord], wish: DraftOptions, *, now: datetime, folder: Path | None = None
+        self,
+        records: Sequence[TypedRecord],
+        options: DraftOptions,
+        *,
+        now: datetime,
+        folder: Path | None = None,
     ) -> tuple[list[Draft], ProjectFinder]:
-        projects = finder(self.catalog, home=self.home)
-        scope = scope_of(folder or self.cwd, wish, catalog=self.catalog, projects=projects)
-        moment, redactor = wish.at or now, self.catalog.redactor
+        projects = project_finder(self.catalog, home=self.home)
+        scope = scope_of(folder or self.cwd, options, catalog=self.catalog, projects=projects)
+        moment, redactor = options.at or now, self.catalog.redactor
         return [
-            draft_of(item, scope=scope, event_time=moment, tags=wish.tags, redactor=redactor)
+            draft_of(item, scope=scope, event_time=moment, tags=options.tags, redactor=redactor)
             for item in records
         ], projects
 
@@ -168,8 +180,8 @@ class RecordStore:
         limit: int,
         min_score: float = MIN_SCORE,
         at: datetime | None = None,
-    ) -> list[Recorded]:
-        """Return records of these types: those that answer the query, best first, or without one the newest.
+    ) -> list[RecordMatch]:
+        """Return records of these types: answers to the query, best first, or without one the newest.
 
         The list is empty if nothing was ever stored. Raises NotFoundError for an unknown project, and
         UsageError for a limit below 1.
@@ -191,9 +203,9 @@ class RecordStore:
                 nearest=True,
             )
             return [
-                Recorded(item, one, match.score)
+                RecordMatch(item, one, match.score)
                 for match in self.ask(question, at).matches
-                # One text in several projects is one match; a record of each project counts.
+                # A text in several projects is one match, but the record of each project counts.
                 for one in (match.memory, *match.elsewhere)
                 if match.score >= min_score and (item := record_of(one)) is not None
             ]
@@ -209,13 +221,13 @@ class RecordStore:
         )
         memories = self.catalog.memories.get(ids)
         found = (memories[identifier] for identifier in ids if identifier in memories)
-        return [Recorded(item, one) for one in found if (item := record_of(one)) is not None]
+        return [RecordMatch(item, one) for one in found if (item := record_of(one)) is not None]
 
 
 def discoveries(catalog: Catalog, *, projects: Sequence[str] | None = None, spec: str = "") -> dict[str, str]:
-    """Return path -> purpose of the files that sessions recorded, the latest purpose of each, by path.
+    """Return path -> latest purpose of the files that sessions recorded, by path.
 
-    They come from records of single files and from the files that a session insight lists as understood.
+    They come from records of single files and from the understood files of session insights.
     """
     types = (RecordType.CODEBASE_DISCOVERY, RecordType.SESSION_INSIGHT)
     ids = list_records(catalog.database, types, projects=projects, spec=spec, limit=MOST)
@@ -235,7 +247,7 @@ def discoveries(catalog: Catalog, *, projects: Sequence[str] | None = None, spec
     return dict(sorted(found.items()))
 
 
-def record_shape(item: Recorded, redactor: Redactor) -> dict[str, Any]:
+def record_shape(item: RecordMatch, redactor: Redactor) -> dict[str, Any]:
     """Return a record as JSON fields, without secrets: its memory's, its type and its own fields."""
     shape = memory_shape(item.memory, redactor=redactor)
     del shape["metadata"]

@@ -1,4 +1,4 @@
-"""How long questions take on this machine: asked one after the other, with words of the memory itself."""
+"""The latency of questions on this machine: asked one after the other, with words of the memory itself."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -8,21 +8,21 @@ from ragmem.charts.histogram import histogram_of
 from ragmem.charts.model import Axis, Columns, Mark, Scale
 
 QUESTIONS = 100
-"""Questions that are asked unless somebody wants another number."""
+"""Default number of questions."""
 
 LEAST_MS = 0.01
-"""What a clock cannot tell from nothing is shown as this."""
+"""Minimum time shown, for times below the resolution of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """What was measured, in milliseconds: the first question, which opens what it needs, and the others."""
+    """The times in milliseconds: of the first question, which opens what it needs, and of the others."""
 
     first: float
     others: Sequence[float]
 
     def share(self, part: float) -> float:
-        """Return the time that this share of the questions keep to; 0 where none was asked."""
+        """Return the time within which this share of the questions was answered; 0 without questions."""
         if not self.others:
             return 0.0
         return sorted(self.others)[min(len(self.others) - 1, int(part * len(self.others)))]
@@ -31,7 +31,7 @@ class Latency:
 def measure_latency(
     ask: Callable[[str], object], questions: Sequence[str], *, clock: Callable[[], float] = time.perf_counter
 ) -> Latency:
-    """Ask the questions, each once, and return how long it took; what `ask` raises goes on."""
+    """Ask each question once and return the times; errors of `ask` are passed on."""
     times = []
     for question in questions:
         began = clock()
@@ -41,14 +41,14 @@ def measure_latency(
 
 
 def latency_plot(found: Latency) -> Columns:
-    """Return the times as a histogram with the middle one and the one that 95 of 100 keep to."""
+    """Return the times as a histogram with the median and the 95th percentile."""
     half, most = found.share(0.5), found.share(0.95)
     known = bool(found.others)
     return histogram_of(
         "Time of a question",
         found.others,
         Axis("time", "ms", Scale.LOG),
-        counted="questions",
+        unit="questions",
         marks=[Mark(half, f"p50 {half:.1f} ms"), Mark(most, f"p95 {most:.1f} ms")] if known else [],
         note=f"{len(found.others):,} questions made of stored titles, one after the other in one process;"
         f" half of them took {half:.1f} ms at most, 95 of 100 {most:.1f} ms. The first, which opens what is"

@@ -1,4 +1,4 @@
-"""How the memories live, as a sheet of charts and as JSON fields."""
+"""The lifecycle report as a sheet of charts and as JSON fields."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -28,7 +28,7 @@ RULES = {
     "missing": "left its source",
     "asked": "forgotten by hand",
 }
-"""What people read for the rule that archived a memory; others stand as they are."""
+"""Labels of the rules that archived memories; others are shown as they are."""
 
 
 def sheet(report: LifecycleReport, where: str) -> Sheet:
@@ -39,7 +39,7 @@ def sheet(report: LifecycleReport, where: str) -> Sheet:
     if report.expiries:
         rows = [Row(RULES.get(one.rule, one.rule), [one.memories]) for one in report.expiries]
         plots.append(
-            Stacks("In the archive", "memories", ["memories"], rows, named="rule", tones=[Tone.GONE])
+            Stacks("In the archive", "memories", ["memories"], rows, category="rule", tones=[Tone.GONE])
         )
     if report.groups:
         plots.append(
@@ -51,11 +51,11 @@ def sheet(report: LifecycleReport, where: str) -> Sheet:
                     Row(one.title or one.id[:12], [one.size, 0] if one.merged else [0, one.size])
                     for one in report.groups
                 ],
-                named="cluster",
+                category="cluster",
                 tones=[Tone.FIRM, Tone.FRESH],
             )
         )
-    return Sheet(f"The lifecycle of {where}", told(report), plots)
+    return Sheet(f"The lifecycle of {where}", summarize(report), plots)
 
 
 def _states(report: LifecycleReport) -> Stacks:
@@ -79,11 +79,11 @@ def _types(report: LifecycleReport) -> Stacks:
         Row(name, [count], f"{safe:,} never expire" if safe else "")
         for name, (count, safe) in report.types.items()
     ]
-    return Stacks("Types", "memories", ["memories"], rows, named="type")
+    return Stacks("Types", "memories", ["memories"], rows, category="type")
 
 
-def told(report: LifecycleReport) -> str:
-    """Return the report in a few sentences."""
+def summarize(report: LifecycleReport) -> str:
+    """Return a summary of the report in a few sentences."""
     connected = f"{report.density:.0%} of them connected ({report.connections:,} connections)"
     lines = [f"{report.memories:,} memories, {connected}."]
     if report.uncompared:
@@ -125,7 +125,7 @@ def _cosines(
         [round(LOWEST + number * width, 4) for number in range(len(counts) + 1)],
         counts,
         Axis("cosine"),
-        counted=counted,
+        unit=counted,
         marks=[Mark(at, f"{at:.2f} {label}") for at, label in marks],
         note=note,
     )
@@ -198,6 +198,6 @@ def _moment(moment: datetime | None) -> str | None:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
 
 
-def where_of(names: Sequence[str] | None) -> str:
-    """Return the projects by their names, as a title has them."""
+def format_projects(names: Sequence[str] | None) -> str:
+    """Return the names of the projects for a title."""
     return "all projects" if names is None else ", ".join(names) or "nothing"

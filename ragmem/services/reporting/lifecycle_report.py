@@ -1,4 +1,4 @@
-"""How the memories live: their states, what connects them, what went and why, and what may go next."""
+"""The lifecycle report: states, connections, archived memories with reasons, and those that may be next."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -15,29 +15,29 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.services.lifecycle.items import TEMPLATE
-from ragmem.services.vectors.memory_vectors import sampled_cosines
+from ragmem.services.vectors.memory_vectors import sample_cosines
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.gc_runs import GcRun
 from ragmem.storage.lifecycle.idle_mark import Mark, mark_of
 from ragmem.storage.lifecycle.lifecycle_counts import ArchivedCount, archived_counts, merged_counts
 
 CLASSES = 24
-"""Classes of a histogram."""
+"""Number of classes of a histogram."""
 
 LOWEST = -0.2
-"""Cosine at which a histogram begins; what is below counts as this."""
+"""Cosine at which a histogram begins; lower ones count as this."""
 
 TITLE = 80
-"""Characters of a text that stand for a title where there is none."""
+"""Number of characters of a text that replace a missing title."""
 
 READ = 400
-"""Characters of a text that are looked at for that: a secret that is cut short is not known for one."""
+"""Number of characters that are redacted for that: a truncated secret is not recognized."""
 
 MERGED = "cluster"
 """The rule of archived memories whose text lives on in a merged one."""
 
 EXPIRED = ("no-substance", "bad-feedback", TEMPLATE)
-"""The rules of archived memories whose life came to its end; what people removed is not among them."""
+"""The rules of archived memories that expired; people did not remove them."""
 
 AGEING = frozenset({"young", "reprieved", "substance", *EXPIRED, "diamond"})
 """The rules of isolated memories that nothing protects."""
@@ -45,7 +45,7 @@ AGEING = frozenset({"young", "reprieved", "substance", *EXPIRED, "diamond"})
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Memories that say the same: those that are to become one, or the originals of a merged one."""
+    """Memories that say the same: candidates for a merge, or the originals of a merged memory."""
 
     size: int
     id: str
@@ -56,7 +56,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Loner:
-    """An isolated memory, how many newer ones there are until it is looked at (0: now), and its substance."""
+    """An isolated memory and its substance; after `left` newer memories it is decided on (0: now)."""
 
     id: str
     title: str
@@ -71,7 +71,7 @@ class Loner:
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """What cosines are worth here; counts of random pairs and of nearest ones from LOWEST to 1."""
+    """The scale of cosines here, and histograms of random pairs and of nearest ones from LOWEST to 1."""
 
     model: str
     scale: Scale
@@ -81,19 +81,18 @@ class Similarity:
 
     @property
     def threshold(self) -> float:
-        """The cosine half way from unrelated to related: from here few shared words connect two memories."""
+        """The cosine half way from unrelated to related: from here, few shared words connect two memories."""
         return self.scale.cosine(CONNECTED)
 
 
 @dataclass(frozen=True, slots=True)
 class LifecycleReport:
-    """All that `inspect lifecycle` tells of some projects (None: of all).
+    """The report of `inspect lifecycle` on some projects (None: all).
 
-    `states` counts each memory once: superseded or waiting for vectors before what its life is. `promoted`
-    are those that left the buffer and live on, originals of merged ones included, and `expired` those whose
-    life came to its end. `types` is type -> (all, those that never expire). Where a project has memories that
-    are not compared, nobody knows who is alone in it, and its `loners` are left out. `tended` is what came of
-    the last time that gc was to run by itself, and `automatic` tells whether it may.
+    `states` counts each memory once; superseded and waiting come before the state of its life. `promoted`
+    memories left the buffer alive, including originals of merged ones; `expired` ones are archived. `types`
+    is type -> (all, those that never expire). A project with memories that are not compared yet has no
+    `loners`. `tended` is the result of the last idle gc, and `automatic` tells whether idle gc is on.
     """
 
     projects: Sequence[str] | None
@@ -117,12 +116,12 @@ class LifecycleReport:
 
     @property
     def density(self) -> float:
-        """The share of the memories that are connected with another one."""
+        """The share of the memories with a connection."""
         return self.connected / self.memories if self.memories else 0.0
 
     @property
     def promotion_rate(self) -> float | None:
-        """The share that was promoted of what left the buffer; None while nothing has."""
+        """The share of promoted memories among those that left the buffer; None if there are none."""
         left = self.promoted + self.expired
         return self.promoted / left if left else None
 
@@ -136,18 +135,20 @@ def lifecycle_report(
     limit: int,
     automatic: bool = False,
 ) -> LifecycleReport:
-    """Return how the memories of these projects live; lists have `limit` lines at most. Changes nothing."""
+    """Return the lifecycle report of these projects; lists have at most `limit` lines. Changes nothing."""
     entries = catalog.lives.entries(projects, policy=policy)
     connections = catalog.connections.of(projects)
     degree = Counter(end for one in connections for end in (one.first, one.second))
     expiries = archived_counts(catalog.database, projects)
     by_rule = {one.rule: one.memories for one in expiries}
-    # What replaces another memory is not alone, wherever the two stand.
+    # A memory that replaces another one is not alone.
     replacing = Counter(entry.superseded_by for entry in entries if entry.superseded_by)
-    similarity, waiting = _compared(catalog, store, projects)
+    similarity, waiting = _similarity(catalog, store, projects)
     lonely = [
         one
-        for one in _lonely(entries, degree + replacing, policy, catalog.archive.successors(TEMPLATE))
+        for one in _isolated_memories(
+            entries, degree + replacing, policy, catalog.archive.successors(TEMPLATE)
+        )
         if waiting is not None
         and one[1].scope.project not in waiting
         and one[1].memory.state is not State.PENDING
@@ -161,7 +162,7 @@ def lifecycle_report(
         connections=len(connections),
         connected=sum(entry.id in degree for entry in entries),
         uncompared=sum((waiting or {}).values()),
-        promoted=sum(map(_promoted, entries)) + by_rule.get(MERGED, 0),
+        promoted=sum(map(_is_promoted, entries)) + by_rule.get(MERGED, 0),
         expired=sum(by_rule.get(rule, 0) for rule in EXPIRED),
         expiries=expiries,
         groups=_groups(catalog, entries, policy, limit),
@@ -189,19 +190,20 @@ def _states(entries: Sequence[Entry], archived: int) -> dict[str, int]:
 
 def _types(entries: Sequence[Entry]) -> dict[str, tuple[int, int]]:
     every = Counter(entry.type for entry in entries)
-    safe = Counter(entry.type for entry in entries if entry.protected)
+    safe = Counter(entry.type for entry in entries if entry.is_protected)
     return {kind.value: (every[kind], safe[kind]) for kind in EntryType if every[kind]}
 
 
-def _promoted(entry: Entry) -> bool:
-    """Tell whether it left the buffer because it was recalled, or is a diamond; what was merged is not it."""
+def _is_promoted(entry: Entry) -> bool:
+    """Tell whether a memory left the buffer by a recall or as a diamond; merged ones do not count."""
     lasting = entry.life is not LifecycleState.BUFFER
     return lasting and not (entry.curated or entry.pinned or "merged" in entry.memory.metadata)
 
 
 def _groups(catalog: Catalog, entries: Sequence[Entry], policy: LifecyclePolicy, limit: int) -> list[Group]:
-    """Return the largest groups: those that gc would merge, and those that it did."""
+    """Return the largest groups: those that gc would merge, and merged ones."""
     free = [entry for entry in entries if entry.memory.state is State.INDEXED]
+    projects = sorted({entry.scope.project for entry in entries})
     found = [
         Group(
             len(members),
@@ -214,22 +216,18 @@ def _groups(catalog: Catalog, entries: Sequence[Entry], policy: LifecyclePolicy,
     ]
     found += [
         Group(one.originals, one.id, _title(one.title, redactor=catalog.redactor), one.project, merged=True)
-        for one in merged_counts(catalog.database, _projects(entries), limit=limit)
+        for one in merged_counts(catalog.database, projects, limit=limit)
     ]
     return sorted(found, key=lambda group: (-group.size, group.id))[:limit]
 
 
-def _projects(entries: Sequence[Entry]) -> list[str]:
-    return sorted({entry.scope.project for entry in entries})
-
-
-def _lonely(
+def _isolated_memories(
     entries: Sequence[Entry],
     degree: Mapping[str, int],
     policy: LifecyclePolicy,
     last_copies: Collection[str],
 ) -> list[tuple[int, Entry, Decision]]:
-    """Return the isolated memories that may end, with how many newer ones there are until they are looked at.
+    """Return the isolated memories that may expire, with the number of newer ones until the decision.
 
     Those that gc would archive come first, then those that are next.
     """
@@ -242,7 +240,7 @@ def _lonely(
 
 
 def _loner(left: int, entry: Entry, decision: Decision, redactor: Redactor) -> Loner:
-    told = substance(entry)
+    found = substance(entry)
     return Loner(
         entry.id,
         _title(entry.memory.title, entry.text, redactor=redactor),
@@ -251,25 +249,25 @@ def _loner(left: int, entry: Entry, decision: Decision, redactor: Redactor) -> L
         decision.age,
         left,
         entry.reprieves,
-        told.score,
-        told.reasons,
+        found.score,
+        found.reasons,
     )
 
 
 def _title(title: str, text: str = "", *, redactor: Redactor) -> str:
-    """Return what people know a memory by, in one line and without secrets: not all have a title."""
+    """Return the title of a memory, or the beginning of its text, in one line without secrets."""
     shown = " ".join(redactor.redact(title or text[:READ])[0].split())
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in shown)[
         : None if title else TITLE
     ]
 
 
-def _compared(
+def _similarity(
     catalog: Catalog, store: Store, projects: Sequence[str] | None
 ) -> tuple[Similarity | None, Mapping[str, int] | None]:
-    """Return what cosines are worth here, and project -> memories that are not compared yet.
+    """Return the scale of cosines here, and project -> number of memories not compared yet.
 
-    None and None where no vectors or no model can be had: then nothing is known of either.
+    Return None and None if there are no vectors or no model.
     """
     try:
         model = store.answering_model()
@@ -277,12 +275,12 @@ def _compared(
         scale = kept.scale if kept else known_scale(model)
         waiting = {
             project: count
-            for project, count in catalog.connections.waiting(model).items()
+            for project, count in catalog.connections.count_uncompared(model).items()
             if count and (projects is None or project in projects)
         }
         if scale is None:
             return None, waiting
-        random, nearest = sampled_cosines(catalog, store, projects)
+        random, nearest = sample_cosines(catalog, store, projects)
     except BackendError:
         return None, None
     measured = kept.measured_at if kept else None

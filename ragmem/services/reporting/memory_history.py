@@ -1,4 +1,4 @@
-"""What happened to one memory: when it came in, changed, was recalled, given to assistants, replaced."""
+"""The history of one memory: when it was stored, changed, recalled, injected, replaced and archived."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,40 +10,40 @@ from ragmem.errors import NotFoundError
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.memories import MIN_PREFIX
 
-What = Literal["event", "stored", "changed", "recalled", "injected", "superseded", "archived"]
+EventType = Literal["event", "stored", "changed", "recalled", "injected", "superseded", "archived"]
 
 INJECTED = 200
-"""Injections that are told of, the latest."""
+"""Maximum number of listed injections, the latest ones."""
 
-SAME = timedelta(seconds=1)
-"""What happened within it of being stored was stored as it happened."""
+SAME_MOMENT = timedelta(seconds=1)
+"""An event at most this long before its storage counts as stored at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvent:
-    """One thing that happened, in words."""
+    """An event with a description."""
 
     at: datetime
-    what: What
+    what: EventType
     detail: str
 
 
-def known(catalog: Catalog, prefix: str) -> Memory:
-    """Return the memory whose id starts with the prefix, be it in the archive; raises NotFoundError."""
+def find_memory(catalog: Catalog, prefix: str) -> Memory:
+    """Return the memory, perhaps archived, whose id starts with the prefix; raises NotFoundError."""
     try:
         return catalog.memories.resolve(prefix)
     except NotFoundError:
         wanted = prefix.strip().lower()
-        archived = catalog.archive.beginning(wanted) if len(wanted) >= MIN_PREFIX else []
+        archived = catalog.archive.ids_with_prefix(wanted) if len(wanted) >= MIN_PREFIX else []
         if len(archived) != 1:
             raise
         return catalog.archive.latest(archived)[archived[0]].memory
 
 
-def happenings(catalog: Catalog, memory: Memory) -> list[HistoryEvent]:
-    """Return what is known to have happened to a memory, oldest first; it may lie in the archive."""
+def list_events(catalog: Catalog, memory: Memory) -> list[HistoryEvent]:
+    """Return the known events of a memory, oldest first; it may be archived."""
     order = [
-        *_came(memory),
+        *_origin_events(memory),
         *_usage_events(catalog, memory.id),
         *_replacement_events(catalog, memory.id),
         *_archive_events(catalog, memory.id),
@@ -51,8 +51,8 @@ def happenings(catalog: Catalog, memory: Memory) -> list[HistoryEvent]:
     return sorted(order, key=lambda one: one.at)
 
 
-def _came(memory: Memory) -> Iterator[HistoryEvent]:
-    if abs(memory.event_time - memory.created_at) >= SAME:
+def _origin_events(memory: Memory) -> Iterator[HistoryEvent]:
+    if abs(memory.event_time - memory.created_at) >= SAME_MOMENT:
         yield HistoryEvent(memory.event_time, "event", "what it tells of happened")
     yield HistoryEvent(memory.created_at, "stored", f"from {memory.source}")
     if memory.updated_at != memory.created_at:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ragmem.charts.model import Plot
 from ragmem.charts.numbers import Cell, table_of
 from ragmem.charts.svg import inline
-from ragmem.charts.svg_parts import STYLE, VARIABLES, xml
+from ragmem.charts.svg_parts import STYLE, VARIABLES, escape_xml
 from ragmem.charts.ticks import format_count
 from ragmem.services.reporting.report import CHAPTERS, Report
 
@@ -67,17 +67,17 @@ def page(report: Report) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="referrer" content="no-referrer">',
             '<meta name="color-scheme" content="light dark">',
-            f'<meta name="generator" content="ragmem {xml(report.version)}">',
-            f"<title>{xml(report.title)}</title>",
+            f'<meta name="generator" content="ragmem {escape_xml(report.version)}">',
+            f"<title>{escape_xml(report.title)}</title>",
             f"<style>{_ALL_STYLE}</style>",
             "</head>",
             "<body>",
-            *_head(report),
+            *_header(report),
             "<main>",
-            *_told(report),
+            *_summary(report),
             *_chapters(report),
             "</main>",
-            *_foot(report),
+            *_footer(report),
             "</body>",
             "</html>",
             "",
@@ -85,28 +85,28 @@ def page(report: Report) -> str:
     )
 
 
-def _head(report: Report) -> Iterator[str]:
+def _header(report: Report) -> Iterator[str]:
     yield "<header>"
-    yield f"<h1>{xml(report.title)}</h1>"
+    yield f"<h1>{escape_xml(report.title)}</h1>"
     made = f"{report.made:%Y-%m-%dT%H:%M:%SZ}"
     yield (
         f'<p class="made">As of <time datetime="{made}">{report.made:%Y-%m-%d %H:%M} UTC</time>,'
-        f" {report.memories:,} memories, ragmem {xml(report.version)}</p>"
+        f" {report.memories:,} memories, ragmem {escape_xml(report.version)}</p>"
     )
     yield '<nav aria-label="Contents"><ul>'
     yield '<li><a href="#told">What stands out</a></li>'
-    for number, chapter in enumerate(_shown_chapters(report), 1):
-        yield f'<li><a href="#chapter-{number}">{xml(chapter)}</a></li>'
+    for number, chapter in enumerate(_nonempty_chapters(report), 1):
+        yield f'<li><a href="#chapter-{number}">{escape_xml(chapter)}</a></li>'
     yield "</ul></nav>"
     yield "</header>"
 
 
-def _told(report: Report) -> Iterator[str]:
+def _summary(report: Report) -> Iterator[str]:
     yield '<section aria-labelledby="told">'
     yield '<h2 id="told">What stands out</h2>'
     yield "<ul>"
     for sentence in report.sentences:
-        parts = xml(sentence[:1].upper() + sentence[1:]).split("`")
+        parts = escape_xml(sentence[:1].upper() + sentence[1:]).split("`")
         # What stands between backticks is a command.
         parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
         yield f"<li>{''.join(parts)}</li>"
@@ -114,15 +114,15 @@ def _told(report: Report) -> Iterator[str]:
     yield "</section>"
 
 
-def _shown_chapters(report: Report) -> dict[str, list[str]]:
+def _nonempty_chapters(report: Report) -> dict[str, list[str]]:
     found = {chapter: [name for name in names if name in report.plots] for chapter, names in CHAPTERS.items()}
     return {chapter: names for chapter, names in found.items() if names}
 
 
 def _chapters(report: Report) -> Iterator[str]:
-    for number, (chapter, names) in enumerate(_shown_chapters(report).items(), 1):
+    for number, (chapter, names) in enumerate(_nonempty_chapters(report).items(), 1):
         yield f'<section aria-labelledby="chapter-{number}">'
-        yield f'<h2 id="chapter-{number}">{xml(chapter)}</h2>'
+        yield f'<h2 id="chapter-{number}">{escape_xml(chapter)}</h2>'
         yield '<div class="plots">'
         for name in names:
             yield from _figure(name, report.plots[name])
@@ -131,18 +131,19 @@ def _chapters(report: Report) -> Iterator[str]:
 
 
 def _figure(name: str, plot: Plot) -> Iterator[str]:
+    title = escape_xml(plot.title)
     yield f'<figure id="{name}" aria-labelledby="{name}-name">'
-    yield f'<h3 id="{name}-name">{xml(plot.title)}</h3>'
+    yield f'<h3 id="{name}-name">{title}</h3>'
     yield inline(plot, name=name)
     if plot.note:
-        yield f"<figcaption>{xml(plot.note)}</figcaption>"
+        yield f"<figcaption>{escape_xml(plot.note)}</figcaption>"
     columns, rows = table_of(plot)
     if rows:
         yield "<details>"
-        yield f"<summary>The numbers of: {xml(plot.title)}</summary>"
+        yield f"<summary>The numbers of: {title}</summary>"
         # It scrolls, so it must be reachable by keyboard, and then it needs a name.
-        yield f'<div class="scroll" role="region" tabindex="0" aria-label="{xml(plot.title)}: numbers">'
-        yield f"<table><caption>{xml(plot.title)}</caption>"
+        yield f'<div class="scroll" role="region" tabindex="0" aria-label="{title}: numbers">'
+        yield f"<table><caption>{title}</caption>"
         head = "".join(_heading(column, rows, place) for place, column in enumerate(columns))
         yield f"<thead><tr>{head}</tr></thead>"
         yield "<tbody>"
@@ -156,16 +157,16 @@ def _figure(name: str, plot: Plot) -> Iterator[str]:
 
 def _heading(column: str, rows: list[list[Cell]], place: int) -> str:
     number = "" if isinstance(rows[0][place], str) else ' class="number"'
-    return f'<th scope="col"{number}>{xml(column)}</th>'
+    return f'<th scope="col"{number}>{escape_xml(column)}</th>'
 
 
 def _cell(place: int, cell: Cell) -> str:
-    told = xml(cell) if isinstance(cell, str) else format_count(cell)
+    text = escape_xml(cell) if isinstance(cell, str) else format_count(cell)
     number = "" if isinstance(cell, str) else ' class="number"'
-    return f"<td{number}>{told}</td>" if place else f'<th scope="row"{number}>{told}</th>'
+    return f"<td{number}>{text}</td>" if place else f'<th scope="row"{number}>{text}</th>'
 
 
-def _foot(report: Report) -> Iterator[str]:
+def _footer(report: Report) -> Iterator[str]:
     yield "<footer>"
     if report.private:
         yield "<p>Without titles and names: only counts.</p>"

@@ -1,4 +1,4 @@
-"""What waits to be taken in, and what nobody could read, for people who look; nothing is changed."""
+"""List the waiting texts and events and the rejected files, for people; changes nothing."""
 
 import os
 from dataclasses import dataclass
@@ -7,30 +7,30 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import SourceError, StorageError
 from ragmem.hooks import spool
-from ragmem.inbox import folder_in, reading
-from ragmem.services.ingestion.inbox_waiting import names_in, waiting
+from ragmem.inbox import inbox_folder, reader
+from ragmem.services.ingestion.inbox_status import inbox_status, list_writes
 from ragmem.storage.home.catalog import Catalog
 
 SHOWN = 200
-"""Things that wait that are named unless another number is wished for; of all of them there are counts."""
+"""Default number of listed entries; the counts include all of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
-    """One thing that waits: a text handed in, or an event of an assistant's hook."""
+class QueueEntry:
+    """A waiting text, or a waiting event of an assistant's hook."""
 
     what: str
     since: datetime | None
-    told: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
-    """A file that nobody could read, and why."""
+class RejectedFile:
+    """An unreadable file, and the reason."""
 
     path: Path
     problem: str
@@ -38,12 +38,12 @@ class Aside:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """How many texts and events wait, the oldest of them, what was set aside; memories without vectors."""
+    """Counts of waiting texts, events and vectors, with the oldest entries and the rejected files."""
 
     texts: int
     events: int
-    oldest: tuple[Waits, ...]
-    aside: tuple[Aside, ...]
+    oldest: tuple[QueueEntry, ...]
+    aside: tuple[RejectedFile, ...]
     vectors: int
 
     @property
@@ -53,70 +53,70 @@ class Queue:
 
 
 def queue(catalog: Catalog, settings: Settings, *, named: int = SHOWN) -> Queue:
-    """Return what waits in a home, also in one without memories; raises StorageError.
+    """Return the queue of a home, also of one without memories; raises StorageError.
 
-    Of texts and of events the oldest are named, so many of each.
+    It lists the oldest texts and events, at most `named` of each.
     """
     data = settings.places.data
-    held = waiting(data)
+    held = inbox_status(data)
     try:
-        events, events_aside = spool.waiting(data), spool.aside(data)
+        events, events_aside = spool.list_events(data), spool.list_aside(data)
     except OSError as error:
         raise StorageError(
             f'cannot read "{spool.folder(data)}": {(error.strerror or str(error)).lower()}',
-            hint="it must be a folder that is yours: move away what is there",
+            hint="it must be a folder of yours: move away what is there",
         ) from error
-    inbox = Path(folder_in(data))
+    inbox = Path(inbox_folder(data))
     texts = (
-        [_text(inbox / name, redactor=catalog.redactor) for name in names_in(inbox)[:named]]
+        [_text_entry(inbox / name, redactor=catalog.redactor) for name in list_writes(inbox)[:named]]
         if held.writes
         else []
     )
     return Queue(
         texts=held.writes,
         events=len(events),
-        oldest=(*texts, *map(partial(_event, redactor=catalog.redactor), events[:named])),
+        oldest=(*texts, *map(partial(_event_entry, redactor=catalog.redactor), events[:named])),
         aside=(
-            *(Aside(path, problem) for path, problem in held.aside),
-            *(Aside(Path(path), problem_of(path)) for path in events_aside),
+            *(RejectedFile(path, problem) for path, problem in held.aside),
+            *(RejectedFile(Path(path), event_problem(path)) for path in events_aside),
         ),
         vectors=catalog.overview.count_by("state").get("pending", 0) if catalog.exists() else 0,
     )
 
 
-def _text(path: Path, redactor: Redactor) -> Waits:
+def _text_entry(path: Path, redactor: Redactor) -> QueueEntry:
     try:
-        write = reading.read(str(path))
+        write = reader.read(str(path))
         told = write.fields.get("title") or write.text
-    except (SourceError, OSError) as error:  # whoever takes it in sets it aside
+    except (SourceError, OSError) as error:  # the next drain sets it aside
         told = f"cannot be read: {error}"
-    return Waits("text", left_at(str(path)), _line(told, redactor=redactor))
+    return QueueEntry("text", queued_at(str(path)), _line(told, redactor=redactor))
 
 
-def _event(path: str, redactor: Redactor) -> Waits:
+def _event_entry(path: str, redactor: Redactor) -> QueueEntry:
     try:
         said = spool.read(path)
         parts = (said.get("assistant"), said.get("event"), said.get("file") or said.get("transcript"))
         told = " ".join(str(part) for part in parts if part)
     except (ValueError, OSError) as error:
         told = f"cannot be read: {error}"
-    return Waits("event", left_at(path), _line(told, redactor=redactor))
+    return QueueEntry("event", queued_at(path), _line(told, redactor=redactor))
 
 
 def _line(text: str, redactor: Redactor) -> str:
     return " ".join(redactor.redact(text[:2000])[0].split())[:200]
 
 
-def left_at(path: str) -> datetime | None:
-    """Return when an event or a text that waits was left; None for one that is taken up by now."""
+def queued_at(path: str) -> datetime | None:
+    """Return when a waiting event or text was written; None if it is gone by now."""
     try:
         return datetime.fromtimestamp(os.lstat(path).st_mtime, UTC)
     except OSError:
         return None
 
 
-def problem_of(path: str) -> str:
-    """Return what is wrong with an event that was set aside."""
+def event_problem(path: str) -> str:
+    """Return the problem of an event that was set aside."""
     try:
         spool.read(path)
     except (ValueError, OSError) as error:
@@ -125,7 +125,7 @@ def problem_of(path: str) -> str:
 
 
 def queue_shape(found: Queue) -> dict[str, Any]:
-    """Return it as JSON fields."""
+    """Return a queue as JSON fields."""
     since = min((one.since for one in found.oldest if one.since), default=None)
     return {
         "texts": found.texts,
@@ -135,7 +135,7 @@ def queue_shape(found: Queue) -> dict[str, Any]:
             {
                 "what": one.what,
                 "since": one.since.strftime("%Y-%m-%dT%H:%M:%SZ") if one.since else None,
-                "told": one.told,
+                "told": one.text,
             }
             for one in found.oldest
         ],

@@ -1,4 +1,4 @@
-"""A report of a memory: its plots in chapters, and what stands out in them, told by rules."""
+"""A report of a memory: plots in chapters, and sentences about what stands out, made by rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any
 
 from ragmem.charts.model import Columns, Curves, Plot, Stacks
 from ragmem.charts.numbers import plot_shape
-from ragmem.services.reporting.reading import ReportReader
-from ragmem.services.reporting.table import plots_of
+from ragmem.services.reporting.context import ReportContext
+from ragmem.services.reporting.plots import plots_of
 from ragmem.storage.sql.rows import from_stamp
 
 CHAPTERS: Mapping[str, Sequence[str]] = {
@@ -21,18 +21,18 @@ CHAPTERS: Mapping[str, Sequence[str]] = {
 """Chapters of a report with their plots."""
 
 MOST = 0.5
-"""Share from which one source is most of a memory."""
+"""Share above which one source is most of a memory."""
 
 LITTLE = 0.3
-"""Share of connected memories below which few are."""
+"""Share of connected memories below which they are few."""
 
 STALE = timedelta(days=30)
-"""Time without a run of gc, or without a new memory, that is worth a word."""
+"""Time without a run of gc, or without a new memory, that is worth a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Plots by name, and sentences; `where` names the projects, `made` is the moment it is as of."""
+    """Plots by name, and sentences; `where` names the projects, `made` is the moment of the data."""
 
     where: str
     made: datetime
@@ -44,21 +44,21 @@ class Report:
 
     @property
     def title(self) -> str:
-        """What the report is of."""
+        """The title of the report."""
         return f"The memory of {self.where}"
 
 
-def report_of(reading: ReportReader, *, where: str, version: str) -> Report:
+def report_of(context: ReportContext, *, where: str, version: str) -> Report:
     """Return the report; the same for the same store, moment and measured latency."""
-    plots = plots_of(reading)
-    unnamed = "all projects" if reading.projects is None else "some projects"
+    plots = plots_of(context)
+    unnamed = "all projects" if context.projects is None else "some projects"
     return Report(
-        unnamed if reading.private else reading.shown(where),
-        reading.now,
+        unnamed if context.private else context.redact_line(where),
+        context.now,
         version,
-        reading.private,
-        reading.figures.total(),
-        list(_told(reading, plots)),
+        context.private,
+        context.figures.total(),
+        list(_sentences(context, plots)),
         plots,
     )
 
@@ -76,14 +76,14 @@ def report_shape(report: Report) -> dict[str, Any]:
     }
 
 
-def _told(reading: ReportReader, plots: Mapping[str, Plot]) -> Iterator[str]:
-    figures = reading.figures
+def _sentences(context: ReportContext, plots: Mapping[str, Plot]) -> Iterator[str]:
+    figures = context.figures
     total = figures.total()
     if not total:
         yield "Nothing is stored yet: `ragmem seed` reads what lies on disk."
         return
-    yield from _size(reading, plots, total)
-    yield from _time(reading)
+    yield from _size(context, plots, total)
+    yield from _time(context)
     connections = plots["connections"]
     if isinstance(connections, Columns):
         alone = int(connections.totals[0])
@@ -93,28 +93,28 @@ def _told(reading: ReportReader, plots: Mapping[str, Plot]) -> Iterator[str]:
     degree = plots["degree"]
     if isinstance(degree, Curves) and degree.lines:
         yield f"The graph has {degree.note}"
-    yield from _life(reading, plots, total)
+    yield from _life(context, plots, total)
     yield from _use(plots, total)
 
 
-def _size(reading: ReportReader, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
-    sources = reading.figures.sources()
+def _size(context: ReportContext, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
+    sources = context.figures.sources()
     letters = sum(one.characters for one in sources)
     yield (
-        f"{total:,} memories from {_many(len(sources), 'source')} with {letters / 1e6:,.1f} million letters"
-        f" in {_many(len(reading.figures.by_project()), 'project')}."
+        f"{total:,} memories from {_plural(len(sources), 'source')} with {letters / 1e6:,.1f} million letters"
+        f" in {_plural(len(context.figures.by_project()), 'project')}."
     )
     shown = plots["sources"]
     if isinstance(shown, Stacks) and len(sources) > 1 and sources[0].memories > MOST * total:
         yield f"{_share(sources[0].memories, total)} of them come from {shown.rows[0].label}."
-    tiers = reading.figures.tiers()
+    tiers = context.figures.tiers()
     little = sum(count for (_, tier), count in tiers.items() if tier == "discard")
     if little:
         yield f"{little:,} ({_share(little, total)}) say so little that they are kept in full text only."
 
 
-def _time(reading: ReportReader) -> Iterator[str]:
-    figures = reading.figures
+def _time(context: ReportContext) -> Iterator[str]:
+    figures = context.figures
     extent, middle = figures.extent("event_at"), figures.middle("event_at")
     if extent is None or middle is None:
         return
@@ -123,11 +123,11 @@ def _time(reading: ReportReader) -> Iterator[str]:
         f"They tell of {first:%Y-%m-%d} to {last:%Y-%m-%d}; half of them are from"
         f" {from_stamp(middle):%Y-%m-%d} or later."
     )
-    if reading.now - last > STALE:
-        yield f"Nothing in it is newer than {(reading.now - last).days:,} days: is `ragmem seed` run?"
+    if context.now - last > STALE:
+        yield f"Nothing in it is newer than {(context.now - last).days:,} days: is `ragmem seed` run?"
 
 
-def _life(reading: ReportReader, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
+def _life(context: ReportContext, plots: Mapping[str, Plot], total: int) -> Iterator[str]:
     states = _counts(plots["states"])
     if waiting := states.get("waiting", 0):
         yield f"{waiting:,} wait for their vectors; `ragmem seed` or the next write makes them."
@@ -135,16 +135,16 @@ def _life(reading: ReportReader, plots: Mapping[str, Plot], total: int) -> Itera
         yield f"{superseded:,} ({_share(superseded, total)}) are superseded by newer ones."
     if archived := states.get("archived", 0):
         rules = _counts(plots["archive"])
-        told = ", ".join(f"{count:,.0f} {rule}" for rule, count in rules.items())
-        yield f"{archived:,.0f} lie in the archive ({told}) and can be restored."
+        reasons = ", ".join(f"{count:,.0f} {rule}" for rule, count in rules.items())
+        yield f"{archived:,.0f} lie in the archive ({reasons}) and can be restored."
     kept = _counts(plots["kept"])
     if pinned := kept.get("pinned", 0):
-        yield f"{_many(int(pinned), 'memory', 'memories')} pinned, {kept.get('protected', 0):,} protected."
-    runs = reading.catalog.gc_runs.latest(1)
+        yield f"{_plural(int(pinned), 'memory', 'memories')} pinned, {kept.get('protected', 0):,} protected."
+    runs = context.catalog.gc_runs.latest(1)
     if not runs:
         yield "`ragmem gc` never ran here: nothing was merged or archived."
-    elif reading.now - runs[0].started > STALE:
-        yield f"`ragmem gc` last ran {(reading.now - runs[0].started).days:,} days ago."
+    elif context.now - runs[0].started > STALE:
+        yield f"`ragmem gc` last ran {(context.now - runs[0].started).days:,} days ago."
 
 
 def _use(plots: Mapping[str, Plot], total: int) -> Iterator[str]:
@@ -164,18 +164,18 @@ def _use(plots: Mapping[str, Plot], total: int) -> Iterator[str]:
 
 
 def _counts(plot: Plot) -> dict[str, float]:
-    """Return name -> count of a plot's bars that are not empty."""
+    """Return name -> count of the non-empty bars of a plot."""
     rows = plot.rows if isinstance(plot, Stacks) else []
     return {row.label: count for row in rows if (count := sum(row.counts))}
 
 
 def _share(part: float, whole: float) -> str:
-    """Return a percentage that says 0% and 100% of nothing and of all only."""
+    """Return a percentage; 0% and 100% mean exactly nothing and everything."""
     share = part / whole
     if 0 < share < 0.01:
         return "<1%"
     return ">99%" if 0.99 < share < 1 else f"{share:.0%}"
 
 
-def _many(count: int, noun: str, nouns: str = "") -> str:
+def _plural(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

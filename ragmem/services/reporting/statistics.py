@@ -1,23 +1,23 @@
-"""How much a memory holds, and how much room that takes."""
+"""The numbers of memories and their size on disk."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.ports import Store
-from ragmem.services.ingestion.inbox_waiting import waiting
+from ragmem.services.ingestion.inbox_status import inbox_status
 from ragmem.storage.home.catalog import Catalog
 
 
 def statistics(catalog: Catalog, store: Store, settings: Settings) -> dict[str, Any]:
     """Return counts of catalog, store and inbox, the embedder's backend and the home's size in bytes.
 
-    With a database elsewhere also its place, and its size counts as the home's.
+    For a database elsewhere its place is added, and its size is included.
     """
     data = settings.places.data
-    held = waiting(data)
+    held = inbox_status(data)
     database = catalog.database
     elsewhere = {} if database.path else {"database": database.place}
     return {
@@ -39,7 +39,7 @@ def _bytes_below(folder: Path) -> int:
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
-            # Other processes remove theirs at any time: logs, tickets, files of vectors.
+            # Other processes may remove files at any time: logs, tickets, vectors.
             with suppress(FileNotFoundError):
                 total += Path(parent, name).stat().st_size
     return total

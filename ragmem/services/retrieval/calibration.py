@@ -1,7 +1,7 @@
-"""How good a hit must be in this store: what questions find there that it has no answer to.
+"""Calibrate the floor of relevance for a store with questions that it has no answer to.
 
-A relevance of 0.35 means much in a small store on bread and less in a large one on everything: the best of
-many chunks is near by chance. So a list of generic questions is asked once, and the mean of their best
+A relevance of 0.35 means much in a small store about bread and less in a large one about everything: the best
+of many chunks is near by chance. So a list of generic questions is asked once, and the mean of their best
 cosines moves the floor, so that about the same share of good questions falls below it in every store.
 """
 
@@ -21,19 +21,19 @@ from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
 
 KEY = "calibration/"
-"""Before the id of the model, in the catalog's table `meta`."""
+"""Prefix of the model's id in the catalog's table `meta`."""
 
 FROM_CHUNKS = 300
-"""A smaller store says too little; the default holds there."""
+"""Minimum number of chunks for a measurement; a smaller store uses the default."""
 
 GROWTH = 1.5
-"""A store that has grown, or shrunk, by this factor is measured anew."""
+"""A store that has grown or shrunk by this factor is measured again."""
 
 OWN = 40
-"""Memories of the store whose titles are asked, to see what a question with an answer finds."""
+"""Number of memories whose titles are asked as questions with an answer."""
 
 BUNDLED = "all-MiniLM-L6-v2"
-"""Beginning of the ids of the model that the default was measured with, whatever its weights' form."""
+"""Prefix of the ids of the model that the default was measured with, in any weight format."""
 
 _DEPTH = 10
 _SENTENCE = re.compile(r"[.!?]\s|\n")
@@ -42,7 +42,7 @@ _LONGEST_QUESTION = 200
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What a number was over some questions."""
+    """The distribution of a number over some questions."""
 
     mean: float
     deviation: float
@@ -68,10 +68,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a store of so many chunks gives for questions without an answer, and for its own titles.
+    """The results for questions without an answer, and for titles, in a store of so many chunks.
 
-    `cosine` and `coverage` are of the best hit of each question without an answer, `own` is the cosine of a
-    memory with its title (0 where it was not among the first hits).
+    `cosine` and `coverage` are those of the best hit of each question without an answer; `own` is the cosine
+    of a memory with its title (0 if it was not among the first hits).
     """
 
     model: str
@@ -82,20 +82,20 @@ class Calibration:
 
 
 DEFAULT = Calibration("", 0, Spread(0.1, 0.06, 0.02, 0.1, 0.2), Spread(0.34, 0.14, 0.15, 0.33, 0.6))
-"""Of a store that was not measured, a small one: sets of 30 and 128 memories gave a mean of 0.06 and 0.17."""
+"""For small stores, which are not measured: sets of 30 and 128 memories gave a mean of 0.06 and 0.17."""
 
 
-def due(known: Calibration | None, chunks: int) -> bool:
-    """Tell whether a store of so many chunks is to be measured: for the first time, or anew."""
+def is_due(known: Calibration | None, chunks: int) -> bool:
+    """Tell whether a store of so many chunks must be measured, or measured again."""
     if chunks < FROM_CHUNKS:
         return False
     return known is None or not known.chunks / GROWTH < chunks < known.chunks * GROWTH
 
 
 def calibrate(catalog: Catalog, store: Store, *, model: str) -> Calibration:
-    """Ask the generic questions and the titles of some memories, and return what was found; writes nothing.
+    """Ask the generic questions and the titles of some memories, and return the results; writes nothing.
 
-    About two milliseconds and one search for each. Raises BackendError where the embedder fails.
+    Each takes one search of about two milliseconds. Raises BackendError if the embedder fails.
     """
     cosines, coverages = [], []
     for question in QUESTIONS:
@@ -121,7 +121,7 @@ def _coverage(hits: LexicalHits) -> float:
 
 
 def _titles(catalog: Catalog) -> list[tuple[str, str]]:
-    """Return some memories, spread evenly over all ids, each with its title or its first sentence."""
+    """Return (id, title or first sentence) of some memories, spread evenly over all ids."""
     ids = sorted(catalog.memories.ids(states=[State.INDEXED]))
     chosen = ids[:: max(1, len(ids) // OWN)][:OWN]
     found = []
@@ -133,24 +133,24 @@ def _titles(catalog: Catalog) -> list[tuple[str, str]]:
 
 
 def read(database: Database, model: str) -> Calibration | None:
-    """Return what was measured under a model, None where nothing was; creates nothing."""
+    """Return the measurement for a model, None if there is none; creates nothing."""
     text = meta.read(database, KEY + model)
     return None if text is None else _from_json(text)
 
 
-def known(database: Database, model: str) -> Calibration | None:
-    """Return what was measured, else what is usual for the bundled model; None for any other model."""
+def calibration_for(database: Database, model: str) -> Calibration | None:
+    """Return the measurement, else the default of the bundled model; None for other models."""
     return read(database, model) or (DEFAULT if model.startswith(BUNDLED) else None)
 
 
 def write(database: Database, calibration: Calibration) -> None:
-    """Keep what was measured, in the place of what was measured before under this model."""
+    """Store a measurement; it replaces the previous one of the model."""
     with database.write() as connection:
         meta.put(connection, KEY + calibration.model, orjson.dumps(asdict(calibration)).decode())
 
 
 def _from_json(text: str) -> Calibration | None:
-    """Return a calibration; None for what this release cannot read, so that it is measured anew."""
+    """Return a calibration; None if this release cannot read it, so that it is measured again."""
     try:
         content = orjson.loads(text)
         spreads = {
@@ -163,13 +163,13 @@ def _from_json(text: str) -> Calibration | None:
         return None
 
 
-def keep_current(catalog: Catalog, store: Store, *, model: str) -> Calibration | None:
-    """Measure the store where that is due, and keep it; return what holds now, None for the default.
+def refresh_calibration(catalog: Catalog, store: Store, *, model: str) -> Calibration | None:
+    """Measure the store if that is due, and store the result; return the current one, None for the default.
 
-    Raises BackendError where the embedder fails.
+    Raises BackendError if the embedder fails.
     """
     known = read(catalog.database, model)
-    if not due(known, store.statistics()["chunks"]):
+    if not is_due(known, store.statistics()["chunks"]):
         return known
     measured = calibrate(catalog, store, model=model)
     write(catalog.database, measured)

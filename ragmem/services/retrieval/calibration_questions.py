@@ -1,4 +1,4 @@
-"""Questions about everyday and technical things that a store has, as a rule, no answer to."""
+"""Questions about everyday and technical things that a store usually has no answer to."""
 
 QUESTIONS = (
     "How long should pasta cook before it is done?",
@@ -84,4 +84,4 @@ QUESTIONS = (
     "Which wood is best for a garden bench?",
     "How do I knit a round collar?",
 )
-"""What they find by chance tells how little a score means there."""
+"""Their chance hits show how high a score must be."""

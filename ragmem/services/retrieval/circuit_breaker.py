@@ -1,4 +1,4 @@
-"""A circuit breaker: a model that did not answer is left alone for a while, so that nobody waits again."""
+"""A circuit breaker: a model that did not answer is not asked for a while, so that nobody waits again."""
 
 import threading
 import time
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from ragmem.errors import BackendError
 
 RESPITE = 30.0
-"""Seconds for which a model that failed is not asked again."""
+"""Seconds for which a failed model is not asked again."""
 
 WAITED = 0.2
-"""Seconds from which a failure was waited for; a faster one costs nothing to hear again."""
+"""Seconds from which a failure opens the circuit; faster failures cost nothing."""
 
 
 class CircuitBreaker:
@@ -25,9 +25,9 @@ class CircuitBreaker:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Ask the model within the block, and take note where it fails; raises BackendError.
+        """Ask the model within the block, and record a failure; raises BackendError.
 
-        Raises the former failure at once while the model is left alone.
+        While the circuit is open, the previous failure is raised at once.
         """
         if (failed := self.error()) is not None:
             raise failed.with_traceback(None)
@@ -35,20 +35,20 @@ class CircuitBreaker:
         try:
             yield
         except BackendError as error:
-            self.failed(error, since=since)
+            self.record_failure(error, since=since)
             raise
 
     def now(self) -> float:
-        """Return the moment to give to `failed` later."""
+        """Return the moment to give to `record_failure` later."""
         return self._clock()
 
     def error(self) -> BackendError | None:
-        """Return why the model is not to be asked now; None where it is worth a try."""
+        """Return the previous failure while the model must not be asked, else None."""
         with self._guard:
             return self._error if self._clock() < self._until else None
 
-    def failed(self, error: BackendError, *, since: float) -> None:
-        """Note that a question which began at this moment got no answer."""
+    def record_failure(self, error: BackendError, *, since: float) -> None:
+        """Record the failure of a question that began at this moment."""
         moment = self._clock()
         if moment - since >= WAITED:
             with self._guard:

@@ -1,4 +1,4 @@
-"""What the code graph says of the names in a question: where they are defined, who refers to them."""
+"""Answer from the code graph: where the names of a question are defined, and who refers to them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from ragmem.domain.code.code import Edge, EdgeKind, SymbolKind
 from ragmem.domain.retrieval.routing_frames import Frame
 from ragmem.services.code.shapes import edge_shape, symbol_shape
 from ragmem.services.code.targets import INGEST
-from ragmem.services.retrieval.asking import Fact
+from ragmem.services.retrieval.question import Fact
 from ragmem.storage.code.code import SymbolPlace
 from ragmem.storage.code.overview import ReferenceCount, count_references
 from ragmem.storage.fulltext.terms import STOP_WORDS
@@ -16,10 +16,10 @@ from ragmem.storage.home.catalog import Catalog
 
 MOST_DEFINITIONS = 5
 MOST_REFERENCES = 20
-"""Of a definition, in JSON."""
+"""Maximum references of a definition in JSON."""
 
-SAID = 6
-"""References of a definition that people see."""
+SHOWN_REFERENCES = 6
+"""Maximum references of a definition in the output for people."""
 
 _NOWHERE = ReferenceCount(0, 0)
 
@@ -33,14 +33,14 @@ _ASKING = frozenset(
         " find show list all any purpose"
     ).split()
 )
-"""Words by which a question asks for code, rather than names of it."""
+"""Words of questions about code that are not names in it."""
 
 
-def known_names(catalog: Catalog, frame: Frame, *, projects: Sequence[str] | None) -> tuple[str, ...]:
+def names_in_code(catalog: Catalog, frame: Frame, *, projects: Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of a short question that the code of these projects (None: all) has.
 
-    None where it lacks one of them. Words that may be something else are names where they are written as a
-    class is, or where the question has no other.
+    The result is empty if it lacks one of them. Ambiguous words are names if they are written like a class,
+    or if the question has no other names.
     """
     roots = _roots(catalog, projects)
 
@@ -66,10 +66,10 @@ def code_answer(
     projects: Sequence[str] | None,
     heirs: bool = False,
 ) -> tuple[list[Mapping[str, Any]], str]:
-    """Return what the code of these projects (None: all) has for the names, and what is to be said of it.
+    """Return the code of these projects (None: all) for the names, and a note or "".
 
-    Where a question has no name by its form, each of its words is tried. With `heirs` what inherits stands
-    before what calls.
+    If a question has no name by its form, each of its words is tried. With `heirs`, subclasses come before
+    callers.
     """
     roots = _roots(catalog, projects)
     if not roots:
@@ -114,7 +114,7 @@ def _definition(catalog: Catalog, project: str, located: SymbolPlace, *, heirs: 
     names = [name]
     if located.symbol.kind is SymbolKind.MODULE:
         names = [one.symbol.qualified for one in catalog.code.symbols(project, [located.path])]
-    to = [edge for edge in catalog.code.edges_to(project, names) if _is_told(edge, located)]
+    to = [edge for edge in catalog.code.edges_to(project, names) if _is_shown(edge, located)]
     away = [edge for edge in catalog.code.edges_from(project, [name]) if edge.kind is not EdgeKind.TESTS]
     to.sort(key=lambda edge: _place(edge, heirs=heirs))
     away.sort(key=lambda edge: (not edge.internal, _place(edge, heirs=heirs)))
@@ -132,7 +132,7 @@ def _place(edge: Edge, *, heirs: bool) -> int:
     return 2 if edge.kind is EdgeKind.IMPORTS else 1
 
 
-def _is_told(edge: Edge, located: SymbolPlace) -> bool:
+def _is_shown(edge: Edge, located: SymbolPlace) -> bool:
     if edge.kind is EdgeKind.TESTS:
         return False
     return located.symbol.kind is not SymbolKind.MODULE or edge.path != located.path
@@ -151,16 +151,16 @@ def code_facts(answers: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
                 ("refers_to", "target", "refers to"),
             ):
                 if one[field]:
-                    facts.append(Fact(f"  {name}", _listed(one[field], end, one[f"{field}_total"])))
+                    facts.append(Fact(f"  {name}", _format_edges(one[field], end, one[f"{field}_total"])))
         more = answer["definitions_total"] - len(answer["definitions"])
         if more:
             facts.append(Fact(f"  {answer['name']}", f"{more} more of this name"))
     return tuple(facts)
 
 
-def _listed(edges: Sequence[Mapping[str, Any]], end: str, total: int) -> str:
+def _format_edges(edges: Sequence[Mapping[str, Any]], end: str, total: int) -> str:
     places: dict[str, str] = {}
     for edge in edges:
         places.setdefault(edge[end], f"{edge[end]} ({edge['kind']}, {edge['file']}:{edge['line']})")
-    listed = "; ".join(list(places.values())[:SAID])
-    return f"{listed}; {total:,} in all" if len(places) > SAID else listed
+    listed = "; ".join(list(places.values())[:SHOWN_REFERENCES])
+    return f"{listed}; {total:,} in all" if len(places) > SHOWN_REFERENCES else listed

@@ -1,4 +1,4 @@
-"""Wait for a model no longer than a question may."""
+"""Limit the time that a question waits for a model."""
 
 import threading
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from ragmem.errors import BackendError
 T = TypeVar("T")
 
 
-def within(work: Callable[[], T], seconds: float, *, what: str) -> T:
-    """Return what the work returns; raises BackendError where that takes longer than so many seconds.
+def run_with_timeout(work: Callable[[], T], seconds: float, *, what: str) -> T:
+    """Return the result of the work, or raise its error; raises BackendError after `seconds`.
 
-    The work goes on in its thread then, and nobody sees how it ends. What it raises is raised here.
+    After a timeout the work continues in its thread, and its result is lost.
     """
     results: list[T] = []
     errors: list[BaseException] = []

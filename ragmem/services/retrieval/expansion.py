@@ -1,4 +1,4 @@
-"""Ask a language model for other words of a question, so that more lists can be searched for it."""
+"""Ask a language model for paraphrases of a question, which are searched as well."""
 
 import re
 import threading
@@ -6,23 +6,23 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from ragmem.domain.text.loose_json import read_loosely
+from ragmem.domain.text.loose_json import parse_loose_json
 from ragmem.errors import BackendError
 from ragmem.ports import LanguageModel
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
-from ragmem.services.retrieval.deadline import within
+from ragmem.services.retrieval.deadline import run_with_timeout
 
 MOST = 3
-"""Further texts of a question; each is searched for by full text and by vectors."""
+"""Maximum number of paraphrases; each is searched by full text and by vectors."""
 
 LONGEST = 200
-"""Characters of an expanded text; a longer one is an answer and no question."""
+"""Maximum characters of a paraphrase; a longer text is an answer, not a question."""
 
 DEADLINE = 5.0
 """Seconds that a question waits for its expansion."""
 
 KEPT = 256
-"""Questions of which the expansion is remembered."""
+"""Number of questions with a cached expansion."""
 
 _MAX_TOKENS = 200
 _LONGEST_QUESTION = 2_000
@@ -44,12 +44,12 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def expand(language_model: LanguageModel, question: str) -> tuple[str, ...]:
-    """Return up to MOST other texts to search for, without the question itself; perhaps none.
+    """Return up to MOST paraphrases without the question itself; perhaps none.
 
-    Raises BackendError where the model fails, or answers no list of texts.
+    Raises BackendError if the model fails, or does not answer with a list of texts.
     """
     asked = " ".join(question.split())
-    # A text that closes the frame would speak outside of it.
+    # The question must not close its frame.
     framed = _END.sub("< /question", asked[:_LONGEST_QUESTION])
     answer = language_model.complete(
         f"<question>{framed}</question>", system=SYSTEM, max_tokens=_MAX_TOKENS, json_schema=SCHEMA
@@ -71,8 +71,8 @@ def expand(language_model: LanguageModel, question: str) -> tuple[str, ...]:
 
 
 def _texts(answer: str) -> list[str] | None:
-    """Return the texts of an answer, None where it holds no list of them."""
-    for value in read_loosely(answer).values:
+    """Return the texts of an answer, None if it has no list."""
+    for value in parse_loose_json(answer).values:
         texts = value.get("texts") if isinstance(value, dict) else value
         if isinstance(texts, list):
             return [text for text in texts if isinstance(text, str)]
@@ -80,9 +80,9 @@ def _texts(answer: str) -> list[str] | None:
 
 
 class Expansions:
-    """The expansions of the last questions; safe to use from several threads.
+    """A cache of the expansions of the last questions; safe to use from several threads.
 
-    A model that let a question wait is left alone for a while, and each question is expanded once.
+    After a timeout the circuit breaker rejects requests for a while.
     """
 
     def __init__(self, *, deadline: float = DEADLINE, breaker: CircuitBreaker | None = None) -> None:
@@ -92,7 +92,7 @@ class Expansions:
         self._guard = threading.Lock()
 
     def of(self, language_model: LanguageModel, question: str) -> tuple[tuple[str, ...], str]:
-        """Return the expanded texts and no note, or no texts and the note why there are none."""
+        """Return the paraphrases and "", or no texts and a note with the reason."""
         key = (language_model.model_id, question)
         with self._guard:
             if key in self._kept:
@@ -100,11 +100,11 @@ class Expansions:
                 return self._kept[key], ""
         try:
             with self._breaker.guard():
-                texts = within(
+                texts = run_with_timeout(
                     lambda: expand(language_model, question), self._deadline, what="the language model"
                 )
         except BackendError as error:
-            return (), f"searched without other words: {error.told}"
+            return (), f"searched without other words: {error.full_message}"
         with self._guard:
             self._kept[key] = texts
             if len(self._kept) > KEPT:
@@ -112,8 +112,8 @@ class Expansions:
         return texts, ""
 
 
-def needed(language_model: LanguageModel | None) -> LanguageModel:
-    """Return the language model; raises BackendError where there is none to ask."""
+def require_language_model(language_model: LanguageModel | None) -> LanguageModel:
+    """Return the language model; raises BackendError if there is none."""
     if language_model is None:
         raise BackendError(
             "a question is expanded by a language model, and none is configured",

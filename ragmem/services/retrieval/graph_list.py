@@ -1,8 +1,8 @@
-"""Chunks that answer what the best ones leave open, by the entities that both name: a second hop.
+"""Second hop: find chunks that complete the best ones, by the entities that both mention.
 
 A question such as "who founded the company behind Redis" is answered by two memories that share a name which
-the question does not have. The best chunks are asked for the entities that they name; a chunk that names one
-of them as well, and has words of the question that the first lacks, is a candidate.
+is not in the question. A chunk is a candidate if it mentions an entity of one of the best chunks and has
+words of the question that this one lacks.
 """
 
 import math
@@ -18,40 +18,40 @@ from ragmem.storage.memories.passages import Passage, passages
 from ragmem.storage.names.spellings import spellings
 
 FIRST = 3
-"""Memories that a second hop starts from: with five, chance links outweigh what the further ones add."""
+"""Number of memories that a second hop starts from; with five, chance links outweigh the gain."""
 
 POOL = 50
-"""Hits of the other lists whose texts are searched for the names: the graph knows the ten most telling names
-of a chunk, a text may have more."""
+"""Number of hits whose texts are searched for the names: the graph has only the ten most specific names of a
+chunk."""
 
 BEYOND = 20
-"""Further chunks, of which only the graph knows that they share a name; those of the rarest names."""
+"""Maximum number of further chunks that share a name by the graph only, starting with the rarest names."""
 
 HUB = 32
-"""What more chunks name joins everything with everything, and says nothing."""
+"""A name in more chunks than this links everything with everything, and is ignored."""
 
 RARITY = math.log(1000)
-"""A name of so many chunks would weigh nothing, one of a single chunk weighs 1."""
+"""A name in 1000 chunks would have the weight 0, one in a single chunk has 1."""
 
 LEAD_CHARS = 80
-"""The beginning of a text tells what it is about, as its title does."""
+"""Number of characters at the beginning of a text that show its topic, like its title."""
 
 MERELY_NAMED = 0.25
-"""Weight of a chunk that names the entity, beside one that is about it."""
+"""Weight of a chunk that only mentions the entity, relative to one about it."""
 
 ENOUGH = 0.2
-"""Share of the question's words that a second chunk must add to count fully: one word of ten is in many by
-chance."""
+"""Share of the question's words that a second chunk must add to count fully: many chunks have one word of ten
+by chance."""
 
 SURE_LETTERS, ENDING = 3, 3
-"""Letters with which a word begins in all its forms: all but the last three, and at least three."""
+"""All forms of a word share its prefix: all letters but the last three, and at least three."""
 
 NAMES = 32
-"""Entities of one chunk that are followed; a model may have found hundreds."""
+"""Maximum entities of one chunk that are followed; a model may have found hundreds."""
 
 
 class _Name:
-    """An entity's name as it is looked for in a text, and the chunks of which the graph has it."""
+    """An entity's name in searchable form, and its chunks in the graph."""
 
     def __init__(self, entity: str, words: Sequence[str], known: Sequence[str]) -> None:
         self.flat = _flat(words)
@@ -60,8 +60,8 @@ class _Name:
         self.beginning = longest[: max(SURE_LETTERS, len(longest) - ENDING)]
 
 
-class _Read:
-    """A passage that is cut into words when a name may be in it, which is true of few."""
+class _PassageText:
+    """A passage that is split into words on demand, because few contain a name."""
 
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
@@ -74,7 +74,7 @@ class _Read:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """What a question's words are compared with: each of them once."""
+        """The distinct words and pairs, for the comparison with a question's words."""
         return frozenset((*self.stems, *pairs(self._plain)))
 
     @cached_property
@@ -87,11 +87,11 @@ class _Read:
         return _flat(words_of(f"{self.passage.title}\n{self.passage.heading}\n{beginning}"))
 
     def names(self, name: "_Name") -> bool:
-        """Tell whether a name stands in the text, perhaps with other endings."""
+        """Tell whether a name is in the text, perhaps with other endings."""
         return name.beginning in self._plain and name.flat in self._flat
 
     def is_about(self, name: "_Name") -> bool:
-        """Tell whether it stands in the title, the headings or the first line."""
+        """Tell whether a name is in the title, the headings or the first line."""
         return name.flat in self._lead
 
 
@@ -106,39 +106,39 @@ def graph_list(
 ) -> list[Hit]:
     """Return the chunks that share an entity with the best seeds and add to them, best first.
 
-    `seeds` are the hits of the other lists, fused, best first; their scores tell how far each is to be
-    trusted beside the first one. A hit's score is in 0..1: 1 is a chunk about a rare thing that the very best
-    seed names, with enough of the question's words that this seed lacks. Nothing is found where the best
-    seeds have all words of the question or name nothing.
+    `seeds` are the fused hits of the other lists, best first; their scores relative to the first are their
+    weights. A hit's score is in 0..1: 1 is a chunk about a rare thing that the best seed mentions, with
+    enough of the question's words that this seed lacks. Nothing is found if the best seeds have all words of
+    the question or mention nothing.
     """
     if limit < 1 or not seeds:
         return []
     wanted = [stem(word) for word in terms_of(question)]
     pool = [hit.chunk_id for hit in seeds[:POOL]]
-    read = _read(catalog, pool[:FIRST], projects)
-    first = _first(seeds, read)
+    read = _read_passages(catalog, pool[:FIRST], projects)
+    first = _best_per_memory(seeds, read)
     if len(first) < FIRST:
-        # Some of them are gone, of other projects, or of one memory.
-        read |= _read(catalog, pool[FIRST:], projects)
-        first = _first(seeds, read)
+        # Some of them are deleted, of other projects, or of the same memory.
+        read |= _read_passages(catalog, pool[FIRST:], projects)
+        first = _best_per_memory(seeds, read)
     open_words = {
         hit.chunk_id: [word for word in wanted if word not in read[hit.chunk_id].words] for hit in first
     }
     first = [hit for hit in first if open_words[hit.chunk_id]]
     if not first:
         return []
-    named = _named(catalog, store, question, [read[hit.chunk_id].passage for hit in first])
+    named = _new_names(catalog, store, question, [read[hit.chunk_id].passage for hit in first])
     if not any(named.values()):
         return []
-    read |= _read(catalog, [chunk for chunk in pool if chunk not in read], projects)
+    read |= _read_passages(catalog, [chunk for chunk in pool if chunk not in read], projects)
     rarest = sorted((name.known for names in named.values() for name in names), key=len)
     beyond = dict.fromkeys(chunk for known in rarest for chunk in known if chunk not in read)
-    read |= _read(catalog, list(beyond)[:BEYOND], projects)
+    read |= _read_passages(catalog, list(beyond)[:BEYOND], projects)
     best = max(seeds[0].score, 0.0)
     found: dict[str, float] = {}
     for hit in first:
         trust = (max(hit.score, 0.0) / best) ** 2 if best else 1.0
-        for chunk, strength in _second(read, hit.chunk_id, named[hit.chunk_id]).items():
+        for chunk, strength in _linked_chunks(read, hit.chunk_id, named[hit.chunk_id]).items():
             added = sum(word in read[chunk].words for word in open_words[hit.chunk_id]) / len(wanted)
             score = trust * strength * min(1.0, added / ENOUGH)
             if score > found.get(chunk, 0.0):
@@ -150,15 +150,17 @@ def graph_list(
     ]
 
 
-def _read(catalog: Catalog, chunk_ids: Iterable[str], projects: Sequence[str] | None) -> dict[str, _Read]:
+def _read_passages(
+    catalog: Catalog, chunk_ids: Iterable[str], projects: Sequence[str] | None
+) -> dict[str, _PassageText]:
     return {
-        key: _Read(passage)
+        key: _PassageText(passage)
         for key, passage in passages(catalog.database, chunk_ids).items()
         if projects is None or passage.project in projects
     }
 
 
-def _first(seeds: Sequence[Hit], read: Mapping[str, _Read]) -> list[Hit]:
+def _best_per_memory(seeds: Sequence[Hit], read: Mapping[str, _PassageText]) -> list[Hit]:
     """Return the best hit of each of the best memories."""
     best: dict[str, Hit] = {}
     for hit in seeds:
@@ -169,10 +171,10 @@ def _first(seeds: Sequence[Hit], read: Mapping[str, _Read]) -> list[Hit]:
     return list(best.values())
 
 
-def _named(
+def _new_names(
     catalog: Catalog, store: Store, question: str, starts: Sequence[Passage]
 ) -> dict[str, list[_Name]]:
-    """Return start -> the names in it that the question does not have, under any of their spellings."""
+    """Return start -> the names in it that are not in the question, in any of their spellings."""
     asked = {*words_of(question), *map(stem, STOP_WORDS)}
     named: dict[str, list[_Name]] = {start.chunk_id: [] for start in starts}
     for project in dict.fromkeys(start.project for start in starts):
@@ -184,15 +186,15 @@ def _named(
         for chunk, names in followed.items():
             for entity, known in names:
                 spelt = {spelling: words_of(spelling) for spelling in (entity, *others.get(entity, ()))}
-                # What the question has under another name is no second thing either.
+                # An entity that the question has under another name is not new.
                 if any(asked.issuperset(words) for words in spelt.values()):
                     continue
                 named[chunk] += [_Name(spelling, words, known) for spelling, words in spelt.items()]
     return named
 
 
-def _second(read: Mapping[str, _Read], start: str, names: Sequence[_Name]) -> dict[str, float]:
-    """Return the chunks of other memories that share a name with the start, by how much it says."""
+def _linked_chunks(read: Mapping[str, _PassageText], start: str, names: Sequence[_Name]) -> dict[str, float]:
+    """Return chunk -> strength for chunks of other memories that share a name with the start."""
     begun = read[start].passage
     others = {
         chunk: other
@@ -213,5 +215,5 @@ def _second(read: Mapping[str, _Read], start: str, names: Sequence[_Name]) -> di
 
 
 def _flat(words: Sequence[str]) -> str:
-    """Return words in a form in which some of them in a row can be looked for."""
+    """Return words as one text in which sequences of words can be searched."""
     return f" {' '.join(words)} "

@@ -1,28 +1,28 @@
-"""Let the store retrieve in one of LightRAG's own modes; what it finds is scored as any candidate."""
+"""Let the store search in one of LightRAG's own modes; its hits are scored like any candidate."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragmem.domain.model import Hit
-from ragmem.domain.retrieval.scoring import Scored
+from ragmem.domain.retrieval.scoring import ScoredMemory
 from ragmem.domain.text.keywords import levels
 from ragmem.errors import UsageError
 from ragmem.ports import Store
-from ragmem.services.retrieval.asking import Question
+from ragmem.services.retrieval.question import Question
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.names.spellings import entities_of
 
 SEPARATOR = "<SEP>"
-"""Between the chunks that LightRAG has an entity or a relation from."""
+"""Separates the source chunks of an entity or a relation in LightRAG."""
 
 
 def native_hits(
     catalog: Catalog, store: Store, question: Question, *, candidates: int
 ) -> tuple[list[Hit], dict[str, list[Any]]]:
-    """Return the chunks that the store finds in each project, with its ranks, and what its graph adds.
+    """Return the chunks that the store finds in each project, with their ranks, and its graph.
 
-    At least `candidates` chunks are asked for. The store tells ranks and no scores, one list for each
-    project. Raises UsageError for a back end without native modes, BackendError where the mode fails.
+    At least `candidates` chunks are requested. The store returns ranks without scores, one list for each
+    project. Raises UsageError for a back end without native modes, BackendError if the mode fails.
     """
     native, mode = store.native, question.mode or "mix"
     if native is None:
@@ -38,7 +38,7 @@ def native_hits(
         data = native.native_query(
             question.text,
             mode,
-            # The graph knows a thing by one of its names.
+            # The graph has an entity under only one of its names.
             keywords=[*words, *entities_of(catalog.database, project, words)],
             themes=themes,
             limit=max(question.limit * 3, candidates),
@@ -54,11 +54,11 @@ def native_hits(
 
 
 def sort_graph(
-    graph: Mapping[str, Sequence[Any]], hits: Sequence[Hit], scores: Sequence[Scored]
+    graph: Mapping[str, Sequence[Any]], hits: Sequence[Hit], scores: Sequence[ScoredMemory]
 ) -> dict[str, list[Any]]:
-    """Return entities and relations by the best relevance among the memories that they are from.
+    """Return entities and relations sorted by the best relevance of their memories.
 
-    Equal ones keep the store's order, in which those of one project stand behind those of another.
+    Equal ones keep the store's order, project by project.
     """
     relevance = {item.memory_id: item.relevance for item in scores}
     of_chunk = {hit.chunk_id: relevance.get(hit.memory_id, 0.0) for hit in hits}

@@ -1,4 +1,4 @@
-"""The state of the memory now, for questions that ask for it: what waits, what runs, what was done last."""
+"""The current state of the memory, for questions about it: pending work, running work, last operations."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,22 +11,22 @@ from ragmem.domain.retrieval.routing_frames import speaks_of_agents
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.agents import STOPPED, Agent
 from ragmem.services.models.reembed import reembedding_pid
-from ragmem.services.models.usage import Ledger, Limit, amount, format_sums
-from ragmem.services.retrieval.asking import Fact
+from ragmem.services.models.usage import Ledger, Limit, format_amount, format_sums
+from ragmem.services.retrieval.question import Fact
 from ragmem.storage.activity.model_record import ACTIVE, NEXT
 from ragmem.storage.home.catalog import Catalog
 
 LATEST = 5
-"""Operations of the log that are told."""
+"""Number of log entries that are returned."""
 
 
 AGENT = "agent "
-"""What the names of facts on agents begin with; the rest is the id."""
+"""Prefix of the names of facts about agents, before the id."""
 
 STALE = "stale"
 
 MOST_AGENTS = 20
-"""Agents that are told, those heard of last."""
+"""Maximum number of agents, the latest ones."""
 
 _SUBJECTS: Mapping[str, str] = {
     "indexed": r"indexed|index|memories",
@@ -38,27 +38,27 @@ _SUBJECTS: Mapping[str, str] = {
     "spent today": r"spen[dt]\w*|costs?|budget|tokens",
     "cap ": r"spen[dt]\w*|costs?|budget|caps?|tokens",
 }
-"""By the beginning of a fact's name: the words by which a question asks for it."""
+"""Prefix of a fact's name -> pattern of the words of questions about it."""
 
 
-def state_now(
+def current_state(
     catalog: Catalog, ledger: Ledger, agents: Sequence[Agent] = (), *, home: Path, now: datetime
 ) -> tuple[Fact, ...]:
-    """Return what is so now: who is at work, what waits, a change of model, spend, the last work.
+    """Return the current facts: agents, pending memories, a change of model, spending, last operations.
 
-    `agents` are those that have checked in; who has stopped, or was not heard of for too long, is told last.
-    Reads the catalog and the ledger only; contacts no model and opens no store.
+    `agents` are those that have checked in; stopped and stale ones come last. Reads only the catalog and the
+    ledger; contacts no model and opens no store.
     """
     states = catalog.overview.count_by("state")
     pending, buffered = states.get(State.PENDING, 0), states.get(State.BUFFERED, 0)
     facts = [
-        *_agents(agents, now, catalog.redactor),
+        *_agent_facts(agents, now, catalog.redactor),
         Fact("indexed", f"{states.get(State.INDEXED, 0):,}"),
         Fact("pending", f"{pending:,}" + (": `ragmem seed` indexes them" if pending else ""), pending > 0),
         Fact("buffered", f"{buffered:,}"),
         Fact("in the archive", f"{catalog.archive.count():,}"),
-        *_models(catalog, reembedding_pid(home)),
-        *_spend(ledger.limits(), format_sums(ledger.today())),
+        *_model_facts(catalog, reembedding_pid(home)),
+        *_spend_facts(ledger.limits(), format_sums(ledger.today())),
     ]
     done = (
         Fact(f"{entry['operation']}, {_ago(now - entry['at'])}", _counts(entry["detail"]))
@@ -67,11 +67,11 @@ def state_now(
     return (*facts, *done)
 
 
-def asked_for(question: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Return the facts that answer a question: agents at work, and of the memory's state what it names.
+def select_facts(question: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Return the facts that answer a question: active agents, and the named facts of the memory's state.
 
-    Agents that were not heard of for too long are told where no other is at work. What waits is an answer
-    where something waits; that nothing does may be said of other work.
+    Stale agents are returned only if no other is active. Pending and buffered memories are returned only if
+    there are any, because the question may mean other work.
     """
     words = set(re.findall(r"[\w.:@-]*\w", question.lower()))
     agents = [fact for fact in facts if fact.name.startswith(AGENT)]
@@ -82,8 +82,8 @@ def asked_for(question: str, facts: Sequence[Fact]) -> tuple[Fact, ...]:
     return (*named, *(fact for fact in facts if _is_named(fact, words)))
 
 
-def at_work_by(agents: Sequence[Agent], ids: Sequence[str]) -> list[Agent]:
-    """Return the agents of these ids (none: those that have not stopped); nothing where an id is nobody's."""
+def active_agents(agents: Sequence[Agent], ids: Sequence[str]) -> list[Agent]:
+    """Return the agents with these ids (none: those that have not stopped); nothing if an id is unknown."""
     if not ids:
         return [agent for agent in agents if agent.status != STOPPED]
     known = {agent.id.lower(): agent for agent in agents}
@@ -99,19 +99,23 @@ def _is_named(fact: Fact, words: set[str]) -> bool:
     return False
 
 
-def _gone(agent: Agent) -> str:
+def _absence(agent: Agent) -> str:
     return STOPPED if agent.status == STOPPED else STALE if agent.stale else ""
 
 
-def _agents(agents: Sequence[Agent], now: datetime, redactor: Redactor) -> list[Fact]:
+def _agent_facts(agents: Sequence[Agent], now: datetime, redactor: Redactor) -> list[Fact]:
     return [
-        Fact(f"{AGENT}{agent.id}", _told_agent(agent, now, redactor), agent.stale and agent.status != STOPPED)
-        for agent in sorted(agents, key=lambda agent: bool(_gone(agent)))[:MOST_AGENTS]
+        Fact(
+            f"{AGENT}{agent.id}",
+            _describe_agent(agent, now, redactor),
+            agent.stale and agent.status != STOPPED,
+        )
+        for agent in sorted(agents, key=lambda agent: bool(_absence(agent)))[:MOST_AGENTS]
     ]
 
 
-def _told_agent(agent: Agent, now: datetime, redactor: Redactor) -> str:
-    marks = [_gone(agent), "paused" if agent.paused else "", "to stop" if agent.should_stop else ""]
+def _describe_agent(agent: Agent, now: datetime, redactor: Redactor) -> str:
+    marks = [_absence(agent), "paused" if agent.paused else "", "to stop" if agent.should_stop else ""]
     state = ", ".join(filter(None, (*marks, agent.status if agent.status != STOPPED else "")))
     done = "" if agent.progress is None else f" ({agent.progress} %)"
     task = f": {agent.current_task}" if agent.current_task else ""
@@ -119,7 +123,7 @@ def _told_agent(agent: Agent, now: datetime, redactor: Redactor) -> str:
     return redactor.redact(f"{state}{task}{done}{place}, seen {_ago(now - agent.last_seen)}")[0]
 
 
-def _models(catalog: Catalog, worker: int) -> list[Fact]:
+def _model_facts(catalog: Catalog, worker: int) -> list[Fact]:
     active, coming = catalog.models.read(ACTIVE), catalog.models.read(NEXT)
     facts = [Fact("embedding model", active.model if active else "none yet")]
     if coming is not None:
@@ -132,11 +136,11 @@ def _models(catalog: Catalog, worker: int) -> list[Fact]:
     return facts
 
 
-def _spend(limits: Sequence[Limit], today: str) -> list[Fact]:
+def _spend_facts(limits: Sequence[Limit], today: str) -> list[Fact]:
     facts = [Fact("spent today", today)]
     for limit in limits:
-        value = f"{amount(limit, limit.used)} of {amount(limit, limit.cap)}"
-        facts.append(Fact(f"cap {limit.key}", value, limit.reached))
+        value = f"{format_amount(limit, limit.used)} of {format_amount(limit, limit.cap)}"
+        facts.append(Fact(f"cap {limit.key}", value, limit.is_reached))
     return facts
 
 

@@ -1,7 +1,7 @@
 """The fields of JSON objects in answers: one definition of value, type, example and description.
 
-The command line, MCP and REST take the values from here. `server.v1.output_models` makes the models of
-`/openapi.json` of the rest, and the page shows each field that it does not place itself.
+The command line, MCP and REST use the values. `server.v1.output_models` builds the models of `/openapi.json`
+from the other attributes, and the web page shows each field without a place of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class OutputField(Generic[_T]):
-    """A field of an answer: `value` returns it without secrets, and `type` is what JSON has for it.
+    """A field of an answer: `value` returns it without secrets, and `type` is its type in JSON.
 
-    A field of the type `datetime` is a text, RFC 3339.
+    A field of the type `datetime` is a text in the format of RFC 3339.
     """
 
     name: str

@@ -6,45 +6,45 @@ from datetime import datetime
 
 from ragmem.domain.model import Hit, Match
 from ragmem.domain.retrieval.question import parse
-from ragmem.domain.retrieval.scoring import Policy, Scored, score
+from ragmem.domain.retrieval.scoring import Policy, ScoredMemory, score
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
 from ragmem.services.processes.dates import LOCAL
-from ragmem.services.retrieval.asking import Answer, Question
 from ragmem.services.retrieval.calibration import Calibration
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
-from ragmem.services.retrieval.rerank import Reranked
+from ragmem.services.retrieval.question import Answer, Question
+from ragmem.services.retrieval.rerank import RerankResult
 from ragmem.services.retrieval.retrieve import VECTORS, retrieve, sources
-from ragmem.services.retrieval.select import evidence_of_answer, select
+from ragmem.services.retrieval.select import answer_evidence, select
 from ragmem.services.retrieval.sources import FURTHER, Search, Source
 from ragmem.storage.home.catalog import Catalog
 
-__all__ = ["Answer", "Assistance", "Policy", "Question", "ask", "checked"]
+__all__ = ["Answer", "Assistance", "Policy", "Question", "ask", "validate_question"]
 
 MAX_QUERY = 20_000
-"""Characters of a question; a longer text is a document and not a question."""
+"""Maximum characters of a question; a longer text is a document, not a question."""
 
 DEEPEST = 1000
-"""Hits of a list that are looked at because so many matches are wanted; all of them are compared in pairs."""
+"""Maximum depth of a list for a large limit; all of its hits are compared in pairs."""
 
 
 FILTERED = 10
-"""How many times as many hits are read where a filter leaves some of them out."""
+"""Factor by which more hits are read if a filter excludes some of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assistance:
-    """What helps a question where it is at hand.
+    """Optional helpers for a question.
 
-    `calibration` tells what questions without an answer find; None: every question is answered. `expand`
-    returns other words for a question and a note, `rerank` the matches in a better order.
+    `calibration` has the scores of questions without an answer; None: every question is answered. `expand`
+    returns paraphrases of a question and a note, `rerank` the matches in a better order.
     """
 
     calibration: Calibration | None = None
     expand: Callable[[str], tuple[tuple[str, ...], str]] | None = None
-    rerank: Callable[[str, Sequence[Match]], Reranked] | None = None
+    rerank: Callable[[str, Sequence[Match]], RerankResult] | None = None
     read_with: int = 0
-    """Matches that the reranker reads; 0 for as many as are wanted."""
+    """Number of matches that the reranker reads; 0 for the limit of the question."""
 
 
 def ask(
@@ -59,14 +59,14 @@ def ask(
 ) -> Answer:
     """Return the memories that answer a question.
 
-    Without vectors (no model, or vectors of another model) full text answers, and a note says so; the same
-    holds for a mode of the store. The breaker keeps questions from a model that let one wait for nothing.
-    Raises UsageError on an empty or oversized question.
+    Without vectors (no model, or vectors of another model) full text answers, with a note; the same holds if
+    a mode of the store fails. The breaker keeps questions from waiting again for a model after a timeout.
+    Raises UsageError for an empty or oversized question.
     """
-    query = parse(checked(question.text), now=now, zone=LOCAL)
+    query = parse(validate_question(question.text), now=now, zone=LOCAL)
     breaker, assistance = breaker or CircuitBreaker(), assistance or Assistance()
     if question.nearest:
-        # However little speaks for it.
+        # Regardless of the evidence.
         policy = replace(
             policy, abstain=False, min_similarity=-1.0, decay=replace(policy.decay, min_score=0.0)
         )
@@ -75,9 +75,11 @@ def ask(
     if question.mode is not None:
         try:
             with breaker.guard():
-                return _ask_store(search, open_store(), policy=policy, now=now, known=assistance.calibration)
+                return _ask_engine(search, open_store(), policy=policy, now=now, known=assistance.calibration)
         except BackendError as error:
-            notes.append(f"the mode {question.mode} cannot be had, searched by full text only: {error.told}")
+            notes.append(
+                f"the mode {question.mode} is unavailable, searched by full text only: {error.full_message}"
+            )
     share = FILTERED if _is_filtered(question) else 1
     depth = max(policy.candidates * share, min(question.limit, DEEPEST))
     search = replace(search, depth=depth, share=share)
@@ -86,14 +88,14 @@ def ask(
         expansion = _Expansion(assistance, question.text.strip(), policy, breaker, now)
     more = [Source("expanded", expansion.find)] if expansion else []
     found = None
-    # Where a mode of the store failed, there is a note already, and vectors would fail as well.
+    # If a mode of the store failed, there is a note already, and vectors would fail as well.
     if not notes:
         try:
             with breaker.guard():
                 with_vectors = replace(search, store=open_store())
                 found = retrieve(with_vectors, sources(with_vectors, policy, more), policy=policy)
         except BackendError as error:
-            notes.append(f"searched by full text only: {error.told}")
+            notes.append(f"searched by full text only: {error.full_message}")
     rung = "text" if found is None else "text and vectors"
     if found is None:
         found = retrieve(search, sources(search, policy, more), policy=policy)
@@ -118,7 +120,7 @@ def ask(
 
 
 def _is_filtered(question: Question) -> bool:
-    """Tell whether a question leaves out some memories of its projects."""
+    """Tell whether a question excludes some memories of its projects."""
     return bool(
         question.kinds
         or question.sources
@@ -131,8 +133,8 @@ def _is_filtered(question: Question) -> bool:
     )
 
 
-def checked(text: str) -> str:
-    """Return a question without the space around it; raises UsageError for none and for a document."""
+def validate_question(text: str) -> str:
+    """Return the stripped question; raises UsageError if it is empty or too long."""
     text = text.strip()
     if not text:
         raise UsageError("the question is empty", hint="ragmem query 'how do we deploy'")
@@ -144,13 +146,13 @@ def checked(text: str) -> str:
     return text
 
 
-def _ask_store(
+def _ask_engine(
     search: Search, store: Store, *, policy: Policy, now: datetime, known: Calibration | None
 ) -> Answer:
-    """Ask the store in one of its own modes, and score what it finds as any candidate is scored.
+    """Ask the store in one of its own modes, and score its hits like any candidates.
 
-    The store tells ranks and no scores, one list for each project. Only what a memory says of the question
-    puts all of them on one scale, with the floor and the silence of any other answer.
+    The store returns ranks without scores, one list for each project. Only the usual scores put all of them
+    on one scale, with the same floor as any other answer.
     """
     from ragmem.services.retrieval.native import native_hits, sort_graph  # noqa: PLC0415 - few questions ask for it
 
@@ -172,10 +174,10 @@ def _ask_store(
 
 
 class _Expansion:
-    """The source that searches with the other words of a question.
+    """The source that searches for the paraphrases of a question.
 
-    `answered` tells whether anything answers those, `note` why there are none. Raises BackendError where
-    there is no language model.
+    `answered` tells whether anything answers them, `note` why there are none. Raises BackendError if there is
+    no language model.
     """
 
     def __init__(
@@ -187,19 +189,19 @@ class _Expansion:
         self._known, self._policy, self._breaker, self._now = assistance.calibration, policy, breaker, now
 
     def find(self, search: Search) -> list[Hit]:
-        """Return the best chunks for any of the other words."""
-        best: dict[str, Scored] = {}
+        """Return the best chunks for any of the paraphrases."""
+        best: dict[str, ScoredMemory] = {}
         for text in self._texts:
             other = replace(search, query=parse(text, now=self._now, zone=LOCAL))
             try:
                 with self._breaker.guard():
                     found = retrieve(other, [VECTORS], policy=self._policy)
             except BackendError as error:
-                self.note = f"searched without other words: {error.told}"
+                self.note = f"searched without other words: {error.full_message}"
                 break
             scores = score(found, self._policy)
             if scores:
-                self.answered |= evidence_of_answer(found, scores, self._known)[1]
+                self.answered |= answer_evidence(found, scores, self._known)[1]
             for item in scores:
                 if item.memory_id not in best or item.relevance > best[item.memory_id].relevance:
                     best[item.memory_id] = item

@@ -1,11 +1,11 @@
-"""Put the best of what was found into a better order, with a model that reads question and text together.
+"""Reorder the best matches with a model that reads question and text together.
 
 Of the first `candidates` matches, the first score and the reranker's are each brought to 0..1 (the lowest is
 0, the highest 1), and the new order is by
 
     weight * reranker + (1 - weight) * first score
 
-The scores themselves stay: the k-th place gets the k-th highest of them, so that floors mean what they meant.
+The scores themselves stay: the k-th place gets the k-th highest one, so that floors keep their meaning.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,20 +16,20 @@ from ragmem.domain.model import Match
 from ragmem.errors import BackendError
 from ragmem.ports import Reranker
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
-from ragmem.services.retrieval.deadline import within
+from ragmem.services.retrieval.deadline import run_with_timeout
 
 
 @dataclass(frozen=True, slots=True)
-class Reranked:
-    """The matches in their new order, or in the first one with a note that says why."""
+class RerankResult:
+    """The matches in their new order, or in the first one with a note about the reason."""
 
     matches: tuple[Match, ...]
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """How many matches are read, what the reranker weighs, and for how many seconds a question waits."""
+class RerankOptions:
+    """The number of matches that are read, the reranker's weight, and the timeout in seconds."""
 
     candidates: int = 30
     weight: float = 0.6
@@ -37,22 +37,27 @@ class Wish:
 
 
 def rerank(
-    reranker: Reranker, question: str, matches: Sequence[Match], *, wish: Wish, breaker: CircuitBreaker
-) -> Reranked:
+    reranker: Reranker,
+    question: str,
+    matches: Sequence[Match],
+    *,
+    options: RerankOptions,
+    breaker: CircuitBreaker,
+) -> RerankResult:
     """Return the matches, best first; those behind the candidates keep their places.
 
-    Where the reranker fails the first order stays. One that let a question wait is left alone for a while,
-    by the circuit breaker. Each match that was read has the reranker's number as its term "reranker".
+    If the reranker fails, the first order stays, and after a timeout the circuit breaker skips it for a
+    while. Each match that was read has the reranker's score as its term "reranker".
     """
-    first, rest = tuple(matches[: wish.candidates]), tuple(matches[wish.candidates :])
+    first, rest = tuple(matches[: options.candidates]), tuple(matches[options.candidates :])
     if len(first) < 2:
-        return Reranked(tuple(matches))
+        return RerankResult(tuple(matches))
     texts = [match.chunk.searchable for match in first]
     try:
         with breaker.guard():
-            scores = within(
+            scores = run_with_timeout(
                 lambda: [float(score) for score in reranker.score(question, texts)],
-                wish.deadline,
+                options.deadline,
                 what="the reranker",
             )
             if len(scores) != len(first) or any(score != score for score in scores):  # noqa: PLR0124 - NaN
@@ -61,30 +66,30 @@ def rerank(
                     hint="use another model in config.toml, [reranker]",
                 )
     except BackendError as error:
-        return Reranked(tuple(matches), f"the first order stays: {error.told}")
-    return Reranked(_reordered(first, scores, wish.weight) + rest)
+        return RerankResult(tuple(matches), f"the first order stays: {error.full_message}")
+    return RerankResult(_reorder(first, scores, options.weight) + rest)
 
 
-def reranking(
+def make_reranker(
     find: Callable[[], Reranker | None], settings: RerankerSettings, breaker: CircuitBreaker
-) -> Callable[[str, Sequence[Match]], Reranked]:
-    """Return a function that reorders matches by the configured reranker, and opens it for the first ones."""
-    wish = Wish(settings.candidates, settings.weight, settings.timeout_s)
+) -> Callable[[str, Sequence[Match]], RerankResult]:
+    """Return a function that reorders matches with the configured reranker, which is opened on first use."""
+    options = RerankOptions(settings.candidates, settings.weight, settings.timeout_s)
 
-    def reordered(question: str, matches: Sequence[Match]) -> Reranked:
+    def reorder(question: str, matches: Sequence[Match]) -> RerankResult:
         try:
             found = find()
         except BackendError as error:
-            return Reranked(tuple(matches), f"the first order stays: {error.told}")
+            return RerankResult(tuple(matches), f"the first order stays: {error.full_message}")
         if found is None:
-            return Reranked(tuple(matches))
-        return rerank(found, question, matches, wish=wish, breaker=breaker)
+            return RerankResult(tuple(matches))
+        return rerank(found, question, matches, options=options, breaker=breaker)
 
-    return reordered
+    return reorder
 
 
-def _reordered(matches: Sequence[Match], scores: Sequence[float], weight: float) -> tuple[Match, ...]:
-    before, read = _spread([match.score for match in matches]), _spread(scores)
+def _reorder(matches: Sequence[Match], scores: Sequence[float], weight: float) -> tuple[Match, ...]:
+    before, read = _scale_to_unit([match.score for match in matches]), _scale_to_unit(scores)
     blended = [weight * new + (1 - weight) * old for new, old in zip(read, before, strict=True)]
     order = sorted(range(len(matches)), key=lambda place: (-blended[place], place))
     highest = sorted((match.score for match in matches), reverse=True)
@@ -98,7 +103,7 @@ def _reordered(matches: Sequence[Match], scores: Sequence[float], weight: float)
     )
 
 
-def _spread(values: Sequence[float]) -> list[float]:
-    """Return the values with the lowest at 0 and the highest at 1; all 0.5 where they are equal."""
+def _scale_to_unit(values: Sequence[float]) -> list[float]:
+    """Return the values scaled to 0..1; all are 0.5 if they are equal."""
     low, high = min(values), max(values)
     return [(value - low) / (high - low) if high > low else 0.5 for value in values]

@@ -1,4 +1,4 @@
-"""Retrieve the candidates of a question: ask a list of sources, and compare all that they find with it."""
+"""Retrieve the candidates of a question from a list of sources, and compare all of them with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,22 +11,22 @@ from ragmem.storage.fulltext import fulltext
 from ragmem.storage.fulltext.terms import LexicalHits
 
 CHUNKS_FOR_EACH = 2
-"""How many times as many chunks as candidates are asked for: of long memories several are among the best."""
+"""Number of chunks requested for each candidate, because long memories have several among the best."""
 
 SEEDS = 50
-"""The best candidates by words and vectors, whose entities the graph is asked for."""
+"""Number of best candidates by words and vectors whose entities are looked up in the graph."""
 
-SECONDS = 6
-"""Chunks that the graph leads to; what comes behind them shares a name by chance."""
+GRAPH_LIMIT = 6
+"""Maximum number of chunks from the graph; those behind them share a name by chance."""
 
 NONE = -2.0
 """Below every cosine."""
 
-ALSO = 2
-"""Further chunks of a memory that are shown beside its best one."""
+FURTHER_CHUNKS = 2
+"""Maximum number of further chunks of a memory beside its best one."""
 
 NEARLY = 0.75
-"""Share of the promise of a memory's best chunk from which another one is shown."""
+"""Share of the best chunk's promise from which another chunk of the memory is shown."""
 
 
 def vectors(search: Search) -> Sequence[Hit]:
@@ -53,7 +53,7 @@ def graph(search: Search) -> Sequence[Hit]:
         search.store,
         search.query.text,
         projects=search.question.projects,
-        limit=SECONDS,
+        limit=GRAPH_LIMIT,
         seeds=search.seeds,
     )
 
@@ -79,21 +79,21 @@ def sources(search: Search, policy: Policy, more: Iterable[Source] = ()) -> list
 
 
 def retrieve(search: Search, members: Iterable[Source], *, policy: Policy) -> CandidateSet:
-    """Return the candidates of full text and of these sources; raises BackendError as a source does.
+    """Return the candidates of full text and of these sources; raises BackendError if a source does.
 
-    Full text is searched with the chunks of the first source, which it scores as well.
+    Full text also scores the chunks of the first source.
     """
     first, *others = members
-    found = _extend(_Found(search), first, first.find(search))
+    found = _extend(_Findings(search), first, first.find(search))
     for source in others:
         if source.follows:
-            found = _build(found)
+            found = _build_candidates(found)
             search = replace(search, seeds=_seeds(found.candidates(), policy))
         if hits := source.find(search):
             found = _extend(found, source, hits)
             if source.follows:
                 found = replace(found, leading=search.seeds[0].score)
-    return _build(found).candidates()
+    return _build_candidates(found).candidates()
 
 
 def _seeds(found: CandidateSet, policy: Policy) -> tuple[Hit, ...]:
@@ -106,12 +106,11 @@ def _seeds(found: CandidateSet, policy: Policy) -> tuple[Hit, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What the sources found, and what full text and vectors say of it.
+class _Findings:
+    """The hits of the sources, with their scores by full text and vectors.
 
-    `hits` has list -> chunk -> best hit, `chunks` memory -> its chunks that were found, `owners` the
-    reverse. `unknown` is the cosine that a chunk without a vector counts with, `changed` are the memories
-    whose candidates are to be built.
+    `hits` is list -> chunk -> best hit, `chunks` is memory -> found chunks, `owners` is the reverse.
+    `unknown` is the cosine of a chunk without a vector; `changed` memories need new candidates.
     """
 
     search: Search
@@ -132,7 +131,7 @@ class _Found:
         return bool(self.hits.get(name))
 
     def candidates(self) -> CandidateSet:
-        """Return the candidates that these lists make."""
+        """Return the candidates of all lists."""
         return CandidateSet(
             self.search.query,
             tuple(self.built.values()),
@@ -143,9 +142,9 @@ class _Found:
         )
 
 
-def _extend(known: _Found, source: Source, hits: Sequence[Hit]) -> _Found:
-    """Return what is known with the hits of a source; the first one brings those of full text along."""
-    search, hits = known.search, _allowed(known.search, hits)
+def _extend(known: _Findings, source: Source, hits: Sequence[Hit]) -> _Findings:
+    """Return the findings with the hits of a source; the first source adds those of full text."""
+    search, hits = known.search, _filter_hits(known.search, hits)
     lists = {source.name: hits}
     lexical = known.lexical
     new = {hit.chunk_id: hit.memory_id for hit in hits if hit.chunk_id not in known.owners}
@@ -184,7 +183,7 @@ def _extend(known: _Found, source: Source, hits: Sequence[Hit]) -> _Found:
     return found
 
 
-def _build(found: _Found) -> _Found:
+def _build_candidates(found: _Findings) -> _Findings:
     """Return the findings with the candidates of all memories that changed."""
     built = {memory: _candidate(found, memory) for memory in found.changed}
     return replace(found, built={**found.built, **built}, changed={})
@@ -198,14 +197,14 @@ def _by_words(search: Search, also: Mapping[str, str], *, memories: int) -> Lexi
         memories=memories,
         projects=search.question.projects,
         also=also,
-        phrases=search.query.required,
+        phrases=search.query.required_phrases,
         excluded=search.query.excluded,
     )
 
 
-def _allowed(search: Search, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the hits that have the question's phrases and none of what it excludes."""
-    required, excluded = search.query.required, search.query.excluded
+def _filter_hits(search: Search, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the hits with the question's required phrases and without the excluded ones."""
+    required, excluded = search.query.required_phrases, search.query.excluded
     if not (required or excluded):
         return hits
     passed = fulltext.filter_chunks(
@@ -214,7 +213,7 @@ def _allowed(search: Search, hits: Sequence[Hit]) -> Sequence[Hit]:
     return [hit for hit in hits if hit.chunk_id in passed]
 
 
-def _compare(found: _Found, cosines: Mapping[str, float]) -> _Found:
+def _compare(found: _Findings, cosines: Mapping[str, float]) -> _Findings:
     """Return the findings with the cosines of all their chunks, and of the opening chunk of each memory."""
     search = found.search
     cosines = {**found.cosines, **cosines}
@@ -234,7 +233,7 @@ def _compare(found: _Found, cosines: Mapping[str, float]) -> _Found:
     return replace(found, openings=openings, cosines=cosines, unknown=unknown)
 
 
-def _candidate(found: _Found, memory_id: str) -> Candidate:
+def _candidate(found: _Findings, memory_id: str) -> Candidate:
     # This runs for each candidate of each question, hence one pass and no small functions.
     chunks, unknown = found.chunks[memory_id], found.unknown
     possible = found.lexical.best_possible or 1.0
@@ -275,7 +274,7 @@ def _candidate(found: _Found, memory_id: str) -> Candidate:
     )
     promises.sort(reverse=True)
     promise, best = promises[0]
-    also = tuple(key for value, key in promises[1 : ALSO + 1] if value >= NEARLY * promise)
+    also = tuple(key for value, key in promises[1 : FURTHER_CHUNKS + 1] if value >= NEARLY * promise)
     further = {
         name: max(mine)
         for name in found.speaking

@@ -1,4 +1,4 @@
-"""What a route does to an answer: a small preference where it is guessed, a filter where it is wanted."""
+"""Apply a route to an answer: a small preference if the route is guessed, a filter if it is forced."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,14 +7,21 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ragmem.domain.model import EPISODES, Kind, Match, Memory
-from ragmem.domain.retrieval.routing import Reason, Routed, route, speaks_of_findings, symbols, wants_newest
+from ragmem.domain.retrieval.routing import (
+    Reason,
+    RouteDecision,
+    route,
+    speaks_of_findings,
+    symbols,
+    wants_newest,
+)
 from ragmem.domain.retrieval.routing_cues import Route
 from ragmem.domain.retrieval.routing_frames import agents_frame, code_frame
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.retrieval.asking import Fact
-from ragmem.services.retrieval.query import Answer, Question, checked
+from ragmem.services.retrieval.query import Answer, Question, validate_question
+from ragmem.services.retrieval.question import Fact
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.rows import Outline
 
@@ -26,24 +33,24 @@ BONUS = 0.1
 """A guessed route raises a score by no more than this share, so a clearly better match stays ahead."""
 
 FULL_MARGIN = 4.0
-"""A guess by this margin gets the whole bonus; one by half of it, half the bonus."""
+"""A guess with this margin gets the full bonus; one with half of it, half the bonus."""
 
 DEEPER = 2
-"""How many times as many matches are looked at where a preference may change their order."""
+"""Factor by which more matches are read if a preference may change their order."""
 
 FORCED_DEPTH = 60
-"""Matches among which a route that was asked for chooses."""
+"""Number of matches that a forced route filters."""
 
 KEPT = 0.5
-"""The least preference with which a memory belongs to a route that was asked for."""
+"""Minimum preference with which a memory belongs to a forced route."""
 
 KNOWN = 8.0
-"""Weight of what is known: a short question about a symbol of the code, or about agents that are at work."""
+"""Weight of a short question about a known symbol of the code, or about active agents."""
 
 MAX_SYMBOLS = 3
 NEIGHBOURS = 20
 SHOWN_RELATIONS = 8
-"""Relations that people see of a route that was guessed."""
+"""Number of relations that people see for a guessed route."""
 
 WORK = frozenset({"task", "tasks", "agent", "agents", "job", "jobs", "status", "approval", "todo", "blocked"})
 FINDINGS = frozenset(
@@ -57,7 +64,7 @@ _STATUS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RouteContext:
-    """What a route needs; store, ledger and agents are opened by the routes that use them."""
+    """The dependencies of a route; store, ledger and agents are opened by the routes that use them."""
 
     catalog: Catalog
     ask: Callable[[Question], Answer]
@@ -68,12 +75,12 @@ class RouteContext:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """The route of one question: guessed, or asked for; and the names of code that the question holds.
+    """The route of one question, guessed or forced, and the names of code in the question.
 
-    `heirs` tells whether it asks what inherits from them.
+    `heirs` tells whether it asks for their subclasses.
     """
 
-    routed: Routed
+    routed: RouteDecision
     forced: bool = False
     named: tuple[str, ...] = ()
     newest: bool = False
@@ -81,16 +88,16 @@ class Routing:
 
     @property
     def route(self) -> Route:
-        """The route taken."""
+        """The chosen route."""
         return self.routed.route
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedAnswer:
-    """An answer with the route it took.
+    """An answer with its route.
 
-    `graph` holds what the graph knows of the names of code in the question, `code` what the code itself has
-    of them, `state` what is so now where that is asked.
+    `graph` has entities and relations for the names of code in the question, `code` their definitions, and
+    `state` the current facts, if the question asks for them.
     """
 
     answer: Answer
@@ -100,11 +107,11 @@ class RoutedAnswer:
     code: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def shown(self) -> tuple[Fact, ...]:
-        """What a person is shown before the matches: the state, code, and relations that texts tell.
+    def shown_facts(self) -> tuple[Fact, ...]:
+        """The facts that people see before the matches: state, code, and relations from texts.
 
-        Of a guessed route it is what the question speaks of: of the state what it names, of the relations
-        the first where the code has none of the names.
+        A guessed route shows only the named facts of the state, and the first relations if the code has none
+        of the names.
         """
         code: tuple[Fact, ...] = ()
         if self.code:
@@ -119,14 +126,14 @@ class RoutedAnswer:
             return (*self.state, *code, *relations)
         state: tuple[Fact, ...] = ()
         if self.state:
-            from ragmem.services.retrieval.operational import asked_for  # noqa: PLC0415 - few questions ask for it
+            from ragmem.services.retrieval.operational import select_facts  # noqa: PLC0415 - few questions ask for it
 
-            state = asked_for(self.answer.question.text, self.state)
+            state = select_facts(self.answer.question.text, self.state)
         return (*state, *(code or relations[:SHOWN_RELATIONS]))
 
     @property
-    def told(self) -> str:
-        """The route, by how much it was guessed and why, in a line."""
+    def route_line(self) -> str:
+        """A line with the route, the margin of the guess, and its reasons."""
         routed = self.routing.routed
         if self.routing.forced:
             return f"route: {routed.route} (asked for)"
@@ -134,8 +141,8 @@ class RoutedAnswer:
         return f"route: {routed.route}, {routed.margin:g} before {routed.second}: {why or 'no cue'}"
 
 
-def choose(text: str, wanted: Route | None = None) -> Routing:
-    """Return the route of a question: the one that is wanted, else (None) the one its form tells."""
+def choose_route(text: str, wanted: Route | None = None) -> Routing:
+    """Return the route of a question: the forced one, else (None) the one guessed from its form."""
     routed = route(text)
     if wanted is not None:
         routed = replace(routed, route=wanted)
@@ -143,14 +150,13 @@ def choose(text: str, wanted: Route | None = None) -> Routing:
 
 
 def preference(memory: Outline | Memory, routing: Routing, *, text: str = "", fresh: float = 1.0) -> float:
-    """Return from 0 to 1 how far a memory is of the sort that a route looks for.
+    """Return a preference in 0..1: how well a memory fits a route.
 
-    `text` is what is known of its words (title and best chunk), `fresh` its recency. Knowledge prefers
-    nothing.
+    `text` is its title and best chunk, `fresh` its recency. The route knowledge has no preferences.
     """
     labels = {memory.source.lower(), *(tag.lower() for tag in memory.tags)}
     if routing.route is Route.EPISODE:
-        # A reflection tells what was learnt more than what was done.
+        # A reflection is more about lessons than about events.
         found = 0.6 if labels & EPISODES == {"reflections"} else 1.0 if labels & EPISODES else 0.0
         return found * (0.5 + 0.5 * fresh) if routing.newest else found
     if routing.route is Route.OPERATIONAL:
@@ -160,20 +166,20 @@ def preference(memory: Outline | Memory, routing: Routing, *, text: str = "", fr
         spoken = min(1.0, 0.4 * words + (0.2 if memory.kind is Kind.ERROR and words else 0.0))
         return 1.0 if labels & FINDINGS else spoken
     if routing.route is Route.CODE and routing.named:
-        return sum(_names(text, name) for name in routing.named) / len(routing.named)
+        return sum(_mentions_name(text, name) for name in routing.named) / len(routing.named)
     return 0.0
 
 
 def ask_by_route(
     context: RouteContext, question: Question, wanted: str | None = None, *, now: datetime
 ) -> RoutedAnswer:
-    """Return the answer of a memory to a question, by the wanted route or (None) by the one its form tells.
+    """Return the answer to a question by a forced route, or (None) by the one guessed from its form.
 
     Raises ValueError for a route that does not exist, UsageError for an empty or oversized question.
     """
-    routing = choose(checked(question.text), None if wanted is None else Route(wanted))
+    routing = choose_route(validate_question(question.text), None if wanted is None else Route(wanted))
     if wanted is None and question.mode is None:
-        routing = _by_what_is_known(context, question, routing)
+        routing = _route_by_names(context, question, routing)
     found = answer_by_route(
         context.ask,
         question,
@@ -185,45 +191,48 @@ def ask_by_route(
         return _with_code(context.catalog, question, found)
     if routing.route is not Route.OPERATIONAL:
         return found
-    from ragmem.services.retrieval.operational import state_now  # noqa: PLC0415 - few questions ask for the state
+    from ragmem.services.retrieval.operational import current_state  # noqa: PLC0415 - few questions ask for the state
 
     catalog = context.catalog
-    state = state_now(
+    state = current_state(
         catalog, context.open_ledger(), context.open_agents().agents(), home=catalog.database.home, now=now
     )
     return replace(found, state=state)
 
 
-def _by_what_is_known(context: RouteContext, question: Question, routing: Routing) -> Routing:
-    """Return the route of a short question about what is known to exist, whatever its words make of it.
+def _route_by_names(context: RouteContext, question: Question, routing: Routing) -> Routing:
+    """Return the route of a short question about known names, regardless of its other words.
 
-    So it needs no word of code, nor English: "wer ruft helper auf" asks for code where that has a `helper`.
-    A question that names anything that is not known keeps the route that its words tell.
+    Such a question needs no words about code, nor English: "wer ruft helper auf" asks for code if that has a
+    `helper`. A question with an unknown name keeps its route.
     """
     frame = code_frame(question.text)
     if frame is not None:
-        from ragmem.services.retrieval.code_answer import known_names  # noqa: PLC0415 - few questions ask for code
+        from ragmem.services.retrieval.code_answer import names_in_code  # noqa: PLC0415 - few questions ask for code
 
-        named = known_names(context.catalog, frame, projects=question.projects)
+        named = names_in_code(context.catalog, frame, projects=question.projects)
         if named:
             reason = Reason("names what the code has", Route.CODE, KNOWN)
             return replace(
-                routing, routed=_led(routing.routed, reason), named=named[:MAX_SYMBOLS], heirs=frame.heirs
+                routing,
+                routed=_add_reason(routing.routed, reason),
+                named=named[:MAX_SYMBOLS],
+                heirs=frame.heirs,
             )
     asked = agents_frame(question.text)
     if asked is not None and routing.route is not Route.OPERATIONAL:
-        from ragmem.services.retrieval.operational import at_work_by  # noqa: PLC0415 - few questions ask for it
+        from ragmem.services.retrieval.operational import active_agents  # noqa: PLC0415 - few questions ask for it
 
-        if at_work_by(context.open_agents().agents(), asked.names):
+        if active_agents(context.open_agents().agents(), asked.names):
             reason = Reason("names agents that are at work", Route.OPERATIONAL, KNOWN)
-            return replace(routing, routed=_led(routing.routed, reason))
+            return replace(routing, routed=_add_reason(routing.routed, reason))
     return routing
 
 
-def _led(routed: Routed, reason: Reason) -> Routed:
+def _add_reason(routed: RouteDecision, reason: Reason) -> RouteDecision:
     if routed.route is reason.route:
         return replace(routed, margin=routed.margin + reason.weight, reasons=(reason, *routed.reasons))
-    return Routed(reason.route, routed.route, FULL_MARGIN, (reason, *routed.reasons))
+    return RouteDecision(reason.route, routed.route, FULL_MARGIN, (reason, *routed.reasons))
 
 
 def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> RoutedAnswer:
@@ -242,7 +251,7 @@ def _with_code(catalog: Catalog, question: Question, found: RoutedAnswer) -> Rou
 
 
 def route_shape(routed: RoutedAnswer) -> dict[str, Any]:
-    """Return the route of an answer as JSON fields, with what only this route has."""
+    """Return the route of an answer as JSON fields, with the data that only this route has."""
     guess = routed.routing.routed
     shape: dict[str, Any] = {
         "name": guess.route.value,
@@ -272,40 +281,40 @@ def answer_by_route(
 ) -> RoutedAnswer:
     """Return the answer to a question by its route.
 
-    A guessed route only raises the scores of what it prefers, by BONUS at most. A route that was asked for
-    leaves out what is not of its sort; where nothing is left, it gives all that was found, with a note.
+    A guessed route only raises the scores of preferred matches, by BONUS at most. A forced route removes all
+    matches that do not fit; if none is left, it returns all of them with a note.
     """
     if question.mode is not None:
         return RoutedAnswer(ask(question), routing)
     if routing.forced and routing.route is not Route.KNOWLEDGE:
-        answer = _chosen(ask, question, routing)
+        answer = _ask_forced(ask, question, routing)
     elif routing.route is Route.KNOWLEDGE:
         answer = ask(question)
     else:
-        answer = _preferred(ask(replace(question, limit=question.limit * DEEPER)), question, routing)
+        answer = _apply_preference(ask(replace(question, limit=question.limit * DEEPER)), question, routing)
     graph: Mapping[str, Sequence[Mapping[str, Any]]] = {}
     if routing.route is Route.CODE:
-        graph, note = _graph(open_store, question, routing.named, redactor=redactor)
+        graph, note = _graph_facts(open_store, question, routing.named, redactor=redactor)
         if note and routing.forced:
             answer = replace(answer, notes=(*answer.notes, note))
     return RoutedAnswer(answer, routing, graph)
 
 
-def _preferred(answer: Answer, question: Question, routing: Routing) -> Answer:
+def _apply_preference(answer: Answer, question: Question, routing: Routing) -> Answer:
     sure = min(1.0, routing.routed.margin / FULL_MARGIN)
     raised = []
     for match in answer.matches:
-        bonus = BONUS * sure * _of(match, routing)
+        bonus = BONUS * sure * _match_preference(match, routing)
         terms = dict(match.terms) | {"route": bonus}
         raised.append(replace(match, score=match.score * (1 + bonus), terms=terms) if bonus else match)
-    # Stable: what the route does not touch keeps its order.
+    # The sort is stable: matches that the route does not affect keep their order.
     ordered = sorted(raised, key=lambda match: -match.score)[: question.limit]
-    # Cut after the sort, so that the scale ends at 1 and the order stays.
+    # Scores are capped at 1 after the sort, so that the order stays.
     matches = tuple(replace(match, score=min(1.0, match.score)) for match in ordered)
     return replace(answer, question=question, matches=matches)
 
 
-def _chosen(ask: Callable[[Question], Answer], question: Question, routing: Routing) -> Answer:
+def _ask_forced(ask: Callable[[Question], Answer], question: Question, routing: Routing) -> Answer:
     depth = max(FORCED_DEPTH, question.limit)
     whole = ask(replace(question, limit=depth))
     found = {match.memory.id: match for match in whole.matches}
@@ -315,14 +324,14 @@ def _chosen(ask: Callable[[Question], Answer], question: Question, routing: Rout
     kept = [
         replace(match, terms=dict(match.terms) | {"route": weight})
         for match in found.values()
-        if (weight := _of(match, routing)) >= KEPT
+        if (weight := _match_preference(match, routing)) >= KEPT
     ]
     if not kept:
         notes: tuple[str, ...] = whole.notes
         if whole.matches:
             notes = (
                 *notes,
-                f'nothing found is of the route "{routing.route}": shown is what was found without it',
+                f'nothing found fits the route "{routing.route}": the matches of all routes are shown',
             )
         return replace(whole, question=question, matches=whole.matches[: question.limit], notes=notes)
     if routing.route is Route.EPISODE and routing.newest:
@@ -332,14 +341,14 @@ def _chosen(ask: Callable[[Question], Answer], question: Question, routing: Rout
     return replace(whole, question=question, matches=tuple(kept[: question.limit]))
 
 
-def _of(match: Match, routing: Routing) -> float:
+def _match_preference(match: Match, routing: Routing) -> float:
     text = f"{match.memory.title}\n{match.chunk.searchable}"
     if routing.route is Route.CODE:
         text = f"{match.memory.title}\n{match.memory.text}"
     return preference(match.memory, routing, text=text, fresh=match.terms.get("recency", 1.0))
 
 
-def _names(text: str, name: str) -> bool:
+def _mentions_name(text: str, name: str) -> bool:
     """Tell whether a text names a part of a program, or the last part of its dotted name, as a whole word."""
     last = name.rstrip("/").rpartition("/")[2].rpartition("::")[2]
     short = last if "/" in name or last.count(".") != 1 else last.rpartition(".")[2]
@@ -347,10 +356,10 @@ def _names(text: str, name: str) -> bool:
     return re.search(rf"(?<!\w)(?:{wanted})(?!\w)", text) is not None
 
 
-def _graph(
+def _graph_facts(
     open_store: Callable[[], Store], question: Question, names: Sequence[str], redactor: Redactor
 ) -> tuple[Mapping[str, Sequence[Mapping[str, Any]]], str]:
-    """Return entities and relations of the names in the question, and what has to be said about them."""
+    """Return the entities and relations of the names in the question, and a note or ""."""
     if not names:
         return {}, ""
     entities: dict[str, Mapping[str, Any]] = {}
@@ -371,6 +380,6 @@ def _graph(
                         if shape not in relations:
                             relations.append(shape)
     except BackendError as error:
-        return {}, f"the graph cannot be had: {error.told}"
-    note = "relations are those that stored texts tell" if relations else ""
+        return {}, f"the graph is unavailable: {error.full_message}"
+    note = "relations come from stored texts" if relations else ""
     return redactor.redact_document({"entities": list(entities.values()), "relations": relations}), note

@@ -13,39 +13,39 @@ from ragmem.domain.retrieval.scoring import (
     CandidateSet,
     Formula,
     Policy,
-    Scored,
+    ScoredMemory,
     code_share,
     relevances,
     terms,
 )
-from ragmem.services.retrieval.asking import Question
 from ragmem.services.retrieval.calibration import Calibration
-from ragmem.services.retrieval.superseding import with_former
+from ragmem.services.retrieval.question import Question
+from ragmem.services.retrieval.supersessions import add_previous_versions
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.rows import Outline, chunk_from
 
 COLLAPSE_DEPTH = 3
-"""How many times as many memories as are wanted are read, since some of them say the same."""
+"""Factor by which more memories are read than the limit, because some of them say the same."""
 
 FULLY_COVERED = 0.999
 """Share of a question's words in one chunk that counts as all of them."""
 
 
 BASE, PER_BACKGROUND = 0.23, 0.17
-"""The floor of relevance for the bundled model: the lowest at which four in five questions on other subjects
-fall below it; of those with an answer 0.2 % do (882 of nine sets, at most 1.7 % of one). Silence costs a
-person more than a match too many. A floor for the cosine alone loses 5.6 % of one set."""
+"""The floor of relevance for the bundled model: the lowest one that rejects four in five questions on other
+subjects; of those with an answer it rejects 0.2 % (882 of nine sets, at most 1.7 % of one). A missing answer
+costs a person more than a superfluous match. A floor for the cosine alone loses 5.6 % of one set."""
 
 WITHOUT_WORDS = 0.06
-"""What the floor is higher where no word of the question is in the store: only the nearest vector speaks.
-Of 119 such questions without an answer, over nine sets, 41 passed the plain floor, and 7 pass the one that
-the other eight sets ask for. Of 1,159 questions with an answer one falls below it."""
+"""Added to the floor if no word of the question is in the store, and only vectors count. Of 119 such
+questions without an answer, over nine sets, 41 passed the plain floor, and 7 pass the one fitted to the other
+eight sets. Of 1,159 questions with an answer one falls below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The matches, best first; by what it was decided whether anything answers; why there is no match."""
+    """The matches, best first; the evidence for an answer; a note if there is no match."""
 
     matches: tuple[Match, ...] = ()
     evidence: Mapping[str, float] = field(default_factory=dict)
@@ -56,36 +56,36 @@ def select(
     catalog: Catalog,
     question: Question,
     found: CandidateSet,
-    scores: Sequence[Scored],
+    scores: Sequence[ScoredMemory],
     *,
     policy: Policy,
     now: datetime,
     known: Calibration | None,
     answered: bool = False,
 ) -> Selection:
-    """Return what answers a question; nothing where, by the calibration of the store, nothing does.
+    """Return the answer to a question; no matches if nothing answers by the calibration of the store.
 
-    `answered` tells that something answers the question in other words.
+    `answered` tells that something answers a paraphrase of the question.
     """
-    evidence, answers = evidence_of_answer(found, scores, known)
+    evidence, answers = answer_evidence(found, scores, known)
     silent = policy.abstain and not (answers or answered)
-    note = _why_nothing(found, scores, evidence, silent=silent)
+    note = _silence_note(found, scores, evidence, silent=silent)
     if silent:
         return Selection((), evidence, note)
     return Selection(_matches(catalog, question, found, scores, policy=policy, now=now), evidence, note)
 
 
-def evidence_of_answer(
-    found: CandidateSet, scores: Sequence[Scored], known: Calibration | None
+def answer_evidence(
+    found: CandidateSet, scores: Sequence[ScoredMemory], known: Calibration | None
 ) -> tuple[dict[str, float], bool]:
-    """Return the terms of whether anything here answers the question, and whether something may."""
+    """Return the evidence terms, and whether something may answer the question."""
     if known is None or not scores or not found.by_vectors:
         return {}, True
     candidates = [item.candidate for item in scores if item.candidate is not None]
     compared = [item for item in scores if item.candidate is not None and item.candidate.compared]
     best = max((item.own for item in compared), default=0.0)
     in_chunk = max(one.evidence.coverage for one in candidates)
-    standing = by_relevance(best, known, by_words=found.by_words)
+    standing = relevance_margin(best, known, by_words=found.by_words)
     evidence = {
         "relevance": best,
         "cosine": max((one.evidence.cosine for one in candidates if one.compared), default=0.0),
@@ -93,47 +93,46 @@ def evidence_of_answer(
         **standing.terms,
         "margin": standing.margin,
     }
-    # What has no vector yet can only be judged by its words.
+    # Memories without a vector can only be judged by their words.
     waiting = [one.evidence.whole_coverage for one in candidates if not one.compared]
-    by_words = bool(waiting) and by_coverage(max(waiting), known).margin >= 0
-    # Who asks for words is answered by where they all stand, who asks for a file's edits by those, and who
-    # asks for nothing but a time by what happened then.
-    verbatim = bool(found.query.required) or in_chunk > FULLY_COVERED
+    by_words = bool(waiting) and coverage_margin(max(waiting), known).margin >= 0
+    # Verbatim matches always answer, and so do edits of a named file, and events if only a time is asked for.
+    verbatim = bool(found.query.required_phrases) or in_chunk > FULLY_COVERED
     lists = {"edits", "dates"} if found.query.only_times else {"edits"}
     recorded = any(not lists.isdisjoint(one.further) for one in candidates)
     return evidence, standing.margin >= 0 or by_words or verbatim or recorded
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How far the best memory stands above what questions without an answer find.
+class FloorMargin:
+    """How far the best memory is above the floor, with the terms of the floor.
 
-    `margin` is its distance from the floor; below 0 the question has, as a rule, no answer here.
+    With a negative `margin` the question usually has no answer here.
     """
 
     margin: float
     terms: dict[str, float] = field(default_factory=dict)
 
 
-def by_relevance(relevance: float, calibration: Calibration, *, by_words: bool = True) -> Standing:
-    """Return how the best relevance (0..1) stands; `by_words`: some word of the question is in the store."""
+def relevance_margin(relevance: float, calibration: Calibration, *, by_words: bool = True) -> FloorMargin:
+    """Return the margin of the best relevance (0..1); `by_words`: the store has a word of the question."""
     background = calibration.cosine.mean
     floor = BASE + PER_BACKGROUND * background + (0.0 if by_words else WITHOUT_WORDS)
-    return Standing(relevance - floor, {"background": background, "floor": floor})
+    return FloorMargin(relevance - floor, {"background": background, "floor": floor})
 
 
-def by_coverage(coverage: float, calibration: Calibration) -> Standing:
-    """Return how a memory stands that has no vector, by the share (0..1) of the question's idf mass in it.
+def coverage_margin(coverage: float, calibration: Calibration) -> FloorMargin:
+    """Return the margin of a memory without a vector, by the share (0..1) of the question's idf mass in it.
 
-    Nine in twenty generic questions find less than the floor.
+    Nineteen in twenty generic questions find less than the floor.
     """
-    return Standing(coverage - calibration.coverage.high, {"floor": calibration.coverage.high})
+    return FloorMargin(coverage - calibration.coverage.high, {"floor": calibration.coverage.high})
 
 
-def _why_nothing(
-    found: CandidateSet, scores: Sequence[Scored], evidence: Mapping[str, float], *, silent: bool
+def _silence_note(
+    found: CandidateSet, scores: Sequence[ScoredMemory], evidence: Mapping[str, float], *, silent: bool
 ) -> str:
-    """Return why nothing is found; `silent`: what was found is held back."""
+    """Return why there is no match; `silent`: the matches are withheld."""
     if found.query.only_times and not any(
         item.candidate is not None and "dates" in item.candidate.further for item in scores
     ):
@@ -152,7 +151,7 @@ def _matches(
     catalog: Catalog,
     question: Question,
     found: CandidateSet,
-    scores: Sequence[Scored],
+    scores: Sequence[ScoredMemory],
     *,
     policy: Policy,
     now: datetime,
@@ -162,19 +161,21 @@ def _matches(
     history = question.history or query.wants_history
     links = catalog.supersessions.in_force([item.memory_id for item in scores])
     if links and not history:
-        scores = _replace_superseded(catalog, scores, links, alone=bool(query.required or query.excluded))
+        scores = _replace_superseded(
+            catalog, scores, links, alone=bool(query.required_phrases or query.excluded)
+        )
     formula = Formula(query, policy, now)
-    # Where many say the same, the answer has room for others: then more are read.
+    # If many say the same, more are read to fill the answer.
     wide = question.limit * COLLAPSE_DEPTH
     while True:
-        leading, outlines = _leading(catalog, question, scores, wide=wide, formula=formula)
+        leading, outlines = _top_candidates(catalog, question, scores, wide=wide, formula=formula)
         matches = _above_floor(catalog, leading, outlines, found, formula=formula)
-        # The newer ones stand where the older ones would, so duplicates are looked for afterwards.
+        # Newer memories take the places of older ones, so duplicates are collapsed afterwards.
         groups = collapse(replace_superseded(matches, links, history=history), shown=question.limit)
         if len(groups) >= question.limit or len(leading) < wide or len(matches) < len(leading):
             break
         wide *= COLLAPSE_DEPTH
-    return with_former(
+    return add_previous_versions(
         catalog,
         [
             replace(
@@ -189,7 +190,7 @@ def _matches(
 
 def _above_floor(
     catalog: Catalog,
-    leading: Sequence[Scored],
+    leading: Sequence[ScoredMemory],
     outlines: Mapping[str, Outline],
     found: CandidateSet,
     *,
@@ -227,12 +228,12 @@ def _above_floor(
 
 
 def _replace_superseded(
-    catalog: Catalog, scores: Sequence[Scored], links: Mapping[str, Supersession], *, alone: bool
-) -> list[Scored]:
-    """Return the memories that hold: each superseded one gives its place to the one that replaced it.
+    catalog: Catalog, scores: Sequence[ScoredMemory], links: Mapping[str, Supersession], *, alone: bool
+) -> list[ScoredMemory]:
+    """Return the memories in force: each superseded one is replaced by its successor.
 
-    That one comes in where it was not found itself, but for `alone`: then only what was found is shown, the
-    superseded one as well where nothing found is in its place.
+    A successor that was not found itself is added, unless `alone`: then only found memories are returned,
+    including a superseded one if its successor was not found.
     """
     kept = {item.memory_id: item for item in scores if item.memory_id not in links}
     if alone:
@@ -247,23 +248,23 @@ def _replace_superseded(
             newer = links[item.memory_id].newer
             inherited[newer] = max(inherited.get(newer, 0.0), item.relevance)
     missing = {} if alone else catalog.memories.openings(inherited.keys() - kept.keys())
-    kept |= {newer: Scored(newer, chunk, 0.0) for newer, chunk in missing.items()}
+    kept |= {newer: ScoredMemory(newer, chunk, 0.0) for newer, chunk in missing.items()}
     for newer, relevance in inherited.items():
         if newer in kept and relevance > kept[newer].relevance:
             kept[newer] = replace(kept[newer], relevance=relevance, inherited=relevance)
     return list(kept.values())
 
 
-def _leading(
-    catalog: Catalog, question: Question, scores: Sequence[Scored], *, wide: int, formula: Formula
-) -> tuple[list[Scored], dict[str, Outline]]:
-    """Return the `wide` memories that could reach the answer, best first, and their outlines.
+def _top_candidates(
+    catalog: Catalog, question: Question, scores: Sequence[ScoredMemory], *, wide: int, formula: Formula
+) -> tuple[list[ScoredMemory], dict[str, Outline]]:
+    """Return the `wide` memories that could be in the answer, best first, and their outlines.
 
-    Texts are read, and compared with each other, only of these; outlines only of those that could be among
-    them, because a relevance limits the score.
+    Only the texts of these are read and compared. Only the outlines of possible ones are read, because the
+    relevance limits the score.
     """
     outlines: dict[str, Outline] = {}
-    leading: list[tuple[float, float, str, Scored]] = []
+    leading: list[tuple[float, float, str, ScoredMemory]] = []
     best = 0.0
     for batch in batches(sorted(scores, key=lambda item: -item.relevance), 2 * wide):
         if len(leading) == wide and -leading[-1][0] > formula.highest(batch[0].relevance):

@@ -9,10 +9,15 @@ from ragmem.domain.model.document_place import LOCATOR, document_place
 from ragmem.domain.records.records import FIELDS, fields_text, record_of
 from ragmem.domain.secrets.redaction import Redactor, cover
 from ragmem.services.retrieval.output_fields import OutputField, output_example, output_values, rfc3339
-from ragmem.services.retrieval.superseding import FORMER_FIELDS, former_shapes, superseded_shape, told_former
+from ragmem.services.retrieval.supersessions import (
+    PREVIOUS_VERSION_FIELDS,
+    previous_version_line,
+    previous_version_shapes,
+    superseded_shape,
+)
 
-TOLD_ELSEWHERE = 3
-"""Other projects with the same text that a line names; the JSON fields have all of them."""
+SHOWN_ELSEWHERE = 3
+"""Maximum other projects with the same text in a line; the JSON fields have all of them."""
 
 
 MEMORY_FIELDS: tuple[OutputField[Memory], ...] = (
@@ -66,29 +71,29 @@ MEMORY_FIELDS: tuple[OutputField[Memory], ...] = (
     OutputField("updated_at", datetime, lambda memory, _: rfc3339(memory.updated_at), "2026-03-15T10:00:05Z"),
     OutputField("metadata", dict[str, Any], lambda memory, _: dict(memory.metadata), {}),
 )
-"""The JSON fields that each list has of a memory. `memory_shape` takes the secrets out of all of them."""
+"""The JSON fields of a memory in each list. `memory_shape` removes the secrets from all of them."""
 
 
 def memory_shape(memory: Memory, *, verbatim: bool = False, redactor: Redactor) -> dict[str, Any]:
-    """Return a memory as JSON fields, without secrets and texts; `verbatim` is as stored, with its texts."""
+    """Return a memory as JSON fields, without secrets and texts; `verbatim`: as stored, with its texts."""
     shape = output_values(MEMORY_FIELDS, memory, redactor)
     if verbatim:
         return shape | {"text": memory.text, "summary": memory.summary}
     redacted: dict[str, Any] = redactor.redact_document(shape)
     if item := record_of(memory):
-        # In the text that a JSON document is, a quoted secret stands between other marks and is not seen.
+        # In serialized JSON a quoted secret has escaped quotes and is not recognized.
         redacted["metadata"][FIELDS] = fields_text(redactor.redact_document(dict(item.fields)))
     return redacted
 
 
-def found_text(match: Match, redactor: Redactor) -> str:
-    """Return the text of the best chunk without secrets, those that reach beyond it included."""
+def best_chunk_text(match: Match, redactor: Redactor) -> str:
+    """Return the text of the best chunk without secrets, including those that extend beyond it."""
     whole, chunk = match.memory.indexed_text, match.chunk
     return cover(whole, redactor.find(whole), chunk.start, chunk.end)
 
 
 def ageing_shape(memory: Memory, policy: Decay, *, now: datetime) -> dict[str, float]:
-    """Return what age makes of a memory's score now, by decay.json; ages in days."""
+    """Return the effect of age on a memory's score now, by decay.json; ages in days."""
     age, half_life = age_days(memory.event_time, now), policy.half_life(memory.kind)
     fresh = policy.recency(age, half_life)
     return {
@@ -107,19 +112,19 @@ ELSEWHERE_FIELDS: tuple[OutputField[Memory], ...] = (
         "uri", str, lambda memory, redactor: redactor.redact(memory.uri)[0], "/home/ada/shop/notes/deploy.md"
     ),
 )
-"""The JSON fields of a memory of another project that has the text of a match."""
+"""The JSON fields of a memory of another project with the same text as a match."""
 
 
-def told_elsewhere(match: Match, redactor: Redactor) -> str:
-    """Return the project of a match and the others that have just its text, and where; "" without others."""
-    told = [
+def elsewhere_line(match: Match, redactor: Redactor) -> str:
+    """Return the project of a match, and the projects and uris with the same text; "" if there are none."""
+    shown = [
         f"{memory.scope.project}: {redactor.redact(memory.uri)[0]}"
-        for memory in match.elsewhere[:TOLD_ELSEWHERE]
+        for memory in match.elsewhere[:SHOWN_ELSEWHERE]
     ]
-    more = len(match.elsewhere) - len(told)
-    if not told:
+    more = len(match.elsewhere) - len(shown)
+    if not shown:
         return ""
-    others = ", ".join(told) + (f" and {more} more" if more else "")
+    others = ", ".join(shown) + (f" and {more} more" if more else "")
     return f"in {match.memory.scope.project}, also in {others}"
 
 
@@ -131,7 +136,7 @@ MATCH_FIELDS: tuple[OutputField[Match], ...] = (
     OutputField(
         "text",
         str,
-        lambda match, redactor: found_text(match, redactor).strip(),
+        lambda match, redactor: best_chunk_text(match, redactor).strip(),
         "We decided to deploy PostgreSQL 16 with Kubernetes because the old host ran full.",
         "The best chunk.",
     ),
@@ -148,21 +153,18 @@ MATCH_FIELDS: tuple[OutputField[Match], ...] = (
     OutputField(
         "replaced",
         list,
-        lambda match, redactor: former_shapes(match.replaced, redactor),
-        [output_example(FORMER_FIELDS)],
+        lambda match, redactor: previous_version_shapes(match.replaced, redactor),
+        [output_example(PREVIOUS_VERSION_FIELDS)],
     ),
     OutputField(
         "superseded_by", dict, lambda match, redactor: superseded_shape(match.superseded, redactor), None
     ),
 )
-"""The JSON fields of a match beside those of its memory."""
+"""The JSON fields of a match besides those of its memory."""
 
 
 def match_shape(match: Match, *, explain: bool = False, redactor: Redactor) -> dict[str, Any]:
-    """Return a match as JSON fields: the memory without its whole text, its best chunk, its score.
-
-    Secrets are replaced.
-    """
+    """Return a match as JSON fields without secrets: the memory without its whole text, best chunk, score."""
     shape = memory_shape(match.memory, redactor=redactor) | output_values(MATCH_FIELDS, match, redactor)
     if explain:
         shape["terms"] = {name: round(value, 4) for name, value in match.terms.items()}
@@ -170,11 +172,11 @@ def match_shape(match: Match, *, explain: bool = False, redactor: Redactor) -> d
 
 
 def explain_match(match: Match, redactor: Redactor) -> list[str]:
-    """Return why a match stands where it does: its ranks, its terms in their order, and what is behind it."""
+    """Return lines that explain the place of a match: its ranks, its terms, and its duplicates."""
     ranks = {name.removesuffix("_rank"): rank for name, rank in match.terms.items() if name.endswith("_rank")}
     terms = {name: value for name, value in match.terms.items() if not name.endswith("_rank")}
     lines = ["found by " + ", ".join(f"{name} {rank:.0f}" for name, rank in ranks.items())] if ranks else []
     lines.append("  ".join(f"{name}={value:.4g}" for name, value in terms.items()))
     if match.duplicates:
         lines.append("behind it: " + ", ".join(key[:SHORT_ID_LENGTH] for key in match.duplicates))
-    return lines + [told_former(former, redactor=redactor) for former in match.replaced]
+    return lines + [previous_version_line(former, redactor=redactor) for former in match.replaced]

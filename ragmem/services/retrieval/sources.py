@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 
 from ragmem.domain.model import Hit
 from ragmem.domain.retrieval.question import Query
-from ragmem.domain.text.spans import short
+from ragmem.domain.text.spans import selective_spans
 from ragmem.ports import Store
-from ragmem.services.retrieval.asking import Question
+from ragmem.services.retrieval.question import Question
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.recent import within
+from ragmem.storage.lifecycle.recent import in_spans
 from ragmem.storage.memories.edits import Edit, commits_of, edits_of, plain_path
-from ragmem.storage.memories.recorded import list_records
+from ragmem.storage.memories.record_queries import list_records
 
 FURTHER = 50
-"""Hits of a source beside words and vectors."""
+"""Maximum hits of a source besides words and vectors."""
 
 MOST_RECORDS = 500
-"""Latest records that are compared with a question, which takes as long as any other filter; older ones are
-found where words or vectors lead to them."""
+"""Maximum number of latest records that are compared with a question, which is as fast as other filters;
+older ones are found by words or vectors only."""
 
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
@@ -29,7 +29,7 @@ _ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What each source is given: where it searches, for which question, and how many memories it finds.
+    """The input of a source: where it searches, the question, and the number of memories.
 
     `seeds` are the best candidates of the other sources, best first, for a source that starts from them.
     """
@@ -40,7 +40,7 @@ class Search:
     query: Query
     depth: int
     share: int = 1
-    """How many times as many hits are read, because filters leave some of them out."""
+    """Factor by which more hits are read, because filters exclude some of them."""
     seeds: tuple[Hit, ...] = ()
 
 
@@ -48,7 +48,7 @@ class Search:
 class Source:
     """A list of candidates under a name, best first.
 
-    Where it `speaks`, its scores are evidence; else its hits are only compared with the question. One that
+    If it `speaks`, its scores are evidence; else its hits are only compared with the question. A source that
     `follows` starts from the best candidates of the others.
     """
 
@@ -59,7 +59,7 @@ class Source:
 
 
 def edits(search: Search) -> list[Hit]:
-    """Return memories that edited the files which a question names, else those of its commits."""
+    """Return memories that edited the files in a question, else those of its commits."""
     catalog, query, projects = search.catalog, search.query, search.question.projects
     found = edits_of_files(catalog, query.paths, projects=projects, limit=FURTHER)
     return found or edits_of_commits(catalog, query.commits, projects=projects, limit=FURTHER)
@@ -70,13 +70,15 @@ def edits_of_files(
 ) -> list[Hit]:
     """Return the first chunks of memories that edited any of these files: most edits first, then the latest.
 
-    A path is that of the file, or its end (`session.go`, `cmd/session.go`), or an absolute one that ends with
-    what was stored. Where a file has just this path, others that only end so do not count. A name without
-    folders that several files end with means none of them. A hit's score is the number of edits.
+    A path may be the stored path, its end (`session.go`, `cmd/session.go`), or an absolute path that ends
+    with it. Exact matches exclude others. A name without folders that matches several files matches none. A
+    hit's score is the number of edits.
     """
     counted: dict[str, tuple[int, Edit]] = {}
     for path in dict.fromkeys(map(plain_path, paths)):
-        for edit in _meant(path, edits_of(catalog.database, path.rpartition("/")[2], projects=projects)):
+        for edit in _matching_edits(
+            path, edits_of(catalog.database, path.rpartition("/")[2], projects=projects)
+        ):
             before = counted.get(edit.memory_id)
             counted[edit.memory_id] = (edit.edits + (before[0] if before else 0), edit)
     ranked = sorted(counted.values(), key=lambda pair: (-pair[0], -pair[1].event_at, pair[1].memory_id))
@@ -89,7 +91,7 @@ def edits_of_files(
 def edits_of_commits(
     catalog: Catalog, commits: Iterable[str], *, projects: Sequence[str] | None, limit: int
 ) -> list[Hit]:
-    """Return the first chunks of memories in which these commits were made, latest first."""
+    """Return the first chunks of memories with these commits, latest first."""
     found = {
         edit.memory_id: edit
         for commit in commits
@@ -99,8 +101,8 @@ def edits_of_commits(
     return [Hit(edit.chunk_id, edit.memory_id, rank, 1.0) for rank, edit in enumerate(ranked, start=1)]
 
 
-def _meant(path: str, edits: Sequence[Edit]) -> list[Edit]:
-    """Return the edits of the file that is meant, from the edits of all files of one name."""
+def _matching_edits(path: str, edits: Sequence[Edit]) -> list[Edit]:
+    """Return the edits of the file with a path, from the edits of all files of the same name."""
     exact = [edit for edit in edits if edit.path == path]
     if exact:
         return exact
@@ -119,20 +121,21 @@ def _ends_with(path: str, end: str) -> bool:
 
 
 def dates(search: Search) -> list[Hit]:
-    """Return the first chunks of memories that happened when the question says, the newest first.
+    """Return the first chunks of memories in the time spans of a question, newest first.
 
-    A span that is open, or longer than five weeks, leads to none, unless nothing but times is asked for.
-    Behind the memories of a time of day stand the others of that day. The scores fall from 1 for the newest
-    towards a half.
+    Open spans, and those longer than five weeks, are ignored, unless only times are asked for. Memories of a
+    time of day come before the others of that day. The scores fall from 1 for the newest towards 0.5.
     """
     query, question = search.query, search.question
     limit = FURTHER * search.share
-    spans = short(query.times)
+    spans = selective_spans(query.times)
     if query.only_times:
         spans = [(start or FIRST, end or LAST) for start, end in query.times]
-    found = within(search.catalog.database, spans, projects=question.projects, limit=limit)
+    found = in_spans(search.catalog.database, spans, projects=question.projects, limit=limit)
     if query.days and len(found) < limit:
-        rest = within(search.catalog.database, short(query.days), projects=question.projects, limit=limit)
+        rest = in_spans(
+            search.catalog.database, selective_spans(query.days), projects=question.projects, limit=limit
+        )
         found = list(dict.fromkeys((*found, *rest)))[:limit]
     return [
         Hit(chunk_id, memory_id, rank, 1 - (rank - 1) / (2 * limit))
@@ -141,7 +144,7 @@ def dates(search: Search) -> list[Hit]:
 
 
 def records(search: Search) -> list[Hit]:
-    """Return the first chunks of the records that a question is asked of, the newest first; scores of 0."""
+    """Return the first chunks of the records of the question's types, newest first, with scores of 0."""
     catalog, question = search.catalog, search.question
     ids = list_records(
         catalog.database,

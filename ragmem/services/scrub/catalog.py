@@ -1,16 +1,16 @@
-"""Find what is to go in the tables of a memory, and take it out in one transaction."""
+"""Find secrets in the tables of a home, and remove them in one transaction."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Memory, State
 from ragmem.ports import Store
 from ragmem.services.ingestion.classify import chunks_of
-from ragmem.services.lifecycle.undo import adopt
-from ragmem.services.scrub.wanted import ScrubTarget
+from ragmem.services.lifecycle.undo import adopt_run
+from ragmem.services.scrub.target import ScrubTarget
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance import stored_texts
@@ -19,12 +19,12 @@ from ragmem.storage.sql.batches import batches
 from ragmem.storage.sql.database import Connection
 
 PAGE = 500
-"""Texts that are looked at together."""
+"""Texts that are searched together."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """Where it stands in the tables: by table and column, in which memories, and the texts themselves."""
+    """The matches in the tables: by table and column, by memory, and the other texts that have one."""
 
     places: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
@@ -35,7 +35,7 @@ class Findings:
 
 @dataclass(slots=True)
 class CleanResult:
-    """What was done: the memories that were changed, those that went, and rows of other tables."""
+    """The memories that were changed, those that were removed, and rows of other tables."""
 
     changed: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -43,23 +43,23 @@ class CleanResult:
     rows: int = 0
 
 
-def find_in_tables(catalog: Catalog, wanted: ScrubTarget) -> Findings:
-    """Return where it stands; what is found becomes known to `wanted`."""
+def find_in_tables(catalog: Catalog, target: ScrubTarget) -> Findings:
+    """Return the matches in the tables; their values are added to `target`."""
     known = -1
     seen = Findings()
-    # What a later text shows to be a secret may stand in an earlier one.
-    while len(wanted.values) != known:
-        known = len(wanted.values)
+    # A later text may reveal that a value of an earlier one is a secret.
+    while len(target.values) != known:
+        known = len(target.values)
         with catalog.database.read() as connection:
-            seen = _find(catalog, connection, wanted)
+            seen = _find(catalog, connection, target)
     return seen
 
 
-def _find(catalog: Catalog, connection: Connection, wanted: ScrubTarget) -> Findings:
+def _find(catalog: Catalog, connection: Connection, target: ScrubTarget) -> Findings:
     seen = Findings()
     numbers: dict[int, Counter[str]] = {}
     for table in stored_texts.tables(catalog.database, connection):
-        for text, kinds in _matches(stored_texts.texts(connection, table), wanted):
+        for text, kinds in _matches(stored_texts.texts(connection, table), target):
             seen.places[f"{table.name}.{text.column}"] += 1
             seen.kinds += kinds
             if table.name == "memories":
@@ -78,33 +78,33 @@ def _find(catalog: Catalog, connection: Connection, wanted: ScrubTarget) -> Find
     return seen
 
 
-def _matches(texts: Iterable[Text], wanted: ScrubTarget) -> Iterator[tuple[Text, Counter[str]]]:
-    """Yield the texts that hold it; they are looked at together, for most hold nothing."""
+def _matches(texts: Iterable[Text], target: ScrubTarget) -> Iterator[tuple[Text, Counter[str]]]:
+    """Yield the texts with a match; they are searched in batches, since most have none."""
     for page in batches(texts, PAGE):
-        for number in wanted.suspects([text.text for text in page]):
-            if kinds := wanted.kinds(page[number].text):
+        for number in target.suspects([text.text for text in page]):
+            if kinds := target.count_kinds(page[number].text):
                 yield page[number], kinds
 
 
 def clean(
-    catalog: Catalog, store: Store, wanted: ScrubTarget, *, sizes: ChunkingSettings, now: datetime
+    catalog: Catalog, store: Store, target: ScrubTarget, *, sizes: ChunkingSettings, now: datetime
 ) -> CleanResult:
-    """Take out all of it, all or nothing, and return what was done.
+    """Remove all matches in one transaction and return what was done.
 
-    A memory keeps its id, its life and what it supersedes; it waits for new vectors. One of which nothing is
-    left is removed, from the archive too. Raises StoreBusyError, StorageError.
+    A memory keeps its id, its life and what it supersedes; it waits for new vectors. A memory without any
+    text left is removed, from the archive too. Raises StoreBusyError, StorageError.
     """
     done = CleanResult()
     with catalog.database.write() as connection:
-        seen = find_in_tables(catalog, wanted)
+        seen = find_in_tables(catalog, target)
         memories = catalog.memories.get(seen.memories)
-        covered = {key: wanted.memory(memory) for key, memory in memories.items()}
-        done.removed = [key for key, memory in covered.items() if wanted.emptied(memories[key], memory)]
+        covered = {key: target.cover_memory(memory) for key, memory in memories.items()}
+        done.removed = [key for key, memory in covered.items() if target.is_emptied(memories[key], memory)]
         done.changed = [key for key in covered if key not in set(done.removed)]
         touched = list(covered)
 
         def rewrite() -> None:
-            # A new text drops them; this one says the same as before, but for the secret.
+            # A new text drops supersessions; this one says the same as before, except for the secret.
             kept = catalog.supersessions.of(touched)
             catalog.names.forget(touched)
             catalog.memories.remove(done.removed)
@@ -118,14 +118,14 @@ def clean(
 
         if touched:
             store.delete(touched, finish=rewrite)
-        done.archived = _clean_archive(catalog, wanted, list(seen.archived))
+        done.archived = _clean_archive(catalog, target, list(seen.archived))
         gone = set(done.removed) - catalog.archive.ids()
         catalog.lives.forget(gone)
         catalog.projects.forget_moves(gone)
         catalog.supersessions.forget(gone)
-        # Looked at once more: what the memories had brought into other tables has gone with them.
+        # Searched again: the rows that the memories brought into other tables are gone with them.
         done.rows = stored_texts.change(
-            catalog.database, connection, find_in_tables(catalog, wanted).texts, wanted.stored
+            catalog.database, connection, find_in_tables(catalog, target).texts, target.cover_value
         )
         lexicon.forget_dead(connection)
         if touched or done.archived or done.rows:
@@ -138,12 +138,12 @@ def _as_pending(memory: Memory) -> Memory:
     return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
-def _clean_archive(catalog: Catalog, wanted: ScrubTarget, places: Sequence[tuple[str, str]]) -> int:
+def _clean_archive(catalog: Catalog, target: ScrubTarget, places: Sequence[tuple[str, str]]) -> int:
     for run, identifier in places:
         (memory,) = (one for one in catalog.archive.memories(run) if one.id == identifier)
-        covered = wanted.memory(memory)
-        if wanted.emptied(memory, covered):
-            adopt(catalog, run)
+        covered = target.cover_memory(memory)
+        if target.is_emptied(memory, covered):
+            adopt_run(catalog, run)
             catalog.archive.drop(run, [identifier])
             catalog.gc_runs.add(run, {"scrub": 1}, archived=-1)
         else:

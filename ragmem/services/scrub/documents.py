@@ -1,4 +1,4 @@
-"""A stored value as the texts that it is made of: where it is a JSON document, each of its own."""
+"""The texts of a stored value: those of its JSON document, or the value itself."""
 
 import json
 import re
@@ -7,21 +7,21 @@ from typing import Any
 
 import orjson
 
-_TELLING = re.compile(r"pass|pwd|secret|credential|token|key", re.IGNORECASE)
-"""In the name of a value: then the name helps to tell that it is a secret."""
+_SECRET_NAME = re.compile(r"pass|pwd|secret|credential|token|key", re.IGNORECASE)
+"""Names of values that are likely to be secrets."""
 
 
-def leaves(value: str, *, naming: bool) -> Iterator[str]:
-    """Yield the texts of a stored value; `naming`: with the name of each where that tells of a secret."""
+def texts_of(value: str, *, with_names: bool) -> Iterator[str]:
+    """Yield the texts of a stored value; `with_names`: with each name that suggests a secret."""
     document = parse(value)
     if document is None:
         yield value
         return
     for name, text in _named_texts(document, ""):
-        if naming and _TELLING.search(name):
+        if with_names and _SECRET_NAME.search(name):
             yield f"{name}: {text}"
         else:
-            yield from leaves(text, naming=naming)
+            yield from texts_of(text, with_names=with_names)
 
 
 def parse(value: str) -> Any:

@@ -1,4 +1,4 @@
-"""Find what is to go in the files of a home that are no database, and cover it where it lies."""
+"""Find secrets in the files of a home other than databases, and redact them in place."""
 
 import fcntl
 import os
@@ -11,31 +11,31 @@ from ragmem.inbox import FOLDER as INBOX
 from ragmem.inbox import SUFFIX as WAITING
 from ragmem.services.processes.atomic_write import sync
 from ragmem.services.scrub.forms import Needles
-from ragmem.services.scrub.wanted import ScrubTarget
+from ragmem.services.scrub.target import ScrubTarget
 from ragmem.services.transfer.restore import DERIVED
 from ragmem.storage.operational import OPERATIONAL_NAME
 from ragmem.storage.sql.sqlite import DATABASE_NAME
 
-MOST_TEXT = 64 * 1024 * 1024
-"""Bytes of a file that is read as a text; in a larger one only what is known is looked for."""
+MAX_TEXT = 64 * 1024 * 1024
+"""Bytes of a file that is read as text; a larger one is only searched for known values."""
 
 BYTES = "bytes"
-"""The sort of what was found in a file that is no text."""
+"""The kind of a match in a file that is not text."""
 
 TOKENS = frozenset({"serve.token"})
-"""Keys that ragmem made itself; each lies in a file of its own, and means something to nobody else."""
+"""Files with a key that ragmem generated; nobody else can use it."""
 
 SQLITE = b"SQLite format 3\0"
 PACKED = b"\x1f\x8b"
 
-UNFINISHED = ".scrubbed"
-"""Ends the name of a file that is being written anew; a killed run may leave one, without what was to go."""
+PARTIAL_SUFFIX = ".scrubbed"
+"""Suffix of a file that is being rewritten; a killed run may leave one, without the secret."""
 
 _STAR = b"*"
 
 
-def files_of(places: Places) -> Iterator[Path]:
-    """Yield every file below a home's data, state and cache; nothing is followed that leads elsewhere."""
+def home_files(places: Places) -> Iterator[Path]:
+    """Yield every file below a home's data, state and cache folders; links are not followed."""
     seen: set[Path] = set()
     for folder in (places.data, places.state, places.cache):
         for root, _, names in os.walk(folder):
@@ -46,39 +46,31 @@ def files_of(places: Places) -> Iterator[Path]:
                     yield path
 
 
-def is_of_database(path: Path, places: Places) -> bool:
-    """Tell whether a file is a database of ragmem, or made of it: then its tables are looked at instead."""
+def is_database_file(path: Path, places: Places) -> bool:
+    """Tell whether a file is a database of ragmem or derived from one: its tables are searched instead."""
     inside = path.relative_to(places.data).parts if path.is_relative_to(places.data) else ()
     return bool(inside) and (inside[0].startswith((DATABASE_NAME, OPERATIONAL_NAME)) or inside[0] in DERIVED)
 
 
-def text_of(path: Path) -> str | None:
-    """Return the text of a file; None for one that is no UTF-8, or too large. Raises OSError."""
-    if path.stat().st_size > MOST_TEXT:
-        return None
-    raw = path.read_bytes()
-    if b"\0" in raw:
-        return None
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return None
+def read_text(path: Path) -> str | None:
+    """Return the text of a file; None for one that is not UTF-8, or too large. Raises OSError."""
+    return None if path.stat().st_size > MAX_TEXT else _decode(path.read_bytes())
 
 
-def kinds_in(text: str, wanted: ScrubTarget) -> Counter[str]:
-    """Return what stands in a file's text, by its sort: line by line where each line is a JSON document."""
+def _count_kinds(text: str, target: ScrubTarget) -> Counter[str]:
+    """Count the matches in a file's text by kind: line by line where each line is a JSON document."""
     if _is_lines(text):
-        return sum((wanted.kinds(line) for line in text.splitlines()), Counter())
-    return wanted.kinds(text)
+        return sum((target.count_kinds(line) for line in text.splitlines()), Counter())
+    return target.count_kinds(text)
 
 
-def _cover_text(text: str, wanted: ScrubTarget) -> str:
+def _cover_text(text: str, target: ScrubTarget) -> str:
     if _is_lines(text):
         return "".join(
-            wanted.stored(line.rstrip("\r\n")) + line[len(line.rstrip("\r\n")) :]
+            target.cover_value(line.rstrip("\r\n")) + line[len(line.rstrip("\r\n")) :]
             for line in text.splitlines(keepends=True)
         )
-    return wanted.stored(text)
+    return target.cover_value(text)
 
 
 def _is_lines(text: str) -> bool:
@@ -86,39 +78,37 @@ def _is_lines(text: str) -> bool:
     return bool(lines) and all(line.startswith("{") for line in lines)
 
 
-def look_at(path: Path, wanted: ScrubTarget, needles: Needles) -> Counter[str]:
-    """Return what a file has of it by sort; in one that is no text, "bytes". Raises OSError."""
-    text = text_of(path)
-    if text is not None:
-        found = kinds_in(text, wanted)
-        if found:
-            return found
-    raw, _ = needles.within_file(path)
+def scan_file(path: Path, target: ScrubTarget, needles: Needles) -> Counter[str]:
+    """Return the matches in a file by kind; "bytes" in one that is not text. Raises OSError."""
+    text = read_text(path)
+    if text is not None and (found := _count_kinds(text, target)):
+        return found
+    raw, _ = needles.find_in_file(path)
     return Counter({BYTES: len(raw)}) if raw else Counter()
 
 
-def cover(path: Path, places: Places, wanted: ScrubTarget, needles: Needles) -> bool:
-    """Take it out of a file and return whether that could be done; a database or archive is left as it is.
+def cover_file(path: Path, places: Places, target: ScrubTarget, needles: Needles) -> bool:
+    """Redact a file and return whether that was possible; a database or archive is left as it is.
 
-    A file of the cache is removed, for it can be made again. Raises OSError.
+    A file of the cache is removed, since it can be made again. Raises OSError.
     """
     if path.is_relative_to(places.cache):
         path.unlink(missing_ok=True)
         return True
     if path.parent == places.data / INBOX and path.suffix == WAITING:
-        # Its name is a checksum of what it says: the next drain takes it in, and then it can be covered.
+        # Its name is a checksum of its content: the next drain stores it, and then it can be redacted.
         return False
     with path.open("r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         raw = file.read()
         if raw.startswith((SQLITE, PACKED)):
             return False
-        text = None if b"\0" in raw else _decode(raw)
-        changed = raw if text is None else _cover_text(text, wanted).encode()
-        for needle in sorted(needles.within(changed), key=len, reverse=True):
+        text = _decode(raw)
+        changed = raw if text is None else _cover_text(text, target).encode()
+        for needle in sorted(needles.find_in(changed), key=len, reverse=True):
             changed = changed.replace(needle, _STAR * len(needle))
         if changed != raw and path.is_relative_to(places.state):
-            # In place, so that a process which is adding to a log goes on in the same file.
+            # In place, so that a process that appends to a log continues in the same file.
             file.seek(0)
             file.write(changed)
             file.truncate()
@@ -130,8 +120,8 @@ def cover(path: Path, places: Places, wanted: ScrubTarget, needles: Needles) -> 
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file anew, whole or not at all; one that was taken away meanwhile does not come back."""
-    fresh = path.with_name(f"{path.name}{UNFINISHED}")
+    """Rewrite a file atomically; one that was removed meanwhile does not come back."""
+    fresh = path.with_name(f"{path.name}{PARTIAL_SUFFIX}")
     try:
         with fresh.open("wb") as file:
             fresh.chmod(0o600)
@@ -147,6 +137,6 @@ def _replace(path: Path, content: bytes) -> None:
 
 def _decode(raw: bytes) -> str | None:
     try:
-        return raw.decode()
+        return None if b"\0" in raw else raw.decode()
     except UnicodeDecodeError:
         return None

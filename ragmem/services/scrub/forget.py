@@ -1,4 +1,4 @@
-"""Forget memories that a person names: into the archive, or for good with every byte of them."""
+"""Forget memories that a person names: archive them, or delete them for good."""
 
 import shutil
 import time
@@ -12,35 +12,35 @@ from ragmem.domain.model import Memory
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.entities.extraction_texts import forget_unused
-from ragmem.services.ingestion.archiving import FORGET, archive_asked
-from ragmem.services.lifecycle.undo import adopt
+from ragmem.services.ingestion.archive import FORGET, archive_by_request
+from ragmem.services.lifecycle.undo import adopt_run
 from ragmem.services.scrub import scrub
-from ragmem.services.scrub.wanted import ScrubTarget
+from ragmem.services.scrub.target import ScrubTarget
 from ragmem.services.transfer.restore import DERIVED
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.forgotten import end_purge, mark_purge, purge_is_unfinished
+from ragmem.storage.lifecycle.forgotten_texts import end_purge, mark_purge, purge_is_unfinished
 from ragmem.storage.memories.memories import MIN_PREFIX
 from ragmem.storage.sql.batches import batches
 
 RULE = "asked"
-"""The rule for what was archived because somebody said so."""
+"""The rule for memories that were archived on request."""
 
-SORT = "forgotten"
-"""What the search after a purge calls what it looks for."""
+KIND = "forgotten"
+"""The kind of the values that a search after a purge looks for."""
 
-PIECE, LEAST_PIECE = 200, 12
-"""Characters of a text's longest line by which it is searched for: at most, and at least."""
+MAX_PIECE, MIN_PIECE = 200, 12
+"""Characters of a text's longest line by which it is searched for."""
 
-MOST_PIECES = 2000
-"""Texts that are searched for after a purge; more would take minutes."""
+MAX_PIECES = 2000
+"""Texts that are searched for after a purge; more take minutes."""
 
 PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which memories a person means: those that all of this is true of; None and nothing say nothing.
+    """A filter for memories, which all conditions apply to; None and empty ones are ignored.
 
     `stored` is the moment of the run that stored them, see `storage.activity.storing_runs`.
     """
@@ -51,12 +51,12 @@ class Choice:
     stored: datetime | None = None
 
     @property
-    def filters(self) -> bool:
-        """Tell whether more than ids is said."""
+    def has_filters(self) -> bool:
+        """Tell whether there are conditions other than ids."""
         return bool(self.sources or self.projects or self.stored)
 
-    def has(self, memory: Memory) -> bool:
-        """Tell whether a memory is one of them."""
+    def matches(self, memory: Memory) -> bool:
+        """Tell whether all conditions apply to a memory."""
         return (
             (self.ids is None or memory.id in self.ids)
             and (not self.sources or memory.source in self.sources)
@@ -67,7 +67,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory that would be forgotten, with what people know it by."""
+    """A memory that would be forgotten, as people know it."""
 
     id: str
     title: str
@@ -80,8 +80,8 @@ class Candidate:
 class Plan:
     """What would be forgotten, of `total` memories.
 
-    `archived` are ids that lie in the archive already, which only a purge deletes. `mixed` are merged
-    memories that hold texts of it beside others, and stay.
+    `archived` are ids in the archive, which only a purge deletes. `mixed` are merged memories of which only
+    some parts are chosen; they stay.
     """
 
     going: tuple[Candidate, ...]
@@ -96,17 +96,17 @@ class Plan:
 
     @property
     def large(self) -> bool:
-        """Tell whether more than half of all memories would go; one alone may always."""
+        """Tell whether more than half of all memories would go; a single one is never too many."""
         return len(self.going) > max(1, self.total // 2)
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetResult:
-    """What was done: the run for undo ("" where nothing was archived), and how many memories went.
+    """The run for undo ("" where nothing was archived), and the number of memories that were forgotten.
 
-    Of a purge `purged` counts the memories that were deleted, those of the archive included. `left` names
-    each place in which a search after it found one of the texts, `sources` the files on disk that they came
-    from; `searched` counts the texts that were searched for. `note` says what could not be done.
+    After a purge `purged` counts the deleted memories, archived ones included. `left` names each place in
+    which a search found one of the texts, `sources` the files on disk that they came from; `searched` counts
+    the texts that were searched for. `note` says what could not be done.
     """
 
     run: str = ""
@@ -118,7 +118,7 @@ class ForgetResult:
     note: str = ""
 
 
-def choice(
+def choose(
     catalog: Catalog,
     prefixes: Iterable[str] = (),
     *,
@@ -127,15 +127,15 @@ def choice(
     run: str = "",
     purge: bool = False,
 ) -> Choice:
-    """Return what a person means; `projects` are ids, `run` is one that stored memories.
+    """Return the memories that a person means; `projects` are ids, `run` is one that stored memories.
 
-    For a purge an id may be one of the archive. Raises NotFoundError for an id or a run that there is not,
-    UsageError where nothing is said.
+    For a purge an id may be in the archive. Raises NotFoundError for an unknown id or run, UsageError without
+    any condition.
     """
-    wanted = list(prefixes)
-    if not (wanted or sources or projects or run):
+    prefixes = list(prefixes)
+    if not (prefixes or sources or projects or run):
         raise UsageError(
-            "nothing says what is to be forgotten",
+            "no memories were named",
             hint="name ids (`ragmem query --ids TEXT` prints them), a --source, a --project or an --ingest",
         )
     stored = catalog.storing_runs.moment(run) if run else None
@@ -143,7 +143,7 @@ def choice(
         raise NotFoundError(
             f'no run "{run}" has stored anything', hint="`ragmem inspect runs` lists the runs that did"
         )
-    ids = frozenset(_resolve(catalog, prefix, purge=purge) for prefix in wanted) if wanted else None
+    ids = frozenset(_resolve(catalog, prefix, purge=purge) for prefix in prefixes) if prefixes else None
     return Choice(ids, tuple(sources), tuple(projects), stored)
 
 
@@ -152,13 +152,14 @@ def _resolve(catalog: Catalog, prefix: str, *, purge: bool) -> str:
         return catalog.memories.resolve(prefix).id
     except NotFoundError:
         folded = prefix.strip().lower()
-        lying = catalog.archive.beginning(folded) if len(folded) >= MIN_PREFIX and folded.isalnum() else []
-        if len(lying) != 1 or catalog.memories.get(lying):
+        is_prefix = len(folded) >= MIN_PREFIX and folded.isalnum()
+        archived = catalog.archive.ids_with_prefix(folded) if is_prefix else []
+        if len(archived) != 1 or catalog.memories.get(archived):
             raise
         if purge:
-            return lying[0]
+            return archived[0]
         raise NotFoundError(
-            f'the memory "{prefix}" lies in the archive already',
+            f'the memory "{prefix}" is already in the archive',
             hint=f"bring it back with `ragmem gc --restore {prefix}`, or leave it there",
         ) from None
 
@@ -168,18 +169,18 @@ def plan(catalog: Catalog, chosen: Choice, *, purge: bool = False) -> Plan:
     picked = catalog.memories.select(sources=chosen.sources, projects=chosen.projects, stored=chosen.stored)
     going = [key for key in picked if chosen.ids is None or key in chosen.ids]
     mixed: list[str] = []
-    if chosen.filters and chosen.ids is None:
+    if chosen.has_filters and chosen.ids is None:
         whole, mixed = _merged_memories(catalog, chosen)
-        parted = set(mixed)
-        going = [*(key for key in going if key not in parted), *(key for key in whole if key not in going)]
+        parts = set(mixed)
+        going = [key for key in dict.fromkeys([*going, *whole]) if key not in parts]
     archived: dict[str, None] = {}
     if purge:
         originals = catalog.gc_runs.originals(going)
-        behind = {one for some in originals.values() for one in some}
+        merged = {one for some in originals.values() for one in some}
         archived = dict.fromkeys(
             item.memory.id
             for item in catalog.archive.each()
-            if item.memory.id in behind or chosen.has(item.memory)
+            if item.memory.id in merged or chosen.matches(item.memory)
         )
         for key in going:
             archived.pop(key, None)
@@ -192,10 +193,10 @@ def plan(catalog: Catalog, chosen: Choice, *, purge: bool = False) -> Plan:
 
 
 def _merged_memories(catalog: Catalog, chosen: Choice) -> tuple[list[str], list[str]]:
-    """Return the merged memories that are made of chosen ones alone, and those that hold others too."""
+    """Return the merged memories of which all parts are chosen, and those of which some are."""
     whole: list[str] = []
     mixed: list[str] = []
-    for page in batches(catalog.gc_runs.mergers(), PAGE):
+    for page in batches(catalog.gc_runs.merged_ids(), PAGE):
         present = catalog.memories.get(page)
         originals = catalog.gc_runs.originals(present)
         every = {one for some in originals.values() for one in some}
@@ -203,11 +204,11 @@ def _merged_memories(catalog: Catalog, chosen: Choice) -> tuple[list[str], list[
         known |= catalog.memories.get(every)
         for key, some in originals.items():
             if chosen.sources and present[key].source in chosen.sources and chosen.stored is None:
-                continue  # it is asked for by itself
-            hits = [one in known and chosen.has(known[one]) for one in some]
+                continue  # it is chosen as a whole
+            hits = [one in known and chosen.matches(known[one]) for one in some]
             if all(hits):
                 whole.append(key)
-            elif any(hits) or chosen.has(present[key]):
+            elif any(hits) or chosen.matches(present[key]):
                 mixed.append(key)
     return whole, mixed
 
@@ -230,67 +231,67 @@ def forget(
     now: datetime,
     allow_large: bool = False,
 ) -> ForgetResult:
-    """Archive what was planned in one transaction, all or nothing.
+    """Archive the planned memories in one transaction.
 
-    Raises UsageError where more than half of the memories would go and nobody allowed it, and what a store
-    raises; nothing was done then.
+    Raises UsageError where more than half of the memories would go without permission, and the errors of a
+    store; nothing was done then.
     """
     refuse_large(planned, allow_large=allow_large)
     if not planned.going:
         return ForgetResult()
-    run = archive_asked(catalog, open_store(), [one.id for one in planned.going], rule=RULE, now=now)
+    run = archive_by_request(catalog, open_store(), [one.id for one in planned.going], rule=RULE, now=now)
     return ForgetResult(run, len(planned.going))
 
 
 def refuse_large(planned: Plan, *, allow_large: bool) -> None:
-    """Raise UsageError where more than half of the memories would go and nobody allowed it."""
+    """Raise UsageError where more than half of the memories would go without permission."""
     if planned.large and not allow_large:
         raise UsageError(
             f"this would forget {len(planned.going)} of {planned.total} memories, which is more than half",
-            hint="look at them with --dry-run; docs/forget.md tells how to allow it",
+            hint="look at them with --dry-run; docs/forget.md explains how to allow it",
         )
 
 
 def purge(tools: scrub.ScrubContext, planned: Plan, *, allow_large: bool = False) -> ForgetResult:
-    """Archive what was planned, delete it for good, and search for what is left of it.
+    """Archive the planned memories, delete them for good, and search for remains.
 
-    Rows go in one transaction; then the database is written anew, which takes as much room again, and the
-    files of vectors are removed, which the next search makes anew. A purge that is killed in between is ended
-    by the next one. Backups are looked into and left as they are. Raises what `forget` raises, StoreBusyError
+    Rows are deleted in one transaction; then the database is rewritten, which needs its size again in free
+    space, and the files of vectors are removed, which the next search makes anew. The next purge finishes one
+    that was killed. Backups are searched and left as they are. Raises the errors of `forget`, StoreBusyError
     and StorageError.
     """
     done = forget(tools.catalog, tools.open_store, planned, now=tools.now, allow_large=allow_large)
     ids = [*(one.id for one in planned.going), *planned.archived]
     pieces, uris = _traces(tools.catalog, ids)
-    # It may hold in its memory what is about to go.
-    client.stop(str(tools.places.data), deadline=time.monotonic() + scrub.STOPPING)
+    # It may hold the texts in its memory.
+    client.stop(str(tools.places.data), deadline=time.monotonic() + scrub.STOP_SECONDS)
     purged = _delete(tools, ids)
     note = end_unfinished_purge(tools)
     left, searched = _find_leftovers(tools, pieces)
-    return ForgetResult(done.run, done.forgotten, purged, left, _files(uris), searched, note)
+    files = tuple(path for path in scrub.source_paths(uris) if path.is_file())
+    return ForgetResult(done.run, done.forgotten, purged, left, files, searched, note)
 
 
 def _traces(catalog: Catalog, ids: Sequence[str]) -> tuple[list[str], set[str]]:
-    """Return by which pieces the archived texts of these ids are known, and where they came from."""
+    """Return a recognizable piece of each archived text of these ids, and the URIs they came from."""
     wanted = set(ids)
     pieces: dict[str, None] = {}
     uris: set[str] = set()
     for item in catalog.archive.each():
         if item.memory.id in wanted:
             uris.add(item.memory.uri)
-            piece = max(item.memory.text.splitlines() or [""], key=len).strip()[:PIECE]
-            if len(piece) >= LEAST_PIECE:
+            piece = max(item.memory.text.splitlines() or [""], key=len).strip()[:MAX_PIECE]
+            if len(piece) >= MIN_PIECE:
                 pieces[piece] = None
     return list(pieces), uris
 
 
 def _delete(tools: scrub.ScrubContext, ids: Sequence[str]) -> int:
-    """Delete ids from the archive, and what is known of those alone; return how many memories went."""
+    """Delete memories from the archive, and all data about those alone; return how many were deleted."""
     catalog = tools.catalog
     with catalog.database.write() as connection:
-        lying = catalog.archive.runs_of(ids)
-        for run, some in lying.items():
-            adopt(catalog, run)
+        for run, some in catalog.archive.runs_of(ids).items():
+            adopt_run(catalog, run)
             catalog.archive.drop(run, some)
             catalog.gc_runs.add(run, {"purge": len(some)}, archived=-len(some))
         gone = set(ids) - catalog.memories.ids()
@@ -307,7 +308,7 @@ def _delete(tools: scrub.ScrubContext, ids: Sequence[str]) -> int:
 
 
 def end_unfinished_purge(tools: scrub.ScrubContext) -> str:
-    """Take out of the files what a purge deleted from the tables; return what is in the way, if anything."""
+    """Remove from the files what a purge deleted from the tables; return an obstacle, or an empty text."""
     catalog = tools.catalog
     with catalog.database.read() as connection:
         if not purge_is_unfinished(connection):
@@ -315,13 +316,13 @@ def end_unfinished_purge(tools: scrub.ScrubContext) -> str:
     forget_unused(catalog, tools.sizes)
     database = catalog.database
     if database.path is None:
-        note = "PostgreSQL keeps deleted rows in its files until VACUUM FULL, and in its own log and backups"
+        note = scrub.POSTGRES_NOTE
     else:
         for name in DERIVED:
             shutil.rmtree(tools.places.data / name, ignore_errors=True)
         if not database.vacuum():
             # It is tried again by the next purge.
-            return "a process still reads what was there before: purge once more when it has ended"
+            return "another process is still reading the old data: purge again when it has ended"
         note = ""
     with database.write() as connection:
         end_purge(connection)
@@ -329,11 +330,11 @@ def end_unfinished_purge(tools: scrub.ScrubContext) -> str:
 
 
 def _find_leftovers(tools: scrub.ScrubContext, pieces: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Return where one of the texts stands below the home, and for how many it was searched."""
-    searched = pieces[:MOST_PIECES]
+    """Return the places below the home that still hold one of the texts, and how many were searched for."""
+    searched = pieces[:MAX_PIECES]
     if not searched:
         return (), 0
-    found = scrub.plan(tools, ScrubTarget(tools.catalog.redactor, values=dict.fromkeys(searched, SORT)))
+    found = scrub.plan(tools, ScrubTarget(tools.catalog.redactor, values=dict.fromkeys(searched, KIND)))
     lines = [
         f"the {'archived ' if one.archived else ''}memory {one.id[:12]}: {one.title}".rstrip(": ")
         for one in found.memories
@@ -349,22 +350,14 @@ def _find_leftovers(tools: scrub.ScrubContext, pieces: Sequence[str]) -> tuple[t
     return tuple(lines), len(searched)
 
 
-def _files(uris: Iterable[str]) -> tuple[Path, ...]:
-    """Return the files from which memories came; behind the last # stands where in the file it was."""
-    paths = {
-        Path(part) for uri in uris if uri.startswith("/") for part in (uri, uri.rpartition("#")[0]) if part
-    }
-    return tuple(path for path in sorted(paths) if path.is_file())
-
-
 def require_run(catalog: Catalog, run: str) -> str:
-    """Return a run of `forget` that can be undone; raises NotFoundError and UsageError for any other."""
+    """Return a run of `forget` that can be undone; raises NotFoundError or UsageError for any other."""
     known = catalog.gc_runs.of(run)
     if known is None:
         raise NotFoundError(f'there is no run "{run}"', hint="`ragmem gc --history` lists the runs")
     if known.caller != FORGET:
-        raise UsageError(f'the run "{run}" was one of {known.caller}', hint=f"ragmem gc --undo --run {run}")
+        raise UsageError(f'the run "{run}" belongs to {known.caller}', hint=f"ragmem gc --undo --run {run}")
     if not known.archived:
-        state = "was taken back already" if known.undone else "was purged: nothing of it is left"
+        state = "was already undone" if known.undone else "was purged: nothing of it is left"
         raise UsageError(f'the run "{run}" {state}', hint="`ragmem gc --history` lists the runs")
     return run

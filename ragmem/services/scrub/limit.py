@@ -1,4 +1,4 @@
-"""A limit on the time that a pattern takes: some take years for a short text."""
+"""A time limit for regular expressions: some take years for a short text."""
 
 import signal
 import threading
@@ -11,7 +11,7 @@ from ragmem.errors import UsageError
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """End a search that takes longer, with UsageError. In the main thread only, where signals arrive."""
+    """Raise UsageError when the block takes longer. Only in the main thread, where signals arrive."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -22,10 +22,10 @@ def time_limit(seconds: float) -> Iterator[None]:
             hint="write it without repetitions within repetitions",
         )
 
-    former = signal.signal(signal.SIGALRM, late)
+    previous = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, former)
+        signal.signal(signal.SIGALRM, previous)

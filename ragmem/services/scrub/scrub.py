@@ -1,9 +1,9 @@
-"""Remove secrets, or what matches a pattern, from everything below a home, and prove that it is gone."""
+"""Remove secrets, or what matches a pattern, from everything below a home, and verify that it is gone."""
 
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,42 +11,43 @@ from pathlib import Path
 from typing import Literal
 
 from ragmem import client
-from ragmem.config import ChunkingSettings
 from ragmem.config.places import Places
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Memory
 from ragmem.ports import Store
 from ragmem.services.processes.progress import Progress
 from ragmem.services.scrub import agents
 from ragmem.services.scrub.backups import (
-    FoundBackup,
+    BackupFindings,
+    BackupScan,
     OpenHome,
-    Treatment,
-    clean_backups,
-    is_of_copies,
-    look_into,
-    remove,
+    is_backup_file,
+    remove_backup,
+    scan_backups,
 )
 from ragmem.services.scrub.catalog import CleanResult, Findings, clean, find_in_tables
-from ragmem.services.scrub.files import TOKENS, cover, files_of, is_of_database, look_at
+from ragmem.services.scrub.files import TOKENS, cover_file, home_files, is_database_file, scan_file
 from ragmem.services.scrub.forms import Needles
-from ragmem.services.scrub.wanted import ScrubTarget
+from ragmem.services.scrub.target import ScrubTarget
 from ragmem.services.transfer.backup import SUFFIX
 from ragmem.services.transfer.restore import DERIVED
 from ragmem.storage.home.catalog import Catalog
 
 Backups = Literal["rewrite", "delete", "keep"]
-"""What becomes of backups that have any of it."""
+"""What is done with backups that have a match."""
 
-STOPPING = 2.0
+STOP_SECONDS = 2.0
 """Seconds that the warm process has to end; the next hook starts another one."""
 
-MOST_SOURCE = 50 * 1024 * 1024
-"""Bytes of a source file that is looked into to tell whether it still has it."""
+MAX_SOURCE = 50 * 1024 * 1024
+"""Bytes of the largest source file that is searched."""
+
+POSTGRES_NOTE = "PostgreSQL keeps deleted rows in its files until VACUUM FULL, and in its own log and backups"
 
 
 @dataclass(frozen=True, slots=True)
 class TouchedMemory:
-    """A memory that has any of it: its id, its title with that covered, and how often, by sort."""
+    """A memory with matches: its id, its redacted title, and the number of matches by kind."""
 
     id: str
     title: str
@@ -56,14 +57,14 @@ class TouchedMemory:
 
 @dataclass(slots=True)
 class Plan:
-    """Where it stands: memories, other places in the tables, files and backups; `sources` still have it."""
+    """All matches: memories, places in the tables, files, backups; `sources` are files that still match."""
 
     total: int = 0
     memories: list[TouchedMemory] = field(default_factory=list)
     places: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     files: dict[Path, Counter[str]] = field(default_factory=dict)
-    backups: list[FoundBackup] = field(default_factory=list)
+    backups: list[BackupFindings] = field(default_factory=list)
     sources: list[Path] = field(default_factory=list)
     config: list[Path] = field(default_factory=list)
 
@@ -75,7 +76,7 @@ class Plan:
 
 @dataclass(slots=True)
 class ScrubResult:
-    """What was done, and what a search after it found: `left` names each place and why it is still there."""
+    """What was done and what a search found afterwards: `left` names the places that still match, and why."""
 
     cleaned: CleanResult = field(default_factory=CleanResult)
     files: int = 0
@@ -89,7 +90,7 @@ class ScrubResult:
 
 @dataclass(slots=True)
 class ScrubContext:
-    """What a run works with."""
+    """The dependencies of a run."""
 
     catalog: Catalog
     open_store: Callable[[], Store]
@@ -100,34 +101,34 @@ class ScrubContext:
     progress: Progress
 
 
-def plan(tools: ScrubContext, wanted: ScrubTarget) -> Plan:
-    """Return where it stands; changes nothing, but what is found becomes known to `wanted`."""
+def plan(tools: ScrubContext, target: ScrubTarget) -> Plan:
+    """Return all matches; changes nothing, except that their values are added to `target`."""
     tools.progress.begin("look", 3)
-    seen = find_in_tables(tools.catalog, wanted)
+    seen = find_in_tables(tools.catalog, target)
     tools.progress.advance()
-    backups = look_into(Treatment(tools.places, tools.open_home, wanted, tools.sizes))
+    backups = list(scan_backups(BackupScan(tools.places, tools.open_home, target, tools.sizes)))
     tools.progress.advance()
-    files = _look_at_files(tools.places, wanted)
-    # A backup or a log may have told of more.
-    seen = find_in_tables(tools.catalog, wanted)
+    files = _scan_files(tools.places, target)
+    # A backup or a log may have revealed more values.
+    seen = find_in_tables(tools.catalog, target)
     tools.progress.advance()
-    needles = wanted.needles()
+    needles = target.needles()
     found = Plan(
         total=len(tools.catalog.memories.ids()),
         places=seen.places,
         kinds=seen.kinds,
         files=files,
-        backups=[one for one in backups if one.kinds or _may_have(one.path, needles)],
-        config=[path for path in _config_files(tools.places) if look_at(path, wanted, needles)],
+        backups=[one for one in backups if one.kinds or _may_match(one.path, needles)],
+        config=[path for path in _config_files(tools.places) if scan_file(path, target, needles)],
     )
-    _tell_memories(tools.catalog, seen, wanted, found)
+    _add_memories(tools.catalog, seen, target, found)
     return found
 
 
-def _tell_memories(catalog: Catalog, seen: Findings, wanted: ScrubTarget, found: Plan) -> None:
+def _add_memories(catalog: Catalog, seen: Findings, target: ScrubTarget, found: Plan) -> None:
     memories = catalog.memories.get(seen.memories)
     for key, memory in sorted(memories.items()):
-        found.memories.append(TouchedMemory(key, wanted.covered(memory.title), seen.memories[key]))
+        found.memories.append(TouchedMemory(key, target.cover(memory.title), seen.memories[key]))
     archived: list[Memory] = []
     for run in sorted({run for run, _ in seen.archived}):
         for memory in catalog.archive.memories(run):
@@ -135,45 +136,48 @@ def _tell_memories(catalog: Catalog, seen: Findings, wanted: ScrubTarget, found:
                 archived.append(memory)
                 kinds = seen.archived[run, memory.id]
                 found.memories.append(
-                    TouchedMemory(memory.id, wanted.covered(memory.title), kinds, archived=True)
+                    TouchedMemory(memory.id, target.cover(memory.title), kinds, archived=True)
                 )
-    found.sources = _sources([*memories.values(), *archived], wanted)
+    found.sources = _sources([*memories.values(), *archived], target)
 
 
-def _sources(memories: Iterable[Memory], wanted: ScrubTarget) -> list[Path]:
-    """Return the files on disk from which memories came, and which still have it."""
-    needles = wanted.needles()
-    uris = {memory.uri for memory in memories if memory.uri.startswith("/")}
-    # Behind the last # stands where in the file it was.
-    paths = {Path(part) for uri in uris for part in (uri, uri.rpartition("#")[0]) if part}
+def _sources(memories: Iterable[Memory], target: ScrubTarget) -> list[Path]:
+    """Return the files on disk from which memories came, and which still match."""
+    needles = target.needles()
     found = []
-    for path in sorted(paths):
+    for path in source_paths(memory.uri for memory in memories):
         with suppress(OSError):
-            if path.is_file() and path.stat().st_size <= MOST_SOURCE and look_at(path, wanted, needles):
+            if path.is_file() and path.stat().st_size <= MAX_SOURCE and scan_file(path, target, needles):
                 found.append(path)
     return found
 
 
-def _look_at_files(places: Places, wanted: ScrubTarget) -> dict[Path, Counter[str]]:
+def source_paths(uris: Iterable[str]) -> list[Path]:
+    """Return the files that URIs may name, in order; what follows the last # is a position in the file."""
+    local = [uri for uri in uris if uri.startswith("/")]
+    return sorted({Path(part) for uri in local for part in (uri, uri.rpartition("#")[0]) if part})
+
+
+def _scan_files(places: Places, target: ScrubTarget) -> dict[Path, Counter[str]]:
     found: dict[Path, Counter[str]] = {}
     known = -1
-    while known != len(wanted.values):
-        known = len(wanted.values)
-        needles = wanted.needles()
+    while known != len(target.values):
+        known = len(target.values)
+        needles = target.needles()
         found = {}
-        for path in _others(places):
+        for path in _other_files(places):
             with suppress(FileNotFoundError):
-                if kinds := look_at(path, wanted, needles):
+                if kinds := scan_file(path, target, needles):
                     found[path] = kinds
-        found |= agents.look(places.data, wanted)
+        found |= agents.scan(places.data, target)
     return found
 
 
-def _others(places: Places) -> Iterable[Path]:
-    """Yield the files that are neither of the database nor a backup, nor a key of ragmem's own."""
-    for path in files_of(places):
-        own = is_of_database(path, places) or path.name in TOKENS
-        if not own and not is_of_copies(path, places):
+def _other_files(places: Places) -> Iterable[Path]:
+    """Yield the files that belong neither to the database nor to a backup, and are not a key of ragmem."""
+    for path in home_files(places):
+        own = is_database_file(path, places) or path.name in TOKENS
+        if not own and not is_backup_file(path, places):
             yield path
 
 
@@ -181,34 +185,34 @@ def _config_files(places: Places) -> list[Path]:
     return sorted(path for path in places.config.rglob("*") if path.is_file() and not path.is_symlink())
 
 
-def _may_have(path: Path, needles: Needles) -> bool:
-    """Tell whether a backup that could not be opened has it, as far as its bytes tell."""
+def _may_match(path: Path, needles: Needles) -> bool:
+    """Tell whether a backup that could not be opened may have a match, judging by its bytes."""
     if path.is_dir():
-        return any(_may_have(one, needles) for one in path.iterdir())
+        return any(_may_match(one, needles) for one in path.iterdir())
     with suppress(OSError):
-        # What is packed and cannot be opened tells nothing by its bytes.
-        return path.name.endswith(SUFFIX) or bool(needles.within_file(path)[0])
+        # The bytes of a compressed file say nothing.
+        return path.name.endswith(SUFFIX) or bool(needles.find_in_file(path)[0])
     return True
 
 
 def scrub(
-    tools: ScrubContext, wanted: ScrubTarget, planned: Plan, *, backups: Backups, index: Callable[[], str]
+    tools: ScrubContext, target: ScrubTarget, planned: Plan, *, backups: Backups, index: Callable[[], str]
 ) -> ScrubResult:
-    """Take out what `plan` found, then search for it everywhere; `index` makes vectors of what was changed.
+    """Remove what `plan` found, then search for it everywhere; `index` makes vectors of what was changed.
 
-    The database comes last, for it tells whoever runs this again after a kill what there was to find. Its
-    file is written anew even where nothing was found, so that nothing is left of what was deleted earlier.
-    Raises StoreBusyError, StorageError; what was done until then is done.
+    The database comes last, so that a run after a kill still finds the values there. Its file is rewritten
+    even without a match, so that nothing remains of what was deleted earlier. Raises StoreBusyError,
+    StorageError; what was done until then stays done.
     """
     done = ScrubResult()
     tools.progress.begin("scrub", 5)
-    # It may hold in its memory what is about to go, and write it into a log.
-    client.stop(str(tools.places.data), deadline=time.monotonic() + STOPPING)
-    _scrub_backups(tools, wanted, planned, done, backups)
+    # It may hold the secret in its memory, and write it into a log.
+    client.stop(str(tools.places.data), deadline=time.monotonic() + STOP_SECONDS)
+    _scrub_backups(tools, target, planned, done, backups)
     tools.progress.advance()
-    _scrub_files(tools, wanted, planned, done)
+    _scrub_files(tools, target, planned, done)
     tools.progress.advance()
-    done.cleaned = clean(tools.catalog, tools.open_store(), wanted, sizes=tools.sizes, now=tools.now)
+    done.cleaned = clean(tools.catalog, tools.open_store(), target, sizes=tools.sizes, now=tools.now)
     tools.progress.advance()
     done.note = index()
     database = tools.catalog.database
@@ -216,36 +220,32 @@ def scrub(
         for name in DERIVED:
             shutil.rmtree(tools.places.data / name, ignore_errors=True)
         if not database.vacuum():
-            done.left.append(f"{database.path}-wal: a process still reads what was there before")
+            done.left.append(f"{database.path}-wal: another process is still reading the old data")
     else:
-        done.note = done.note or (
-            "PostgreSQL keeps deleted rows in its files until VACUUM FULL, and in its own log and backups"
-        )
+        done.note = done.note or POSTGRES_NOTE
     tools.progress.advance()
-    prove(tools, wanted, done)
+    verify(tools, target, done)
     tools.progress.advance()
     return done
 
 
 def _scrub_backups(
-    tools: ScrubContext, wanted: ScrubTarget, planned: Plan, done: ScrubResult, backups: Backups
+    tools: ScrubContext, target: ScrubTarget, planned: Plan, done: ScrubResult, backups: Backups
 ) -> None:
-    if not planned.backups:
-        return
-    if backups == "rewrite":
-        how = Treatment(tools.places, tools.open_home, wanted, tools.sizes, tools.now)
-        left = {one.path: one for one in clean_backups(how)}
+    if planned.backups and backups == "rewrite":
+        job = BackupScan(tools.places, tools.open_home, target, tools.sizes, tools.now)
+        left = {one.path: one for one in scan_backups(job)}
         done.backups = sum(one.path not in left for one in planned.backups)
         done.left += [_describe_backup(left[one.path]) for one in planned.backups if one.path in left]
     elif backups == "delete":
         for one in planned.backups:
-            remove(one)
+            remove_backup(one.path)
             done.removed_backups.append(one.path)
     else:
         done.left += [_describe_backup(one) for one in planned.backups]
 
 
-def _describe_backup(one: FoundBackup) -> str:
+def _describe_backup(one: BackupFindings) -> str:
     return f"{one.path}: {one.problem or _list_kinds(one.kinds)}"
 
 
@@ -253,34 +253,34 @@ def _list_kinds(kinds: Counter[str]) -> str:
     return ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items()))
 
 
-def _scrub_files(tools: ScrubContext, wanted: ScrubTarget, planned: Plan, done: ScrubResult) -> None:
-    needles = wanted.needles()
+def _scrub_files(tools: ScrubContext, target: ScrubTarget, planned: Plan, done: ScrubResult) -> None:
+    needles = target.needles()
     for path in planned.files:
         with suppress(FileNotFoundError):
-            if not is_of_database(path, tools.places):
-                done.files += cover(path, tools.places, wanted, needles)
-    if hindered := agents.clean(tools.places.data, wanted):
-        done.left.append(hindered)
+            if not is_database_file(path, tools.places):
+                done.files += cover_file(path, tools.places, target, needles)
+    if obstacle := agents.clean(tools.places.data, target):
+        done.left.append(obstacle)
 
 
-def prove(tools: ScrubContext, wanted: ScrubTarget, done: ScrubResult) -> None:
-    """Search for it in every text of the tables and every byte of the files; add what is left to `done`."""
-    fresh = wanted.again()
-    # Searched for as it was known: what is only now called a secret is for another run.
+def verify(tools: ScrubContext, target: ScrubTarget, done: ScrubResult) -> None:
+    """Search every text of the tables and every byte of the files; add the remaining matches to `done`."""
+    fresh = target.unscanned_copy()
+    # Only for the values known before: new ones are for another run.
     known = find_in_tables(tools.catalog, fresh)
     done.left += [
         f"{tools.catalog.database.place}: {place}: {count}" for place, count in known.places.items()
     ]
-    for path, kinds in agents.look(tools.places.data, fresh).items():
+    for path, kinds in agents.scan(tools.places.data, fresh).items():
         done.left.append(f"{path}: {_list_kinds(kinds)}")
-    needles = wanted.needles()
-    for path in files_of(tools.places):
+    needles = target.needles()
+    for path in home_files(tools.places):
         try:
-            found, size = needles.within_file(path)
+            found, size = needles.find_in_file(path)
             done.searched += 1
             done.bytes += size
-            whole = is_of_database(path, tools.places) or is_of_copies(path, tools.places)
-            kinds = Counter() if whole or path.name in TOKENS else look_at(path, fresh, needles)
+            whole = is_database_file(path, tools.places) or is_backup_file(path, tools.places)
+            kinds = Counter() if whole or path.name in TOKENS else scan_file(path, fresh, needles)
         except FileNotFoundError:
             continue
         if found or kinds:
@@ -289,7 +289,6 @@ def prove(tools: ScrubContext, wanted: ScrubTarget, done: ScrubResult) -> None:
                 done.left.append(f"{path}: {what}")
 
 
-def large(planned: Plan) -> bool:
+def is_large(planned: Plan) -> bool:
     """Tell whether more than half of all memories would be touched."""
-    living: Sequence[TouchedMemory] = [one for one in planned.memories if not one.archived]
-    return len(living) > max(1, planned.total // 2) and planned.total > 1
+    return sum(not one.archived for one in planned.memories) > max(1, planned.total // 2)

@@ -1,11 +1,11 @@
-"""What became of expectations, as CI reads it: JUnit XML, GitHub's annotations and its summary."""
+"""Reports about expectations for CI: JUnit XML, annotations and a summary for GitHub."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from ragmem.services.seeding.expecting import Group, Outcome, Verdict
+from ragmem.services.seeding.expectation_check import Group, Outcome, Verdict
 
 GROUPS: tuple[Group, ...] = ("counts", "questions")
 
@@ -16,7 +16,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def junit(verdict: Verdict, *, shown: str) -> str:
     """Return the outcomes as JUnit XML: a suite for the counts and one for the questions.
 
-    `shown` is the path of the file of expectations as the reader of the report knows it.
+    `shown` is the path of the file of expectations in the report.
     """
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lines.append(f'<testsuites name="ragmem seed"{_totals(list(verdict.outcomes))}>')
@@ -68,7 +68,7 @@ def _xml(text: str) -> str:
 
 
 def annotations(verdict: Verdict, *, shown: str) -> list[str]:
-    """Return a workflow command of GitHub Actions for each expectation that does not hold."""
+    """Return a workflow command of GitHub Actions for each failed expectation."""
     return [
         f"::error file={_property(shown)},line={outcome.line},title={_property(outcome.name)}"
         f"::{_data(f'{outcome.name}: {outcome.message}')}"
@@ -85,7 +85,7 @@ def _property(text: str) -> str:
 
 
 def summary(verdict: Verdict, *, shown: str) -> str:
-    """Return the Markdown that a job's page shows: how many hold, and a table of those that do not."""
+    """Return the Markdown summary of a job: how many expectations hold, and a table of the failed ones."""
     failed = verdict.of("failed")
     lines = [f"### ragmem seed: {describe_outcome(verdict)}", ""]
     if failed:
@@ -99,7 +99,7 @@ def summary(verdict: Verdict, *, shown: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return text of anybody's as text: no markup, no link, no mention, no new cell."""
+    """Escape untrusted text: no markup, no link, no mention, no new cell."""
     plain = escape(" ".join(text.split()))
     return re.sub(r"([\\`*_{}\[\]()#+!|~@:-])", lambda found: f"&#{ord(found[0])};", plain)
 
@@ -113,7 +113,7 @@ def describe_outcome(verdict: Verdict) -> str:
 
 
 def path_from(path: Path, workspace: Path) -> str:
-    """Return a path as it stands in the repository, or whole where it lies elsewhere."""
+    """Return a path relative to the repository, or an absolute one outside of it."""
     place = path.resolve()
     root = workspace.resolve()
     return place.relative_to(root).as_posix() if place.is_relative_to(root) else str(place)

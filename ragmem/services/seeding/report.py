@@ -1,4 +1,4 @@
-"""What a seeding did, or would do: counts per source, decisions, problems."""
+"""The report of a seeding: counts per source, decisions, problems."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from ragmem.domain.model import Memory, Tier
 from ragmem.readers.discover import SkippedPath
 from ragmem.readers.files import show
 from ragmem.services.entities.extraction import ExtractionReport
-from ragmem.services.ingestion.classify import Classified
+from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.processes.refusals import Refusal
 
@@ -24,16 +24,21 @@ class Tally:
     changed: int = 0
     unchanged: int = 0
     archived: int = 0
-    """Those whose text was archived from this place; a change of it would bring it in anew."""
+    """Those whose text was archived from this place; a changed text is stored again."""
     ingest: int = 0
     summarize: int = 0
     discard: int = 0
     failed: int = 0
 
+    def add(self, *names: str, count: int = 1) -> None:
+        """Add a count to the fields of these names."""
+        for name in names:
+            setattr(self, name, getattr(self, name) + count)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file, or an entry in it, that could not be read, or was read with a reservation."""
+    """A file, or an entry in it, that could not be read, or was read with a warning."""
 
     source: str
     place: str
@@ -43,7 +48,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What seed decided about one draft, for explaining it."""
+    """What seed decided about one draft, for `--explain`."""
 
     source: str
     uri: str
@@ -55,8 +60,8 @@ class Decision:
     kind: str
 
     @classmethod
-    def on(cls, item: Classified, change: Change) -> Self:
-        """Return what was decided about a draft that was judged so, and what that changes."""
+    def of(cls, item: ClassifiedMemory, change: Change) -> Self:
+        """Return the decision about a classified draft and its change."""
         memory = item.memory
         return cls(
             memory.source,
@@ -72,10 +77,10 @@ class Decision:
 
 @dataclass(slots=True)
 class StreamReport:
-    """What was read of transcripts: full text finds it at once, its vectors follow."""
+    """What was read of transcripts: full text finds it at once, vectors follow."""
 
     files: int = 0
-    """Those that had something new."""
+    """Files that had something new."""
     exchanges: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -94,7 +99,7 @@ class SeedReport:
     decisions: list[Decision] = field(default_factory=list)
     resumed: int = 0
     shrunk: int = 0
-    """Documents that no longer have some of their pages."""
+    """Documents that lost some of their pages."""
     characters: int = 0
     chunks: int = 0
     seconds: float = 0.0
@@ -102,18 +107,18 @@ class SeedReport:
     run: str = ""
     """The name of this run, where it stored anything; see `storage.activity.storing_runs`."""
     extraction: ExtractionReport | None = None
-    """What the language model was asked; None where only rules are wanted."""
+    """What the language model extracted; None where only rules are used."""
     pending: int = 0
-    """Memories that are stored and found by full text, but have no vector yet; `note` says why."""
+    """Memories that are stored and found by full text, but have no vectors yet; `note` says why."""
     note: str = ""
     streamed: StreamReport | None = None
-    """What was read of transcripts; None where they were not asked for."""
+    """What was read of transcripts; None without such a source."""
     rejected: int = 0
-    """Memories of earlier runs that the model or the store rejects; each is a problem too."""
+    """Memories of earlier runs that the model or the store rejected; each is a problem too."""
     _rejected: set[str] = field(default_factory=set)
 
     def skip(self, tally: Tally, left_out: Iterable[SkippedPath]) -> None:
-        """Tell what a source's globs name and seed leaves out; a link that leads out is no failure."""
+        """Report the paths of a source that seed skips; a link that leads outside is not a failure."""
         for one in left_out:
             tally.failed += not one.leads_out
             level: Literal["failed", "warning"] = "warning" if one.leads_out else "failed"
@@ -123,19 +128,26 @@ class SeedReport:
         """Report that a memory of this run was rejected, either completely or by the embedder only."""
         tally = next(one for one in self.tallies if one.source == refusal.source)
         if not refusal.is_stored:
-            for name in ("found", change, memory.tier.value):
-                setattr(tally, name, getattr(tally, name) - 1)
+            tally.add("found", change, memory.tier.value, count=-1)
         tally.failed += 1
         self._rejected.add(memory.id)
-        self.problems.append(Problem(refusal.source, refusal.uri, refusal.told))
+        self.problems.append(Problem(refusal.source, refusal.uri, refusal.message))
+
+    def count(self, tally: Tally, item: ClassifiedMemory, change: Change) -> None:
+        """Count a classified draft, and the size of what is stored of it."""
+        memory = item.memory
+        tally.add("found", change, memory.tier.value)
+        if change in {"new", "changed"} and memory.tier is not Tier.DISCARD:
+            self.characters += len(memory.text)
+            self.chunks += len(item.chunks)
 
     def reject(self, refusals: Iterable[Refusal]) -> None:
-        """Tell of memories that wait on, each once."""
+        """Report memories that stay pending, each once."""
         for one in refusals:
             if one.id not in self._rejected:
                 self.rejected += 1
                 self._rejected.add(one.id)
-                self.problems.append(Problem(one.source, one.uri, one.told))
+                self.problems.append(Problem(one.source, one.uri, one.message))
 
     @property
     def failed(self) -> int:

@@ -1,35 +1,35 @@
-"""Bring the memory up to date with the sources on disk, resumably: read, judge, compare, index."""
+"""Bring the memory up to date with the sources on disk, resumably: read, classify, compare, index."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from ragmem.config import ChunkingSettings, Settings, SourceSpec
+from ragmem.config.settings import ChunkingSettings, Settings, SourceSpec
 from ragmem.domain.model import State, Tier
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import Store
 from ragmem.readers.commit_dates import CommitDates
 from ragmem.readers.discover import Discovery
-from ragmem.readers.documents.reading import Documents
+from ragmem.readers.documents.document_reader import DocumentReader
 from ragmem.readers.failures import failure
-from ragmem.readers.reading import Reading
+from ragmem.readers.read_result import ReadResult
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Classified, classify_draft
-from ragmem.services.ingestion.documents import documents_for, gave_up
+from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft
+from ragmem.services.ingestion.documents import is_costly
 from ragmem.services.ingestion.entity_names import learn_all
-from ragmem.services.ingestion.index import LATER, index_pending
+from ragmem.services.ingestion.index import DEFERRED_SOURCES, index_pending
 from ragmem.services.ingestion.ingest import Change, compare
-from ragmem.services.ingestion.scope import assign_ids, finder, remember_projects
+from ragmem.services.ingestion.scope import assign_ids, project_finder, remember_projects
 from ragmem.services.ingestion.source import find_files, read_file
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal
-from ragmem.services.projects.named import find_place, named_projects
-from ragmem.services.seeding.files import Seen
-from ragmem.services.seeding.removed_pages import LostParts
+from ragmem.services.projects.placement import named_projects, place_drafts
+from ragmem.services.seeding.files import SeenFiles
+from ragmem.services.seeding.removed_pages import RemovedPages
 from ragmem.services.seeding.report import Decision, Problem, SeedReport, Tally
-from ragmem.services.seeding.transcripts import Streams
+from ragmem.services.seeding.transcripts import TranscriptSeeder
 from ragmem.services.seeding.writer import Writer
 from ragmem.storage.activity.storing_runs import storing_run
 from ragmem.storage.home.catalog import Catalog
@@ -49,22 +49,21 @@ def seed(
     now: datetime,
     progress: Progress,
     wait: bool = True,
-    documents: Documents | None = None,
+    documents: DocumentReader | None = None,
 ) -> SeedReport:
-    """Read every file of the sources that is new or changed, and index what its signal is worth.
+    """Read every new or changed file of the sources, and index it as far as its signal allows.
 
-    Each batch is one transaction, so that a run which is killed goes on where it was; a file counts as seen
-    only together with its memories. A file that cannot be read is named in the report and never ends the run.
-    With `dry_run` nothing is written and the report tells what would be; with `explain` every file is read,
-    so that the report tells of unchanged ones too; with `rebuild` all vectors and the graph are made anew,
-    by the wanted model, once no vector of another is left. Transcripts are accepted before anything else, and
-    get their vectors after everything else; without `wait` a later run makes them. Raises NotFoundError for
-    an unknown source name.
+    Each batch is one transaction, so that the next run continues a killed one; a file counts as seen only
+    together with its memories. A file that cannot be read is named in the report and never ends the run. With
+    `dry_run` nothing is written and the report says what would be; with `explain` every file is read, so that
+    the report covers unchanged ones too; with `rebuild` all vectors and the graph are made anew by the
+    configured model, after all old vectors are removed. Transcripts are accepted first and get their vectors
+    last; without `wait` a later run makes them. Raises NotFoundError for an unknown source name.
     """
-    chosen = chosen_sources(settings, sources)
+    chosen = select_sources(settings, sources)
     report = SeedReport(dry_run=dry_run)
-    projects = finder(catalog, home=home)
-    streams = Streams(catalog, settings, home=home, projects=projects, now=now, progress=progress)
+    projects = project_finder(catalog, home=home)
+    streams = TranscriptSeeder(catalog, settings, home=home, projects=projects, now=now, progress=progress)
     specs = streams.seed(chosen, report, explain=explain, anew=rebuild)
     exists = catalog.exists()
     if not dry_run:
@@ -78,11 +77,11 @@ def seed(
     found = [(spec, find_files(spec, home=home, settings=settings)) for spec in specs]
     tallies = {spec.name: Tally(spec.name) for spec, _ in found}
     report.tallies += tallies.values()
-    # What names a project comes after what tells of projects.
+    # Sources that name projects come after those that define them.
     found.sort(key=lambda one: one[0].scope == "named")
     progress.begin("seed", sum(len(discovery.files) for _, discovery in found))
     with (
-        documents or documents_for(settings) as opened,
+        documents or DocumentReader(settings) as opened,
         Writer(
             catalog,
             open_store,
@@ -93,7 +92,7 @@ def seed(
             down=report.note,
         ) as writer,
     ):
-        lost = LostParts(catalog, open_store, writer, report, now=now)
+        removed = RemovedPages(catalog, open_store, writer, report, now=now)
         commits = CommitDates()
         for spec, discovery in found:
             _seed_source(
@@ -110,17 +109,17 @@ def seed(
                 now=now,
                 documents=opened,
                 commits=commits,
-                lost=lost,
+                removed=removed,
             )
-        lost.settle()
+        removed.archive()
     report.note = writer.down
     if not dry_run and not report.note:
-        without = () if wait else LATER
+        without = () if wait else DEFERRED_SOURCES
         report.note = _finish(catalog, open_store, without=without, progress=progress, report=report)
     if report.note:
         report.pending = len(catalog.memories.ids(states=[State.PENDING]))
     if report.streamed and catalog.exists():
-        report.streamed.waiting = len(catalog.memories.waiting())
+        report.streamed.waiting = len(catalog.memories.pending_ids())
     if not dry_run:
         remember_projects(catalog, projects)
         _log(catalog, report, now=now)
@@ -138,7 +137,7 @@ def _log(catalog: Catalog, report: SeedReport, *, now: datetime) -> None:
         catalog.log.write("seed", detail, now=now)
 
 
-def chosen_sources(settings: Settings, names: Sequence[str]) -> list[SourceSpec]:
+def select_sources(settings: Settings, names: Sequence[str]) -> list[SourceSpec]:
     """Return the enabled sources, or those named; raises NotFoundError with the known names."""
     for name in names:
         if name not in settings.sources:
@@ -157,25 +156,25 @@ def _resume(
     progress: Progress,
     report: SeedReport,
 ) -> tuple[int, str]:
-    """Finish what an earlier run left; with `rebuild`, take everything out of the store first.
+    """Finish what an earlier run left; with `rebuild`, remove everything from the store first.
 
-    Return how many of those left were finished, and why the others wait on where no vectors can be had.
+    Return how many memories were finished, and why the others stay pending where no vectors can be made.
     """
-    later = () if rebuild else LATER
-    left = len(catalog.memories.waiting(without=later))
+    later = () if rebuild else DEFERRED_SOURCES
+    left = len(catalog.memories.pending_ids(without=later))
     if rebuild:
         indexed = sorted(catalog.memories.ids(states=[State.INDEXED]))
-        # All of them first: whatever run comes after one that is killed here puts them back, and where the
-        # model has changed none is left with vectors of the former one.
+        # All of them first: the next run after a kill puts them back, and none keeps vectors of a former
+        # model.
         catalog.memories.mark(indexed, State.PENDING)
-        # What a rebuild left in the store that was killed while it took out waits for one too.
+        # Also those that a killed rebuild left in the store.
         present = sorted(open_store().memory_ids().union(indexed))
         progress.begin("take out", len(present))
         for batch in batches(present):
             open_store().delete(batch)
             progress.advance(len(batch))
         open_store().sweep()
-    pending = len(catalog.memories.waiting(without=later))
+    pending = len(catalog.memories.pending_ids(without=later))
     if pending:
         progress.begin("put back" if rebuild else "finish", pending)
         store = open_store()
@@ -183,7 +182,7 @@ def _resume(
         try:
             index_pending(catalog, store, advance=progress.advance, without=later, refusals=rejected)
         except BackendError as error:
-            return max(0, left - len(catalog.memories.waiting(without=later))), error.told
+            return max(0, left - len(catalog.memories.pending_ids(without=later))), error.full_message
         report.reject(rejected)
         left = max(0, left - len(rejected))
     return left, ""
@@ -197,19 +196,19 @@ def _finish(
     progress: Progress,
     report: SeedReport,
 ) -> str:
-    """Index what waits, and put again what mentions names that have another node since.
+    """Index what is pending, also memories that mention names whose node has changed.
 
-    Return why it has to wait on, or nothing.
+    Return why some stay pending, or an empty text.
     """
-    catalog.names.let_wait()
+    catalog.names.mark_pending()
     try:
-        if waiting := catalog.memories.waiting(without=without):
+        if waiting := catalog.memories.pending_ids(without=without):
             progress.begin("vectors", len(waiting))
             rejected: list[Refusal] = []
             index_pending(catalog, open_store(), advance=progress.advance, without=without, refusals=rejected)
             report.reject(rejected)
     except BackendError as error:
-        return error.told
+        return error.full_message
     return ""
 
 
@@ -226,17 +225,17 @@ def _seed_source(
     fresh: bool,
     exists: bool,
     now: datetime,
-    documents: Documents,
+    documents: DocumentReader,
     commits: CommitDates,
-    lost: LostParts,
+    removed: RemovedPages,
 ) -> None:
     tally.files = len(discovery.files)
     report.skip(tally, discovery.skipped)
     named = named_projects(catalog, projects) if spec.scope == "named" else None
-    told = named.fingerprint if named else ""
-    seen = Seen(catalog, spec, settings, anew=fresh or not exists, named=told)
-    if exists and not report.dry_run and catalog.files.shared:
-        seen.tell_what_is_gone(discovery)
+    fingerprint = named.fingerprint if named else ""
+    seen = SeenFiles(catalog, spec, settings, anew=fresh or not exists, named=fingerprint)
+    if exists and not report.dry_run and catalog.files.is_shared:
+        seen.mark_missing(discovery)
 
     for path in discovery.files:
         writer.batch.steps += 1
@@ -245,27 +244,27 @@ def _seed_source(
             spec,
             settings=settings,
             projects=projects,
-            unchanged=seen.unchanged,
+            unchanged=seen.is_unchanged,
             documents=documents,
             commits=commits,
         )
         if reading.unchanged:
             seen.count(path, tally, report)
             continue
-        mover = None if report.dry_run else writer.settled_store
-        moving = find_place(catalog, reading.drafts, spec, named, open_store=mover, now=now)
+        mover = None if report.dry_run else writer.flushed_store
+        moving = place_drafts(catalog, reading.drafts, spec, named, open_store=mover, now=now)
         writer.down = writer.down or moving.note
         reading = replace(reading, drafts=tuple(assign_ids(catalog, moving.drafts)))
         try:
-            judged = _note(
+            judged = _classify(
                 reading, spec, tally, report, sizes=settings.chunking, now=now, redactor=catalog.redactor
             )
         except Exception as error:  # noqa: BLE001 - one file never stops the others
             tally.failed += 1
             report.problems.append(Problem(spec.name, str(path), failure(error)))
             continue
-        if gave_up(reading):
-            writer.batch.files.append(seen.given_up(reading))
+        if is_costly(reading):
+            writer.batch.files.append(seen.limit_record(reading))
         if reading.error is not None:
             continue
         changes: list[Change] = ["new"] * len(judged)
@@ -277,12 +276,12 @@ def _seed_source(
             writer.add(item, change, str(reading.path))
         # A file whose memories could not be moved is read again.
         if not moving.note:
-            lost.remember(reading, seen.read(reading, counts), is_known=exists and seen.is_known(path))
+            removed.add(reading, seen.record(reading, counts), is_known=exists and seen.is_known(path))
         writer.flush_if_full()
 
 
-def _note(
-    reading: Reading,
+def _classify(
+    reading: ReadResult,
     spec: SourceSpec,
     tally: Tally,
     report: SeedReport,
@@ -290,7 +289,7 @@ def _note(
     sizes: ChunkingSettings,
     now: datetime,
     redactor: Redactor,
-) -> list[Classified]:
+) -> list[ClassifiedMemory]:
     if reading.error is not None:
         tally.failed += 1
         report.problems.append(Problem(spec.name, str(reading.path), str(reading.error)))
@@ -304,19 +303,14 @@ def _note(
 
 
 def _count(
-    judged: Sequence[Classified], changes: Sequence[Change], tally: Tally, report: SeedReport
+    judged: Sequence[ClassifiedMemory], changes: Sequence[Change], tally: Tally, report: SeedReport
 ) -> dict[str, int]:
     counts: dict[str, int] = {}
     for item, compared in zip(judged, changes, strict=True):
         memory = item.memory
-        # A discarded draft is reported and not stored: it is as it was once its file has been seen.
+        # A discarded draft is reported and not stored: it is unchanged once its file has been seen.
         change: Change = "unchanged" if memory.tier is Tier.DISCARD and compared == "new" else compared
-        tally.found += 1
-        setattr(tally, change, getattr(tally, change) + 1)
-        setattr(tally, memory.tier.value, getattr(tally, memory.tier.value) + 1)
+        report.count(tally, item, change)
         counts[memory.tier.value] = counts.get(memory.tier.value, 0) + 1
-        if change not in {"unchanged", "archived"} and memory.tier is not Tier.DISCARD:
-            report.characters += len(memory.text)
-            report.chunks += len(item.chunks)
-        report.decisions.append(Decision.on(item, change))
+        report.decisions.append(Decision.of(item, change))
     return counts

@@ -1,4 +1,4 @@
-"""The files of a source as seed last saw them on this machine: what they gave, and which gave nothing."""
+"""The files of a source as seed last saw them on this machine, and the memories they gave."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from ragmem.storage.memories.files import GONE
 
 @dataclass(frozen=True, slots=True)
 class SourceFiles:
-    """Paths in order, those of them that gave no memory, and what all gave: tier -> memories."""
+    """Paths in order, those without a memory, and the number of memories by tier."""
 
     paths: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -18,10 +18,10 @@ class SourceFiles:
 
 
 def files_of(catalog: Catalog, source: str) -> SourceFiles:
-    """Return the files of a source; none where nothing was ever seeded. Files that have gone are left out."""
+    """Return the files of a source that still exist; none where nothing was ever seeded."""
     if not catalog.exists():
         return SourceFiles()
-    there = {path: file for path, file in catalog.files.seen(source).items() if file.size != GONE}
+    there = {path: file for path, file in catalog.files.seen_files(source).items() if file.size != GONE}
     tally: Counter[str] = Counter()
     for file in there.values():
         tally.update({name: count for name, count in file.tally.items() if count})

@@ -1,4 +1,4 @@
-"""Seed from the transcripts of assistants: a gigabyte of them, so newest first, streamed, on all cores."""
+"""Seed from the transcripts of assistants: newest first, streamed, on several cores."""
 
 import time
 from collections.abc import Sequence
@@ -7,36 +7,34 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ragmem.config import Settings, SourceSpec
+from ragmem.config.settings import Settings, SourceSpec
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Classified
+from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.ingestion.source import NANOSECONDS, find_files
 from ragmem.services.processes.progress import Progress
-from ragmem.services.processes.worker_pool import WorkerPool, cores
+from ragmem.services.processes.worker_pool import WorkerPool, cpu_count
 from ragmem.services.seeding.report import Decision, Problem, SeedReport, StreamReport, Tally
 from ragmem.services.transcripts.transcripts import capture, is_current, rules_of
-from ragmem.services.transcripts.writing import CaptureResult, Watch
+from ragmem.services.transcripts.writer import CaptureObserver, CaptureResult
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 
-TRANSCRIPTS = SOURCE
-
 QUIET = timedelta(minutes=30)
-"""A transcript that nobody wrote to for so long has ended, and its last exchange counts as it stands."""
+"""A transcript without changes for this long has ended, and its last exchange is complete."""
 
-WORTH = 16_000_000
-"""Bytes from which starting further processes pays."""
+MIN_PARALLEL = 16_000_000
+"""Bytes from which starting more processes pays off."""
 
-WORKERS = 4
-"""Processes that judge at most; one that reads hands out work for no more."""
+MAX_WORKERS = 4
+"""Processes that classify; the one that reads cannot keep more of them busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A transcript with its size, its time, and how many bytes of it are to be read."""
+    """A transcript with its time and the bytes of it that are to be read."""
 
     path: Path
     modified_ns: int
@@ -47,8 +45,8 @@ class _File:
 
 
 @dataclass(slots=True)
-class Streams:
-    """The sources that are read as streams, and not file by file."""
+class TranscriptSeeder:
+    """Seeds the sources that are read as streams and not file by file."""
 
     catalog: Catalog
     settings: Settings
@@ -61,15 +59,15 @@ class Streams:
     def seed(
         self, specs: Sequence[SourceSpec], report: SeedReport, *, explain: bool, anew: bool
     ) -> list[SourceSpec]:
-        """Accept what transcripts have more than last time; return the sources that are no streams.
+        """Accept what was added to transcripts; return the other sources, which are not streams.
 
-        The latest files come first; vectors are made later. It may be interrupted at any time and goes on
-        where it was. A dry run with `explain` reads all that is new and writes nothing; without, it looks at
-        sizes and times alone. With `anew` all is read again.
+        The latest files come first; vectors are made later. A run may be interrupted at any time; the next
+        one continues it. A dry run with `explain` reads everything new and writes nothing; without, it only
+        compares sizes and times. With `anew` everything is read again.
         """
         others = []
         for spec in specs:
-            if spec.reader == TRANSCRIPTS:
+            if spec.reader == SOURCE:
                 report.streamed = report.streamed or StreamReport()
                 self._seed(spec, report, report.streamed, explain=explain, anew=anew)
             else:
@@ -99,27 +97,27 @@ class Streams:
             return
         began = time.perf_counter()
         self.progress.begin("newest first", total, unit="bytes")
-        with WorkerPool(min(cores(), WORKERS) if total > WORTH else 1) as side:
+        with WorkerPool(min(cpu_count(), MAX_WORKERS) if total > MIN_PARALLEL else 1) as pool:
             for file in wanted:
                 try:
-                    self._capture(file, side, tally, report, streamed, explain=explain)
+                    self._capture(file, pool, tally, report, streamed, explain=explain)
                 except BrokenProcessPool:
-                    # One was killed, as where memory is short: this process does the rest by itself.
-                    side.workers = 1
-                    self._capture(file, side, tally, report, streamed, explain=explain)
+                    # A worker was killed, perhaps for lack of memory: this process does the rest alone.
+                    pool.workers = 1
+                    self._capture(file, pool, tally, report, streamed, explain=explain)
         streamed.seconds += time.perf_counter() - began
 
     def _capture(
         self,
         file: _File,
-        side: WorkerPool,
+        pool: WorkerPool,
         tally: Tally,
         report: SeedReport,
         streamed: StreamReport,
         *,
         explain: bool,
     ) -> None:
-        watch = _Watch(tally, report, self.progress, before=streamed.exchanges, explain=explain)
+        observer = _ProgressObserver(tally, report, self.progress, before=streamed.exchanges, explain=explain)
         done = capture(
             self.catalog,
             self.settings,
@@ -128,12 +126,12 @@ class Streams:
             now=self.now,
             ended=file.ended,
             projects=self.projects,
-            side=side,
-            watch=watch,
+            pool=pool,
+            observer=observer,
             dry_run=report.dry_run,
         )
         self.progress.advance(
-            max(0, file.left - watch.advanced), told=f"{watch.before + watch.exchanges:,} exchanges"
+            max(0, file.left - observer.advanced), told=f"{observer.before + observer.exchanges:,} exchanges"
         )
         _note(done, tally, report, streamed)
 
@@ -141,7 +139,7 @@ class Streams:
         known = {}
         if self.catalog.exists() and not anew:
             self.catalog.prepare()
-            known = {one.path: one for one in self.catalog.transcripts.seen()}
+            known = {one.path: one for one in self.catalog.transcripts.all()}
         rules = rules_of(self.settings)
         quiet_ns = int((self.now - QUIET).timestamp()) * NANOSECONDS
         files = [_file(path, known.get(show(path)), rules=rules, quiet_ns=quiet_ns) for path in paths]
@@ -151,7 +149,7 @@ class Streams:
 def _file(path: Path, before: Transcript | None, *, rules: str, quiet_ns: int) -> _File:
     try:
         status = path.stat()
-    except OSError:  # gone since, which whoever opens it will tell
+    except OSError:  # it is gone; opening it reports that
         return _File(path, 0, 1, 0, ended=True)
     size, modified = status.st_size, status.st_mtime_ns
     ended = modified < quiet_ns
@@ -162,8 +160,8 @@ def _file(path: Path, before: Transcript | None, *, rules: str, quiet_ns: int) -
 
 
 @dataclass(slots=True)
-class _Watch(Watch):
-    """Counts what one transcript brings while it is read, and shows the progress."""
+class _ProgressObserver(CaptureObserver):
+    """Counts the exchanges of one transcript while it is read, and shows the progress."""
 
     tally: Tally
     report: SeedReport
@@ -175,20 +173,14 @@ class _Watch(Watch):
     exchanges: int = field(default=0, init=False)
     advanced: int = field(default=0, init=False)
 
-    def judged(self, item: Classified, change: Change) -> None:
-        """Count an exchange, and keep the decision where it is asked for."""
-        memory = item.memory
-        self.tally.found += 1
-        setattr(self.tally, change, getattr(self.tally, change) + 1)
-        setattr(self.tally, memory.tier.value, getattr(self.tally, memory.tier.value) + 1)
-        if change in {"new", "changed"}:
-            self.report.characters += len(memory.text)
-            self.report.chunks += len(item.chunks)
+    def on_exchange(self, item: ClassifiedMemory, change: Change) -> None:
+        """Count an exchange, and record the decision for `--explain`."""
+        self.report.count(self.tally, item, change)
         if self.explain and self.report.dry_run:
-            self.report.decisions.append(Decision.on(item, change))
+            self.report.decisions.append(Decision.of(item, change))
 
-    def moved(self, done: CaptureResult) -> None:
-        """Tell how far it is."""
+    def on_batch(self, done: CaptureResult) -> None:
+        """Advance the progress bar."""
         self.exchanges = done.exchanges
         self.progress.advance(done.bytes - self.advanced, told=f"{self.before + self.exchanges:,} exchanges")
         self.advanced = done.bytes
@@ -208,6 +200,6 @@ def _note(done: CaptureResult, tally: Tally, report: SeedReport, streamed: Strea
         )
     for one in done.rejected:
         tally.failed += 1
-        report.problems.append(Problem(tally.source, done.path, one.told))
+        report.problems.append(Problem(tally.source, done.path, one.message))
     for reason, times in done.problems.items():
         report.problems.append(Problem(tally.source, done.path, f"{reason}: {times:,}", "warning"))

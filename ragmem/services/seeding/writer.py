@@ -1,4 +1,4 @@
-"""The writing half of a seeding: batches, each one transaction, embedded one ahead."""
+"""Write a seeding in batches: each is one transaction, and the next one is embedded meanwhile."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,45 +10,44 @@ from ragmem.domain.model import Memory, Record, Tier
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.readers.failures import check
-from ragmem.services.ingestion.classify import Classified
+from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.entities import Item
 from ragmem.services.ingestion.entity_names import collect_names
 from ragmem.services.ingestion.index import forget, index, records_of
 from ragmem.services.ingestion.ingest import Change
 from ragmem.services.processes.progress import Progress
-from ragmem.services.processes.refusals import Refusal, each
+from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.memories.files import SeenFile
 
 BATCH_CHARACTERS = 80_000
-"""Characters in one transaction, so that a batch of long documents does not hold the lock for seconds."""
+"""Characters in one transaction, so that long documents do not hold the lock for seconds."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """What goes into one transaction."""
+    """The content of one transaction."""
 
-    judged: list[Classified] = field(default_factory=list)
+    judged: list[ClassifiedMemory] = field(default_factory=list)
     files: list[SeenFile] = field(default_factory=list)
     redated: dict[str, datetime] = field(default_factory=dict)
     faded: list[str] = field(default_factory=list)
     characters: int = 0
     places: dict[str, tuple[str, Change]] = field(default_factory=dict)
-    """Of each memory, the file that it comes from, and what it is to the catalog."""
+    """Memory id -> its file, and its change in the catalog."""
     steps: int = 0
-    """Files that are done when the batch is; some of them may have brought nothing."""
+    """Files that are done with the batch; some may have no memory in it."""
 
-    def full(self, memories: int) -> bool:
+    def is_full(self, memories: int) -> bool:
         """Tell whether the batch is large enough to be written."""
         return len(self.judged) >= memories or self.characters >= BATCH_CHARACTERS or len(self.files) >= 500
 
 
 class Writer:
-    """Writes batches while the next one is being embedded in a second thread; order is kept.
+    """Writes batches in order while a second thread embeds the next one.
 
-    Where no vectors can be had, `down` says why. From then on memories are made durable, full text finds
-    them, and they stay pending: their files count as seen, because the next run finishes them from the
-    catalog.
+    Where no vectors can be made, `down` says why. From then on memories are durable and found by full text,
+    and stay pending: their files count as seen, because the next run finishes them from the catalog.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class Writer:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def add(self, item: Classified, change: Change, path: str) -> None:
+    def add(self, item: ClassifiedMemory, change: Change, path: str) -> None:
         """Add a classified draft of a file to the batch, if it is new or changed."""
         if change in {"unchanged", "archived"}:
             return
@@ -94,8 +93,8 @@ class Writer:
         self.batch.characters += len(item.memory.indexed_text)
 
     def flush_if_full(self) -> None:
-        """Hand the batch on when it is large enough."""
-        if self.batch.full(self.size):
+        """Write the batch when it is large enough."""
+        if self.batch.is_full(self.size):
             self._hand_on()
 
     def flush(self) -> None:
@@ -103,8 +102,8 @@ class Writer:
         self._hand_on()
         self._finish_waiting()
 
-    def settled_store(self) -> Store:
-        """Write all batches, then return the store, so that the caller can remove entries from it."""
+    def flushed_store(self) -> Store:
+        """Write all batches and return the store, so that the caller can remove entries from it."""
         self.flush()
         return self.open_store()
 
@@ -113,37 +112,33 @@ class Writer:
         if self.dry_run:
             self.progress.advance(batch.steps)
             return
-        if not batch.judged:
-            self._finish_waiting()
-            self._settle(batch, [])
-            return
-        records = self._accept(batch)
+        records = self._accept(batch) if batch.judged else []
         if self.down or not records:
             self._finish_waiting()
-            self._settle(batch, [])
+            self._finish(batch, [])
             return
         prepared = self._pool.submit(self.open_store().prepare, records)
         self._finish_waiting()
         self._waiting = (batch, records, prepared)
 
     def _accept(self, batch: Batch) -> list[Record]:
-        """Make a batch durable, and found by full text: the acknowledgement. Return what is to be indexed."""
+        """Make a batch durable and findable by full text; return the records to index."""
         accepted: list[Item] = []
         records: list[Record] = []
 
-        def accept(some: Sequence[Classified]) -> None:
+        def accept(some: Sequence[ClassifiedMemory]) -> None:
             items = [(item.memory, item.chunks) for item in some]
-            told = collect_names(self.catalog, items)
+            names = collect_names(self.catalog, items)
             with self.catalog.database.write():
                 self.catalog.memories.accept(items)
-                self.catalog.names.learn(told)
+                self.catalog.names.learn(names)
             accepted.extend(items)
 
-        for item, reason in each(batch.judged, accept):
+        for item, reason in isolate_failures(batch.judged, accept):
             self.unfinished.add((item.memory.source, batch.places[item.memory.id][0]))
             self._refuse(batch, item.memory, reason, is_stored=False)
         if not self.down:
-            rejected = each(accepted, lambda some: records.extend(records_of(self.catalog, some)))
+            rejected = isolate_failures(accepted, lambda some: records.extend(records_of(self.catalog, some)))
             for (memory, _), reason in rejected:
                 self._refuse(batch, memory, reason, is_stored=True)
         return records
@@ -152,7 +147,7 @@ class Writer:
         path, change = batch.places[memory.id]
         self.refuse(memory, change, Refusal(memory.source, path, reason, is_stored))
 
-    def finished(self, files: Sequence[SeenFile]) -> list[SeenFile]:
+    def complete_files(self, files: Sequence[SeenFile]) -> list[SeenFile]:
         """Return the files that are stored completely."""
         return [file for file in files if (file.source, file.path) not in self.unfinished]
 
@@ -164,21 +159,21 @@ class Writer:
         try:
             error = prepared.exception()
             if isinstance(error, Exception):
-                # It was done ahead of time alone: what is wrong with one text, putting it tells again.
+                # This was only the preparation: indexing reports again what is wrong with a text.
                 check(error)
-            self._settle(batch, records)
+            self._finish(batch, records)
         except BackendError as error:
-            self.down = error.told
-            self._settle(batch, [])
+            self.down = error.full_message
+            self._finish(batch, [])
 
-    def _settle(self, batch: Batch, records: Sequence[Record]) -> None:
+    def _finish(self, batch: Batch, records: Sequence[Record]) -> None:
         def finish() -> None:
-            self.catalog.files.remember(self.finished(batch.files))
+            self.catalog.files.remember(self.complete_files(batch.files))
             if batch.redated:
                 self.catalog.memories.redate(batch.redated)
 
         if batch.faded:
-            # Before their files count as seen: a run that is killed after this reads the files once more.
+            # Before their files count as seen: after a kill the next run reads them again.
             forget(self.catalog, self.open_store(), batch.faded)
         if records:
             self._index(batch, records, finish)
@@ -188,14 +183,16 @@ class Writer:
         self.progress.advance(batch.steps)
 
     def _index(self, batch: Batch, records: Sequence[Record], finish: Callable[[], None]) -> None:
-        """Index a batch in the transaction that finishes it; where one is rejected, in several before."""
+        """Index a batch in the transaction that finishes it; where a text is rejected, one by one."""
         try:
             index(self.catalog, self.open_store(), records, finish=finish)
         except Exception as error:  # noqa: BLE001 - one text never stops the others
             check(error)
         else:
             return
-        for record, reason in each(records, lambda some: index(self.catalog, self.open_store(), some)):
+        for record, reason in isolate_failures(
+            records, lambda some: index(self.catalog, self.open_store(), some)
+        ):
             self._refuse(batch, record.memory, reason, is_stored=True)
         with self.catalog.database.write():
             finish()

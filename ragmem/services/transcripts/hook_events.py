@@ -1,8 +1,7 @@
-"""What hooks have left becomes memories: the transcript of a session, a document, a reflection, a summary.
+"""Process the events that hooks left: store the transcript of a session, a document, a reflection, a summary.
 
-An event is claimed before anything that it speaks of is read, and its file goes only when what came of it is
-durable. Taking the same up twice changes nothing, so that a process may be killed anywhere, and two may do
-this at a time.
+An event is claimed before the file that it names is read, and deleted only when the result is durable.
+Processing is idempotent, so that a process may be killed anywhere, and two may run at the same time.
 """
 
 import os
@@ -17,25 +16,26 @@ from typing import Any
 
 from ragmem.assistants import NAMES, load_assistant
 from ragmem.assistants.assistant import SESSION_END, SUBAGENT_STOP
-from ragmem.config import Settings
+from ragmem.config.settings import Settings
 from ragmem.errors import RejectionError, StorageError, StoreBusyError, StoreDamagedError
 from ragmem.hooks import spool
 from ragmem.hooks.log import Log
+from ragmem.inbox import set_aside
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.scope import finder
+from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.transcripts import hook_files
 from ragmem.services.transcripts.transcripts import Limits as CaptureLimits
 from ragmem.services.transcripts.transcripts import capture
 from ragmem.storage.home.catalog import Catalog
 
 BATCH = 64
-"""Events that are taken up together: those of one transcript cost one look at it."""
+"""Events that are processed together: a transcript is read once for all of its events."""
 
 LAG_S = 0.3
-"""Seconds for which an assistant may still be writing the transcript of what it has told already."""
+"""Seconds after an event during which an assistant may still be writing its transcript."""
 
 PATIENCE_S = 3600.0
-"""Age until which an event waits for a transcript that is not there."""
+"""Age in seconds until which an event waits for a missing transcript."""
 
 _SUFFIXES = (".jsonl", ".json")
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -43,7 +43,7 @@ _SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(slots=True)
 class EventResult:
-    """What became of events: how many are done, what they brought, and what is left or was set aside."""
+    """The number of processed events, what they brought, and what is left or was set aside."""
 
     events: int = 0
     exchanges: int = 0
@@ -59,104 +59,110 @@ class _Event:
     """A claimed event and its file."""
 
     path: str
-    said: Mapping[str, Any]
+    fields: Mapping[str, Any]
 
     @property
     def at(self) -> float:
-        """When it happened, in seconds since 1970."""
-        return int(self.said["at"]) / 1e9
+        """The time of the event, in seconds since 1970."""
+        return int(self.fields["at"]) / 1e9
 
     @property
     def transcript(self) -> str:
-        """The transcript that it speaks of, by its path, or by its session where the assistant names none."""
-        return str(self.said.get("transcript", "")) or f"{self.assistant}:{self.text('session')}"
+        """The path of its transcript, or the session where the assistant names no path."""
+        return str(self.fields.get("transcript", "")) or f"{self.assistant}:{self.text('session')}"
 
     @property
     def is_end(self) -> bool:
-        """Tell whether the transcript is complete, to all appearances."""
+        """Tell whether the transcript seems complete."""
         own = self.text("agent") and Path(self.text("transcript")).stem != self.text("session")
-        return self.said["event"] == SESSION_END or bool(own and self.said["event"] == SUBAGENT_STOP)
+        return self.fields["event"] == SESSION_END or bool(own and self.fields["event"] == SUBAGENT_STOP)
 
     @property
     def assistant(self) -> str:
-        """Whose event it is."""
+        """The assistant that caused the event."""
         return self.text("assistant")
 
     def text(self, name: str) -> str:
-        """Return a text of it, perhaps an empty one."""
-        value = self.said.get(name, "")
+        """Return a text field, or an empty text."""
+        value = self.fields.get(name, "")
         return value if isinstance(value, str) else ""
 
 
 def process_events(
     catalog: Catalog, settings: Settings, *, home: Path, now: datetime, seconds: float | None = None
 ) -> EventResult:
-    """Take up what waits, oldest first, until the seconds are over (None: all of it).
+    """Process waiting events, oldest first, until the seconds are over (None: all of them).
 
-    What is no event is set aside and blocks nothing; an event whose transcript is not there yet waits for it,
-    an hour at most. Costs one look into a folder where nothing waits. Raises StoreBusyError and StorageError
-    where the catalog cannot be written; what was not done waits.
+    Invalid events are set aside; an event without its transcript waits for it, up to an hour. Without events
+    this only lists a folder. Raises StoreBusyError and StorageError where the catalog cannot be written; the
+    remaining events wait.
     """
-    taken = EventResult()
+    result = EventResult()
     data = settings.places.data
     if spool.is_empty(data):
-        return taken
+        return result
     try:
-        paths = spool.waiting(data)
+        paths = spool.list_events(data)
     except OSError as error:
         raise StorageError(
             f'cannot read "{spool.folder(data)}": {(error.strerror or str(error)).lower()}',
-            hint="it must be a folder that is yours: move away what is there",
+            hint="it must be a folder of yours: move away what is there",
         ) from error
     catalog.prepare()
-    taking = _EventRun(
-        catalog, settings, home, now, taken, finder(catalog, home=home), Log(str(settings.places.state))
+    run = _EventRun(
+        catalog,
+        settings,
+        home,
+        now,
+        result,
+        project_finder(catalog, home=home),
+        Log(str(settings.places.state)),
     )
     ends = None if seconds is None else time.monotonic() + seconds
     for start in range(0, len(paths), BATCH):
         if ends is not None and start and time.monotonic() > ends:
-            taken.left += paths[start:]
+            result.left += paths[start:]
             break
-        taking.batch(paths[start : start + BATCH], ends)
-    return taken
+        run.batch(paths[start : start + BATCH], ends)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class _EventRun:
-    """One run over what waits."""
+    """One run over the waiting events."""
 
     catalog: Catalog
     settings: Settings
     home: Path
     now: datetime
-    taken: EventResult
+    result: EventResult
     projects: ProjectFinder
     log: Log
 
     def batch(self, paths: Sequence[str], ends: float | None) -> None:
-        """Take up some events, those of one transcript together."""
+        """Process some events, those of one transcript together."""
         together: dict[str, list[_Event]] = {}
         for path in paths:
             if event := self._claim(path):
                 together.setdefault(event.text("file") or event.transcript, []).append(event)
         for events in together.values():
             if ends is not None and time.monotonic() > ends:
-                self.taken.left += [event.path for event in events]
+                self.result.left += [event.path for event in events]
                 continue
             try:
-                done = self._take_up(events, ends)
+                done = self._process(events, ends)
             except RejectionError as error:
-                self._give_up(events, error)
+                self._handle_error(events, error)
                 continue
             except (StorageError, StoreBusyError, StoreDamagedError, MemoryError):
                 raise
-            except Exception as error:  # noqa: BLE001 - it says what a stranger's program said, and blocks nobody
-                self._give_up(events, error)
+            except Exception as error:  # noqa: BLE001 - the data of another program must not block the rest
+                self._handle_error(events, error)
                 continue
             if done:
                 self._finish(events)
             else:
-                self.taken.left += [event.path for event in events]
+                self.result.left += [event.path for event in events]
 
     def _claim(self, path: str) -> _Event | None:
         try:
@@ -168,55 +174,55 @@ class _EventRun:
             self._set_aside(path, error)
             return None
 
-    def _give_up(self, events: Sequence[_Event], error: Exception) -> None:
-        """Set events aside that nobody can take up; what the system refuses it may allow within the hour."""
+    def _handle_error(self, events: Sequence[_Event], error: Exception) -> None:
+        """Set failed events aside; after a system error they are retried for an hour."""
         waits = isinstance(error, OSError) and self.now.timestamp() - events[-1].at < PATIENCE_S
         if waits:
-            self._tell(f"could not take up an event: {_reason(error)}")
-            self.taken.left += [event.path for event in events]
+            self._report(f"could not process an event: {_reason(error)}")
+            self.result.left += [event.path for event in events]
             return
         for event in events:
             self._set_aside(event.path, error)
 
     def _set_aside(self, path: str, error: Exception) -> None:
-        self._tell(f"set aside an event: {_reason(error)}")
+        self._report(f"set aside an event: {_reason(error)}")
         try:
-            spool.set_aside(path)
-            self.taken.aside += 1
-        except OSError:  # it blocks nothing where it is, and doctor tells
-            self.taken.left.append(path)
+            set_aside(path)
+            self.result.aside += 1
+        except OSError:  # it blocks nothing where it is, and doctor reports it
+            self.result.left.append(path)
 
-    def _take_up(self, events: Sequence[_Event], ends: float | None) -> bool:
-        """Do what events of one file or transcript ask for; False: it must be done another time."""
+    def _process(self, events: Sequence[_Event], ends: float | None) -> bool:
+        """Process the events of one file or transcript; return False if it must be tried again."""
         last = events[-1]
         if path := last.text("file"):
-            self._take_in(
+            self._store_files(
                 hook_files.source_of_written_file(Path(path), settings=self.settings, home=self.home)
             )
             return True
         ended = any(event.is_end for event in events)
         done = self._capture(events, ended=ended, ends=ends)
         if done:
-            self._take_in(
+            self._store_files(
                 hook_files.recent_files(last.at, ended=ended, settings=self.settings, home=self.home)
             )
         return done
 
     def _capture(self, events: Sequence[_Event], *, ended: bool, ends: float | None) -> bool:
-        """Take in what a transcript has more; False: it is not there yet, or is not read to its end."""
+        """Store what was added to a transcript; return False if it is missing or not read to its end."""
         last = events[-1]
         age = self.now.timestamp() - last.at
         if 0 <= age < LAG_S:
             time.sleep(LAG_S - age)
-        path = transcript_of(last.said, home=self.home)
+        path = transcript_of(last.fields, home=self.home)
         if path is None:
             named = last.text("transcript")
             waits = age < PATIENCE_S and bool(named) and not os.path.exists(named)  # noqa: PTH110 - never raises
             if named and not waits:
-                self._tell(f"there is no transcript to read at {named}")
+                self._report(f"there is no transcript at {named}")
             return not waits
         if problem := refusal(path, settings=self.settings):
-            self._tell(f"{problem}: {path}")
+            self._report(f"{problem}: {path}")
             return True
         limits = (
             CaptureLimits() if ends is None else CaptureLimits(seconds=max(0.05, ends - time.monotonic()))
@@ -232,27 +238,27 @@ class _EventRun:
             projects=self.projects,
             limits=limits,
         )
-        self.taken.exchanges += found.new + found.changed
-        self.taken.ids += found.ids
+        self.result.exchanges += found.new + found.changed
+        self.result.ids += found.ids
         for one in found.rejected:
-            self._tell(f"{one.told}: {path}")
+            self._report(f"{one.message}: {path}")
         if found.failed:
-            self._tell(f"{found.failed}: {path}")
+            self._report(f"{found.failed}: {path}")
         elif found.new or found.changed:
             self.log.write(
                 "drain", f"{found.assistant} {found.session[:36]}", f"took in {found.new + found.changed}"
             )
         return found.complete or bool(found.failed)
 
-    def _take_in(self, files: Sequence[tuple[Path, Any]]) -> None:
+    def _store_files(self, files: Sequence[tuple[Path, Any]]) -> None:
         if not files:
             return
-        ids, problems = hook_files.take_in(
+        ids, problems = hook_files.store_files(
             self.catalog, files, settings=self.settings, projects=self.projects, now=self.now
         )
-        self.taken.ids += ids
+        self.result.ids += ids
         for problem in problems:
-            self._tell(problem)
+            self._report(problem)
         if ids:
             self.log.write(
                 "drain", f"took in {files[0][0].name}" + (f" and {len(files) - 1} more" * (len(files) > 1))
@@ -265,13 +271,13 @@ class _EventRun:
             except OSError as error:
                 problem = (error.strerror or str(error)).lower()
                 raise StorageError(
-                    f'cannot remove "{event.path}", which is taken up: {problem}',
+                    f'cannot remove "{event.path}", which was processed: {problem}',
                     hint=f'make "{Path(event.path).parent}" writable',
                 ) from error
-        self.taken.events += len(events)
+        self.result.events += len(events)
 
-    def _tell(self, problem: str) -> None:
-        self.taken.problems.append(problem)
+    def _report(self, problem: str) -> None:
+        self.result.problems.append(problem)
         self.log.write("drain", problem)
 
 
@@ -280,12 +286,12 @@ def _reason(error: Exception) -> str:
 
 
 def transcript_of(event: Mapping[str, Any], *, home: Path) -> Path | None:
-    """Return the transcript that an event speaks of, if it is there; links are followed."""
+    """Return the transcript of an event, if it exists; links are followed."""
     named = event.get("transcript")
     if isinstance(named, str) and named:
         path = Path(named)
     elif event.get("assistant") in NAMES:
-        # Some assistants name none: the id of the session leads to it.
+        # Some assistants name no path: the file is found by the id of the session.
         assistant = load_assistant(str(event["assistant"]))
         session = str(event.get("session", ""))
         if not _SESSION_ID.fullmatch(session):
@@ -297,12 +303,12 @@ def transcript_of(event: Mapping[str, Any], *, home: Path) -> Path | None:
         return None
     try:
         return path.resolve(strict=True) if path.is_absolute() else None
-    except (OSError, RuntimeError, ValueError):  # not there, or a link in a circle
+    except (OSError, RuntimeError, ValueError):  # it is missing, or a link in a circle
         return None
 
 
 def refusal(path: Path, *, settings: Settings) -> str:
-    """Return why a file is not read as a transcript whatever is in it, or an empty text."""
+    """Return why a file is not read as a transcript regardless of its content, or an empty text."""
     try:
         status = path.stat()
     except OSError as error:
@@ -314,5 +320,5 @@ def refusal(path: Path, *, settings: Settings) -> str:
     if hasattr(os, "geteuid") and status.st_uid not in (os.geteuid(), 0):
         return "a transcript is the person's own file"
     if any(path.is_relative_to(place.resolve()) for place in settings.places):
-        return "a file of ragmem's own is no transcript"
+        return "a file of ragmem itself is not a transcript"
     return ""

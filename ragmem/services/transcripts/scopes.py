@@ -1,4 +1,4 @@
-"""To which project an exchange belongs: that of the folder in which the assistant worked."""
+"""The project of an exchange: that of the folder in which the assistant worked."""
 
 from pathlib import Path
 
@@ -18,10 +18,10 @@ class Scopes:
         self._gone: dict[Path, str] = {}
 
     def of(self, folder: str) -> Scope:
-        """Return the scope of a folder, which may be gone by now; the user's without a folder.
+        """Return the scope of a folder, which may no longer exist; the user's without a folder.
 
-        One that is gone has the project that Claude Code's name for it stands for, as its memory files do, or
-        that of the folder above it in which the same session worked. It is known by this place from then on.
+        A missing folder belongs to the project that Claude Code's name for it stands for, as its memory files
+        do, or to that of a parent folder in which the same session worked. The result is remembered.
         """
         if folder not in self._known:
             project = self._project(folder)
@@ -35,11 +35,11 @@ class Scopes:
         if _is_folder(path):
             found = self._projects.project_of(path)
             return found.id if found else ""
-        if found := self._projects.known_project_of(path):
+        if found := self._projects.find_known_project(path):
             return found.id
         if known := next((self._gone[one] for one in path.parents if one in self._gone), None):
             return known
-        if found := self._projects.project_of_gone(path):
+        if found := self._projects.project_of_missing(path):
             self._gone[path] = found.id
         return found.id if found else ""
 

@@ -1,22 +1,21 @@
-"""Take transcripts of assistants into the catalog as they grow: each exchange once, from where it was left.
+"""Store transcripts of assistants as they grow: each exchange once, from the last position.
 
 Exchanges are accepted in batches, each one transaction together with the new position in the file: a process
-that is killed anywhere loses nothing and doubles nothing. No model is needed; full text finds what was taken
-in, and whoever indexes next makes the vectors.
+that is killed anywhere loses nothing and duplicates nothing. No model is needed; full text finds the
+exchanges, and the next indexing makes the vectors.
 """
 
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from ragmem.config import ChunkingSettings, Settings
-from ragmem.config.settings import SignalRule
+from ragmem.config.settings import ChunkingSettings, Settings, SignalRule
 from ragmem.domain.model import Draft, digest
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import SOURCE
@@ -25,13 +24,20 @@ from ragmem.readers import transcripts as readers
 from ragmem.readers.failures import failure
 from ragmem.readers.files import show
 from ragmem.readers.scope import ProjectFinder
-from ragmem.services.ingestion.classify import Classified, classify_draft, rules_version
-from ragmem.services.ingestion.scope import assign_ids, finder
-from ragmem.services.ingestion.source import moment_of
-from ragmem.services.processes.refusals import Refusal, each
+from ragmem.services.ingestion.classify import ClassifiedMemory, classify_draft, rules_version
+from ragmem.services.ingestion.scope import assign_ids, project_finder
+from ragmem.services.ingestion.source import datetime_of
+from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.services.transcripts.scopes import Scopes
-from ragmem.services.transcripts.writing import REJECTED, Batch, CaptureResult, OvertakenError, Watch, Writer
+from ragmem.services.transcripts.writer import (
+    REJECTED,
+    Batch,
+    CaptureObserver,
+    CaptureResult,
+    OvertakenError,
+    Writer,
+)
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 
@@ -41,22 +47,24 @@ BATCH_CHARACTERS = 400_000
 
 HEAD = 1_024
 TAIL = 256
-"""Bytes from the beginning of a file, and before the position in it, by which it is known again."""
+"""Bytes at the start of a file, and before the position in it, by which it is recognized."""
 
 PACKET = 16
 PACKET_CHARACTERS = 60_000
-"""Exchanges, and characters of them, that are judged together, perhaps in another process."""
+"""Exchanges, and characters of them, that are classified together, perhaps in another process."""
+
+Classify = Callable[[Sequence[Draft]], list[ClassifiedMemory]]
 
 TRIES = 5
-"""Times that a transcript is begun again because another process goes on with it meanwhile."""
+"""Times that a transcript is started again because another process reads it at the same time."""
 
 _ENDED = "+"
-"""Stands behind the rules of a transcript whose last exchange was taken as it stood."""
+"""Suffix to the rules of a transcript whose last exchange was stored although it may be incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one capture may do; None: all of it. What is left is taken in by the next one."""
+    """How much one capture may do; None: all of it. The next one continues."""
 
     bytes: int | None = None
     seconds: float | None = None
@@ -76,22 +84,22 @@ def capture(
     ended: bool = False,
     projects: ProjectFinder | None = None,
     limits: Limits = ALL,
-    side: WorkerPool | None = None,
-    watch: Watch | None = None,
+    pool: WorkerPool | None = None,
+    observer: CaptureObserver | None = None,
     dry_run: bool = False,
 ) -> CaptureResult:
-    """Take in what a transcript has more than when it was read last.
+    """Store what was added to a transcript since it was last read.
 
-    `ended` says that nobody writes it now, so that the last exchange counts as it stands; should it grow all
-    the same, its memory is replaced. A file that is shorter than it was, or another one by now, is read anew
-    without doubles. One that cannot be read, or is no transcript, gives a result that says so and raises
-    nothing; StoreBusyError and StorageError mean that the catalog cannot be written, and what was taken in
-    before is. With `side` exchanges are judged in other processes; `watch` is told of each batch; with
-    `dry_run` nothing is written. Several may capture one file at once.
+    `ended` says that nobody writes it now, so that the last exchange is complete; if it grows all the same,
+    its memory is replaced. A file that is shorter than before, or a different one, is read again without
+    duplicates. For one that cannot be read, or is not a transcript, the result says so and nothing is raised;
+    StoreBusyError and StorageError mean that the catalog cannot be written, and what was stored before stays.
+    With `pool` exchanges are classified in other processes; `observer` is called for each batch; with
+    `dry_run` nothing is written. Several processes may capture one file at once.
     """
     done = CaptureResult(show(path), assistant)
     try:
-        # A pipe without a writer would never open.
+        # Opening a pipe without a writer would block forever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         done.failed = (getattr(error, "strerror", "") or str(error)).lower()
@@ -106,8 +114,8 @@ def capture(
             now=now,
             projects=projects,
             done=done,
-            side=side or WorkerPool(1),
-            watch=watch or Watch(),
+            pool=pool or WorkerPool(1),
+            observer=observer or CaptureObserver(),
             dry_run=dry_run,
         )
         capturing.run(ended=ended, limits=limits)
@@ -127,7 +135,7 @@ def capture(
 
 
 def is_current(known: Transcript | None, *, size: int, modified_ns: int, rules: str, ended: bool) -> bool:
-    """Tell whether a file of this size and time has nothing that was not read, and would be read the same."""
+    """Tell whether a file of this size and time was read completely, and by the same rules."""
     if known is None or (known.size, known.modified_ns) != (size, modified_ns):
         return False
     whole = known.position >= size or not ended
@@ -135,40 +143,47 @@ def is_current(known: Transcript | None, *, size: int, modified_ns: int, rules: 
 
 
 def _rules_of(known: Transcript) -> str:
-    """Return by which rules a transcript was read, if this release can go on with it."""
+    """Return the rules by which a transcript was read, if this release can continue it."""
     return known.rules.removesuffix(_ENDED).removesuffix(REJECTED)
 
 
 def rules_of(settings: Settings) -> str:
-    """Return a hash of all that decides how a transcript is read and judged."""
+    """Return a hash of everything that decides how a transcript is read and classified."""
     sizes = settings.chunking
-    rule = settings.sources[SOURCE].signal if SOURCE in settings.sources else "graded"
     parts = (
         readers.RULES,
         rules_version(redactor=settings.redactor),
-        rule,
+        _signal_rule(settings),
         str(sizes.max_chars),
         str(sizes.min_chars),
     )
     return digest("transcripts", *parts, length=12)
 
 
-def _classify_batch(
-    batch: Batch, *, now: datetime, sizes: ChunkingSettings, rule: SignalRule, redactor: Redactor
-) -> list[Classified] | None:
-    """Judge the exchanges of a batch, also in another process; None where a rule fails on one of them."""
+def _signal_rule(settings: Settings) -> SignalRule:
+    return settings.sources[SOURCE].signal if SOURCE in settings.sources else "graded"
+
+
+def _classify(
+    drafts: Sequence[Draft], *, now: datetime, sizes: ChunkingSettings, rule: SignalRule, redactor: Redactor
+) -> list[ClassifiedMemory]:
+    return [
+        classify_draft(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True, redactor=redactor)
+        for draft in drafts
+    ]
+
+
+def _classify_batch(batch: Batch, classify: Classify) -> list[ClassifiedMemory] | None:
+    """Classify the exchanges of a batch, also in another process; None where a rule fails on one of them."""
     try:
-        return [
-            classify_draft(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True, redactor=redactor)
-            for draft in batch.drafts
-        ]
-    except Exception:  # noqa: BLE001 - whoever reads the file judges each by itself, and tells of it
+        return classify(batch.drafts)
+    except Exception:  # noqa: BLE001 - the reader classifies them one by one, and reports the error
         return None
 
 
 @dataclass(slots=True)
 class _Capture:
-    """One capture of one file that is open."""
+    """One capture of an open file."""
 
     catalog: Catalog
     settings: Settings
@@ -179,18 +194,16 @@ class _Capture:
     now: datetime
     projects: ProjectFinder | None
     done: CaptureResult
-    side: WorkerPool
-    watch: Watch
+    pool: WorkerPool
+    observer: CaptureObserver
     dry_run: bool
     rules: str = field(init=False)
-    rule: SignalRule = field(init=False)
 
     def __post_init__(self) -> None:
         self.rules = rules_of(self.settings)
-        self.rule = self.settings.sources[SOURCE].signal if SOURCE in self.settings.sources else "graded"
 
     def run(self, *, ended: bool, limits: Limits) -> None:
-        """Read what is new, again from the new position where another process was faster."""
+        """Read what is new; start again from the new position where another process was faster."""
         status = os.fstat(self.descriptor)
         if not stat.S_ISREG(status.st_mode):
             self.done.failed = "not a regular file"
@@ -221,18 +234,18 @@ class _Capture:
 
     def _read(self, known: Transcript | None, status: os.stat_result, *, ended: bool, limits: Limits) -> None:
         done = self.done
-        start = known if known is not None and self._goes_on(known, status.st_size) else None
+        start = known if known is not None and self._continues(known, status.st_size) else None
         done.anew = known is not None and start is None
         assistant = start.assistant if start else done.assistant or self._assistant()
         if not assistant:
-            done.failed = "no transcript of an assistant that is known" if status.st_size else ""
+            done.failed = "no transcript of a known assistant" if status.st_size else ""
             return
         done.assistant = assistant
         if start:
             self._copy_known(start)
         if not self.dry_run:
             self.catalog.prepare()
-        projects = self.projects or finder(self.catalog, home=self.home)
+        projects = self.projects or project_finder(self.catalog, home=self.home)
         began = time.monotonic()
         origin = start.position if start else 0
         batch = Batch(origin, start.carried if start else "")
@@ -246,19 +259,19 @@ class _Capture:
             rules=self.rules,
             now=self.now,
             mark=self._mark,
-            watch=self.watch,
+            observer=self.observer,
             dry_run=self.dry_run,
         )
-        work = partial(
-            _classify_batch,
+        classify = partial(
+            _classify,
             now=self.now,
             sizes=self.settings.chunking,
-            rule=self.rule,
+            rule=_signal_rule(self.settings),
             redactor=self.catalog.redactor,
         )
-        read = self._packets(batch, projects, moment_of(status.st_mtime_ns), ended=ended)
-        for packet, judged in self.side.each(work, read):
-            batch.take(packet, self._classify_each(packet) if judged is None else judged)
+        read = self._packets(batch, projects, datetime_of(status.st_mtime_ns), ended=ended)
+        for packet, judged in self.pool.each(partial(_classify_batch, classify=classify), read):
+            batch.take(packet, self._classify_each(packet, classify) if judged is None else judged)
             if batch.is_full(BATCH, BATCH_CHARACTERS):
                 writer.write(batch)
                 batch = Batch(batch.position, batch.carried)
@@ -267,31 +280,18 @@ class _Capture:
                     return
         writer.write(batch, last=_ENDED if ended else "")
 
-    def _classify_each(self, packet: Batch) -> list[Classified]:
-        """Judge exchanges one by one; those on which a rule fails are told of and left out."""
-        judged: list[Classified] = []
-
-        def add(drafts: Sequence[Draft]) -> None:
-            judged.extend(
-                classify_draft(
-                    draft,
-                    now=self.now,
-                    sizes=self.settings.chunking,
-                    rule=self.rule,
-                    keep_discarded=True,
-                    redactor=self.catalog.redactor,
-                )
-                for draft in drafts
-            )
-
+    def _classify_each(self, packet: Batch, classify: Classify) -> list[ClassifiedMemory]:
+        """Classify exchanges one by one; those on which a rule fails are reported and left out."""
+        judged: list[ClassifiedMemory] = []
         for draft in packet.drafts:
-            self.done.rejected += [Refusal.of(one, reason) for one, reason in each([draft], add)]
+            rejected = isolate_failures([draft], lambda drafts: judged.extend(classify(drafts)))
+            self.done.rejected += [Refusal.of(one, reason) for one, reason in rejected]
         return judged
 
     def _packets(
         self, origin: Batch, projects: ProjectFinder, modified: datetime, *, ended: bool
     ) -> Iterator[Batch]:
-        """Yield what is judged together; the last one may hold no exchange, but the position at the end."""
+        """Yield batches to classify; the last one may have no exchange, only the position at the end."""
         done = self.done
         scopes = Scopes(self.catalog, projects, home=self.home)
         packet = Batch(origin.position, origin.carried)
@@ -327,8 +327,8 @@ class _Capture:
     def _assistant(self) -> str:
         return readers.assistant_of(self.path, os.pread(self.descriptor, readers.HEAD_BYTES, 0)) or ""
 
-    def _goes_on(self, known: Transcript, size: int) -> bool:
-        """Tell whether a file is the one that was read, and would be read by the same rules."""
+    def _continues(self, known: Transcript, size: int) -> bool:
+        """Tell whether a file is the one that was read, and the rules are the same."""
         return (
             _rules_of(known) == self.rules
             and known.position <= size
@@ -337,7 +337,7 @@ class _Capture:
         )
 
     def _mark(self, position: int) -> str:
-        """Return a hash of how the file begins, and of what stands before a position in it."""
+        """Return a hash of the start of the file, and of the bytes before a position."""
         begins = os.pread(self.descriptor, min(HEAD, position), 0)
         before = os.pread(self.descriptor, min(TAIL, position), max(0, position - TAIL))
         return digest("transcript", begins.hex(), before.hex())

@@ -1,4 +1,4 @@
-"""Back the home up into one archive, verified by reading it back; list the backups that there are."""
+"""Back the home up into one archive, verified by reading it back; list the backups."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from ragmem.config.places import Places
 from ragmem.errors import StorageError, StoreDamagedError
 from ragmem.services.processes.atomic_write import new_file, place_for
 from ragmem.services.processes.progress import Progress, Silent
-from ragmem.services.processes.staging import workspace
+from ragmem.services.processes.workspace import workspace
 from ragmem.services.transfer.backup_file import (
     CONFIG_FILES,
     DATABASE,
@@ -21,7 +21,7 @@ from ragmem.services.transfer.backup_file import (
     read_manifest,
     write_archive,
 )
-from ragmem.services.transfer.exporting import export_file
+from ragmem.services.transfer.exporter import export_file
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.summary import read_summary
 from ragmem.storage.sql.backups import FOLDER, copy_database
@@ -30,12 +30,12 @@ from ragmem.storage.sql.sqlite import DATABASE_NAME
 PREFIX = "ragmem-"
 SUFFIX = ".tar.gz"
 REPLACED = "replaced-"
-"""Begins the names of the folders that keep what a restore has replaced."""
+"""Prefix of the folders that keep what a restore has replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup as it lies there; `problem` says why nothing more is known of it."""
+    """A backup; `problem` says why its content is unknown."""
 
     path: Path
     at: datetime
@@ -46,12 +46,12 @@ class Backup:
 
 
 def folder_of(places: Places) -> Path:
-    """Return where backups lie unless another place is named."""
+    """Return the default folder of backups."""
     return places.data / FOLDER
 
 
 def moment_name(now: datetime) -> str:
-    """Return a moment for the name of a file."""
+    """Return a moment as a part of a file name."""
     return now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
@@ -67,10 +67,10 @@ def back_up(
 ) -> Backup:
     """Write the home into an archive that only its owner can read, and return it as it was read back.
 
-    The database is copied as of one moment while others write on; the files of vectors are left out, because
-    they are made anew from it, and so are locks and tokens. A database that is none of SQLite's goes in as an
-    export. Raises UsageError where the target exists and not `force`, StorageError where it cannot be
-    written, StoreDamagedError where the database is not sound.
+    The database is copied consistently while others write; the files of vectors are left out, because they
+    are made anew from it, and so are locks and tokens. A database other than SQLite is exported. Raises
+    UsageError where the target exists and not `force`, StorageError where it cannot be written,
+    StoreDamagedError where the database is damaged.
     """
     if target is None:
         folder = folder_of(places)
@@ -92,7 +92,7 @@ def back_up(
                 write_archive(file, manifest, files)
                 progress.advance()
                 file.flush()
-                # Before it gets its name: what cannot be read back never was a backup.
+                # Before it gets its name: an unreadable file never looks like a backup.
                 if read_archive(Path(file.name)) != manifest:
                     raise StoreDamagedError(f'"{target}" is not what was written', hint="check the disk")
             progress.advance()
@@ -117,9 +117,9 @@ def _free_name(folder: Path, now: datetime) -> Path:
 def _collect(
     catalog: Catalog, places: Places, desk: Path, *, profile: str, now: datetime, progress: Progress
 ) -> tuple[Manifest, dict[str, Path]]:
-    """Bring the files of a backup together; return the manifest and where each of them lies.
+    """Collect the files of a backup; return the manifest and the path of each file.
 
-    What agents tell one another stays out: put back, it would be handed out again, orders to stop included.
+    Messages of agents are left out: after a restore they would be delivered again, orders to stop included.
     """
     files: dict[str, Path] = {}
     if catalog.database.path:
@@ -143,7 +143,7 @@ def _collect(
 
 
 def describe(path: Path) -> Backup:
-    """Return what is known of an archive, a database or a folder with one, whatever state it is in."""
+    """Describe an archive, a database or a folder with one, even a damaged one."""
     file = path / DATABASE_NAME if path.is_dir() else path
     status = file.stat()
     found = Backup(path, datetime.fromtimestamp(status.st_mtime, UTC), status.st_size, {}, {})
@@ -158,7 +158,7 @@ def describe(path: Path) -> Backup:
 
 
 def backups(places: Places) -> list[Backup]:
-    """Return what lies in the home's backups, the latest first; also copies made before a migration."""
+    """Return the backups of a home, the latest first, including copies made before a migration."""
     return sorted(
         (describe(path) for path in _paths(folder_of(places))), key=lambda one: one.at, reverse=True
     )
@@ -176,7 +176,7 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 
 def prune(places: Places, keep: int) -> list[Path]:
-    """Remove all but the latest archives of the home's backups; return which. Other files are left alone."""
+    """Remove all but the latest archives of a home and return the removed ones; other files stay."""
     archives = sorted(folder_of(places).glob(f"{PREFIX}*{SUFFIX}"), key=_age, reverse=True)
     for path in archives[keep:]:
         path.unlink()
@@ -184,6 +184,6 @@ def prune(places: Places, keep: int) -> list[Path]:
 
 
 def _age(path: Path) -> tuple[str, int, str]:
-    """Return what orders archives by the moment in their names, and those of one second by their number."""
+    """Return a sort key: the moment in the name of an archive, then its number within a second."""
     moment, _, number = path.name.removeprefix(PREFIX).removesuffix(SUFFIX).partition("-")
     return moment, int(number) if number.isdecimal() else 0, path.name

@@ -1,7 +1,7 @@
-"""The form of a backup: a tar.gz that begins with a manifest of every file's size and hash.
+"""The format of a backup: a tar.gz that begins with a manifest of every file's size and hash.
 
-Only the names in NAMES are ever written or taken out, whatever an archive holds, and only as plain files:
-nothing in it can reach another place.
+Only the names in NAMES are written or extracted, and only as plain files: an archive cannot write anywhere
+else.
 """
 
 import gzip
@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import orjson
 
-from ragmem.config.loading import CONFIG_FILE, DECAY_FILE
+from ragmem.config.loader import CONFIG_FILE, DECAY_FILE
 from ragmem.config.places import SOURCES_FILE
 from ragmem.errors import StoreDamagedError
 from ragmem.storage.sql.sqlite import DATABASE_NAME
@@ -29,7 +29,7 @@ SCHEMA = 1
 MANIFEST = "manifest.json"
 DATABASE = f"data/{DATABASE_NAME}"
 EXPORT = "data/memory.jsonl"
-"""What stands for the database where it is none of SQLite's."""
+"""The export that replaces a database other than SQLite."""
 
 CONFIG_FILES = (CONFIG_FILE, SOURCES_FILE, DECAY_FILE)
 NAMES = (DATABASE, EXPORT, *(f"config/{name}" for name in CONFIG_FILES))
@@ -69,7 +69,7 @@ class Manifest:
         return any(part.name == DATABASE for part in self.files)
 
     def document(self) -> bytes:
-        """Return it as the archive's first file has it."""
+        """Return the manifest as the first file of the archive."""
         return orjson.dumps(
             {"format": FORMAT, "schema": SCHEMA, **asdict(self)},
             option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
@@ -77,7 +77,7 @@ class Manifest:
 
 
 def part_of(name: str, path: Path) -> Part:
-    """Return the entry of a file."""
+    """Return the manifest entry of a file."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     return Part(name, path.stat().st_size, digest.hexdigest())
@@ -112,7 +112,7 @@ def read_manifest(path: Path) -> Manifest:
 def read_archive(path: Path, folder: Path | None = None) -> Manifest:
     """Read all of an archive and return its manifest; with a folder, write its files there by their names.
 
-    Raises StoreDamagedError for a file that is no backup, or differs in any way from what was written.
+    Raises StoreDamagedError for a file that is not a backup, or differs from what was written.
     """
     with _members(path) as members:
         manifest = _manifest(path, members)
@@ -120,9 +120,7 @@ def read_archive(path: Path, folder: Path | None = None) -> Manifest:
         for entry, content in members:
             part = missing.pop(entry.name, None)
             if part is None or not entry.isreg() or entry.size != part.bytes:
-                raise _damage_error(
-                    path, f'it holds "{entry.name[:80]}", which its manifest does not have so'
-                )
+                raise _damage_error(path, f'it holds "{entry.name[:80]}", which differs from its manifest')
             if _take_out(content, folder / part.name if folder else None) != part.sha256:
                 raise _damage_error(path, f'the file "{part.name}" in it is not what was written')
         if missing:
@@ -150,7 +148,7 @@ def _members(path: Path) -> "Iterator[Iterator[tuple[tarfile.TarInfo, IO[bytes]]
         with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
             with tarfile.open(mode="r|", fileobj=packed) as tar:
                 yield ((entry, tar.extractfile(entry) or io.BytesIO()) for entry in tar)
-            # The checksum of the whole stands behind the last file.
+            # The checksum follows the last file.
             while packed.read(_PIECE):
                 pass
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -1,11 +1,10 @@
-"""The lines of an export: what is kept as JSON, and JSON that must prove to be just that.
+"""The lines of an export: writing records as JSON, and reading them with strict checks.
 
 An export is JSON Lines in UTF-8: a header, then projects and their former ids, memories, archive, what the
-lifecycle knows of them (lives, recalls, supersessions, merges), which memories were moved to another project,
-which texts were forgotten, and seen files, each sort in its own order, then an end with the
-number of lines before it and the sha256 of those but the header, so that equal memories have equal ones. A
-new field raises SCHEMA.
-Nothing in an export is a path to follow: paths are names by which a memory is known.
+lifecycle knows of them (lives, recalls, supersessions, merges), moves to another project, forgotten texts,
+and seen files, each type in its own order, then an end with the number of lines before it and their sha256
+without the header, so that equal contents have equal hashes. A new field raises SCHEMA.
+Paths in an export are never opened; they are names of memories.
 """
 
 import re
@@ -26,7 +25,7 @@ from ragmem.storage.memories.files import SeenFile
 FORMAT = "ragmem export"
 SCHEMA = 3
 READABLE = frozenset({1, 2, 3})
-"""Schemas that are read; what the first one calls trash is the archive, and the second has no ties."""
+"""Schemas that can be read; the first one calls the archive trash, and the second has no ties."""
 
 TRASH = "trash"
 """The type of a line of the archive in the first schema."""
@@ -45,8 +44,9 @@ ORDER = (
     "file",
     "end",
 )
-"""The types of lines in the order in which they stand."""
+"""The types of lines, in order."""
 
+_TIE_TYPES = {Alias: "alias", Move: "move", ForgottenText: "forgotten"}
 _ID = re.compile("[a-z2-7]{26}")
 
 
@@ -79,17 +79,11 @@ def project_line(project: Project) -> Line:
 
 def tie_line(tie: Tie) -> Line:
     """Return the line of a former project, a move or a forgotten text."""
-    match tie:
-        case Alias():
-            return {"type": "alias", **asdict(tie)}
-        case Move():
-            return {"type": "move", **asdict(tie)}
-        case ForgottenText():
-            return {"type": "forgotten", **asdict(tie)}
+    return {"type": _TIE_TYPES[type(tie)], **asdict(tie)}
 
 
 def _memory_fields(memory: Memory) -> dict[str, Any]:
-    # Whether vectors are made yet is the home's affair and not the memory's.
+    # Whether vectors exist depends on the home and not on the memory.
     state = State.INDEXED if memory.state is State.PENDING else memory.state
     return {
         "id": memory.id,
@@ -255,7 +249,7 @@ def read_file(line: Line) -> SeenFile:
 
 
 def read_end(line: Line) -> tuple[int, str]:
-    """Return (number of lines, sha256) of what stands before the end; raises LineError."""
+    """Return (number of lines, sha256) of the lines before the end; raises LineError."""
     with Fields(line, "type") as fields:
         return fields.number("lines"), fields.text("sha256")
 
@@ -285,6 +279,6 @@ def _memory(fields: Fields) -> Memory:
     if not _ID.fullmatch(memory.id):
         raise LineError('"id" is not the id of a memory')
     if memory.content_hash != content_hash(memory.text):
-        # Who believed a false one would take the memory for a duplicate of another, and drop it.
+        # A wrong hash could make the memory look like a duplicate of another, and it would be dropped.
         raise LineError('"content_hash" is not that of the text')
     return memory

@@ -1,4 +1,4 @@
-"""The lines of an export for what the lifecycle knows; they name memories by their ids alone."""
+"""The lines of an export for the lifecycle; they refer to memories by id."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -41,7 +41,7 @@ def life_line(item: LifeContent) -> Line:
 
 
 def key_of(item: Any) -> tuple[str, str]:
-    """Return the place of such a line among those of its sort."""
+    """Return the sort key of such a line among those of its type."""
     match item:
         case Recall():
             return item.id, item.session
@@ -95,4 +95,4 @@ READERS: Mapping[str, Callable[[Line], LifeContent]] = {
     "supersession": _supersession,
     "merge": _merge,
 }
-"""What reads a line of each type; raises LineError."""
+"""The readers of lines by type; they raise LineError."""

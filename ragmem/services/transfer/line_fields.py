@@ -12,13 +12,13 @@ E_ = TypeVar("E_", bound=StrEnum)
 
 
 class LineError(Exception):
-    """What is wrong with a line, as words that follow its number."""
+    """A fault in a line; the message follows the line number."""
 
 
 class Fields:
-    """The fields of an object; each method takes one and raises LineError where it is not as it must be.
+    """The fields of an object; each method takes one and raises LineError for an invalid one.
 
-    At the end of a `with` block every field must have been taken; `taken` names those that are known already.
+    At the end of a `with` block every field must have been taken; `taken` names those that are already known.
     """
 
     def __init__(self, values: Line, *taken: str) -> None:

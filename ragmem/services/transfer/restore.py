@@ -1,9 +1,8 @@
-"""Put a backup in the home's place: verified first, switched in one step, what was there kept aside.
+"""Restore a backup: verify it, switch to it atomically, and keep the replaced files.
 
-The database is prepared beside the present one and renamed over it in the writers' queue, so that a process
-which is killed leaves the old memory or the new one. Readers and writers of other processes notice that
-the file is another (storage/sql/sqlite.py) and go on with the new one. The configuration follows file by
-file, each of them whole.
+The database is prepared beside the present one and renamed over it in the writers' queue, so that a killed
+process leaves either the old memory or the new one. Readers and writers of other processes notice the new
+file (storage/sql/sqlite.py) and continue with it. The configuration follows file by file, each atomically.
 """
 
 import os
@@ -20,12 +19,12 @@ from ragmem.errors import StorageError, StoreBusyError, StoreDamagedError, Usage
 from ragmem.ports import Store
 from ragmem.services.processes.atomic_write import new_file, sync
 from ragmem.services.processes.progress import Progress
-from ragmem.services.processes.staging import workspace
+from ragmem.services.processes.workspace import workspace
 from ragmem.services.transfer.backup import REPLACED, folder_of, moment_name
 from ragmem.services.transfer.backup_file import CONFIG_FILES
-from ragmem.services.transfer.export_reading import ExportReader
-from ragmem.services.transfer.importing import import_export
-from ragmem.services.transfer.verifying import Config, Source, verify
+from ragmem.services.transfer.export_reader import ExportReader
+from ragmem.services.transfer.importer import import_export
+from ragmem.services.transfer.verification import Config, Source, verify
 from ragmem.storage.activity.model_record import ACTIVE
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import Contents
@@ -33,19 +32,19 @@ from ragmem.storage.sql.fair_lock import turn
 from ragmem.storage.sql.sqlite import DATABASE_NAME, LOCK_NAME
 from ragmem.storage.sql.sqlite_files import empty_log, fold_log, log_of, remove_log
 
-KEPT = 3
+MAX_REPLACED = 3
 """Replaced homes that are kept, the latest of them."""
 
 DERIVED = ("vectors",)
-"""Folders of the data that are made anew from the database."""
+"""Folders of the data that are rebuilt from the database."""
 
-_ADDRESSED = frozenset({"url", "key_variable", "options"})
-"""What of a model's recipe says whom to ask, and with whose key."""
+_ADDRESS_FIELDS = frozenset({"url", "key_variable", "options"})
+"""Fields of a model's recipe that name a provider and its key."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What is in place now; `replaced` keeps what was there before, None where there was nothing."""
+    """The restored content; `replaced` is the folder with the former files, None where there were none."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     schemas: Mapping[str, int] = field(default_factory=dict)
@@ -65,13 +64,13 @@ def restore(
     now: datetime,
     progress: Progress,
 ) -> RestoreResult:
-    """Verify a backup and put it in the home's place, keeping what was there.
+    """Verify a backup and restore it, keeping the replaced files.
 
-    `agree` sees what was verified, and raises to keep everything as it is. A dry run ends there. The catalog
-    must not be in use by this process. See `verify` and `put_in_place` for what is raised.
+    `agree` gets the verified backup, and raises to cancel. A dry run ends there. The catalog must not be in
+    use by this process. See `verify` and `put_in_place` for the errors.
 
-    An archive that holds an export, because its home had a shared database, is imported, into an empty memory
-    only: a database that others share is put back with its own tools. Raises UsageError for these two.
+    An archive with an export, because its home had a shared database, is imported into an empty memory only:
+    a shared database is restored with its own tools. Raises UsageError for these two.
     """
     parent = places.data if places.data.is_dir() else None
     if not dry_run:
@@ -89,7 +88,7 @@ def restore(
             if Contents(catalog.database).counts()["memories"]:
                 raise UsageError(
                     f'"{path}" holds an export, and "{catalog.database.place}" is not empty',
-                    hint="restore it into an empty home, or put the server's own backup back",
+                    hint="restore it into an empty home, or restore the server's own backup",
                 )
         agree(source)
         if dry_run:
@@ -118,7 +117,7 @@ def put_in_place(
             )
             _drop_derived(places.data)
             present = places.data / DATABASE_NAME
-            # Its content is in the file or kept aside; beside the new file it would be taken for its log.
+            # Its content is in the file or in the copy; beside the new file it would be taken for its log.
             remove_log(present)
             fresh.replace(present)
             sync(places.data)
@@ -135,12 +134,12 @@ def put_in_place(
 
 
 def _prepare_database(folder: Path, label: str, now: datetime, *, trusted: bool) -> None:
-    """Write the restore into the log of what will be restored, and leave the file whole and durable."""
+    """Add the restore to the log of the new database, and leave one durable file."""
     catalog = Catalog.at(folder)
     catalog.prepare()
     if not trusted and (active := catalog.models.read(ACTIVE)) is not None:
-        # It may be a stranger's: no question, and no key of this machine, goes where it says.
-        recipe = {name: value for name, value in active.recipe.items() if name not in _ADDRESSED}
+        # It may come from a stranger: it must not choose where questions and keys of this machine are sent.
+        recipe = {name: value for name, value in active.recipe.items() if name not in _ADDRESS_FIELDS}
         catalog.models.write(ACTIVE, replace(active, recipe=recipe))
     catalog.log.write("restore", {"from": label}, now=now)
     catalog.close()
@@ -149,7 +148,7 @@ def _prepare_database(folder: Path, label: str, now: datetime, *, trusted: bool)
 
 
 def _keep_aside(places: Places, *, with_config: bool, now: datetime, patience: float) -> Path | None:
-    """Keep the present database and configuration in a folder of their own; return it, None for nothing."""
+    """Copy the present database and configuration into a new folder; return it, None without a database."""
     present = places.data / DATABASE_NAME
     if not present.is_file():
         return None
@@ -157,7 +156,7 @@ def _keep_aside(places: Places, *, with_config: bool, now: datetime, patience: f
     backups = folder_of(places)
     backups.mkdir(mode=0o700, exist_ok=True)
     for left in backups.glob(f".{REPLACED}*"):
-        # Of a restore that was killed: in the queue there is no other one.
+        # Left by a killed restore: in the queue there is no other one.
         shutil.rmtree(left)
     name = f"{REPLACED}{moment_name(now)}"
     number = 1
@@ -166,7 +165,7 @@ def _keep_aside(places: Places, *, with_config: bool, now: datetime, patience: f
         name = f"{REPLACED}{moment_name(now)}-{number}"
     draft = backups / f".{name}"
     draft.mkdir(mode=0o700)
-    # A link keeps the file for those who still read it, and costs nothing.
+    # A hard link keeps the file for its readers, and costs nothing.
     try:
         os.link(present, draft / DATABASE_NAME)
     except OSError:
@@ -188,16 +187,16 @@ def _keep_aside(places: Places, *, with_config: bool, now: datetime, patience: f
 
 def _prune(backups: Path) -> None:
     kept = sorted(backups.glob(f"{REPLACED}*"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    for path in kept[KEPT:]:
+    for path in kept[MAX_REPLACED:]:
         shutil.rmtree(path)
 
 
 def _fold_present(present: Path, patience: float) -> None:
-    """Bring the database's log into its file, which then is all there is; a damaged one stays as it is."""
+    """Write the log of the database into its file; a damaged database stays as it is."""
     try:
         emptied = empty_log(present, patience=patience)
     except StoreDamagedError:
-        # Damage may be why a backup is wanted: its log is kept beside it.
+        # Damage may be the reason for the restore: the log is copied with the file.
         return
     if not emptied:
         raise StoreBusyError(

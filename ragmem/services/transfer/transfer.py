@@ -1,13 +1,13 @@
-"""Copy the whole memory from one store to another, and verify that it is the same there.
+"""Copy the whole memory from one store to another, and verify the copy.
 
-The source is only read. What is equal in the target is left alone, so that a copy which was interrupted goes
-on when it is run again.
+The source is only read. Equal entries of the target are left alone, so that running the command again
+continues an interrupted copy.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ragmem.domain.model import Chunk, Memory, State
@@ -17,8 +17,8 @@ from ragmem.services.ingestion.entity_names import learn_names
 from ragmem.services.ingestion.index import BATCH, index, index_pending, records_of
 from ragmem.services.processes.progress import Progress, Silent
 from ragmem.services.transfer import export_lines as form
-from ragmem.services.transfer.exporting import export
-from ragmem.services.transfer.transfer_sessions import copy_sessions
+from ragmem.services.transfer.exporter import export
+from ragmem.storage.activity.injections import Retention
 from ragmem.storage.activity.model_record import ACTIVE
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.catalog_export import Contents
@@ -30,15 +30,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAMPLE = 20
-"""Memories whose beginning is searched for at both ends."""
+"""Memories whose first characters are searched for at both ends."""
 
 QUESTION_LENGTH = 200
 
 TOLERANCE = 0.02
-"""By how much the scores of two stores may differ for one text: one keeps a byte of each dimension."""
+"""Allowed difference between the scores of two stores for one text: one keeps a byte per dimension."""
 
-MISSES = 0.1
-"""Share of the sample that may be answered otherwise, for texts that lie equally near."""
+MAX_MISSES = 0.1
+"""Share of the sample that may have another result, for texts of equal similarity."""
+
+_EVER = timedelta(days=36_500)
 
 Item = tuple[Memory, tuple[Chunk, ...]]
 
@@ -53,10 +55,10 @@ class End:
 
 @dataclass(slots=True)
 class TransferResult:
-    """What was done: memories written, left as they were, indexed; texts whose vectors were taken over.
+    """Counts of memories that were written, unchanged, indexed, and of texts whose vectors were reused.
 
-    `asked` questions were put to both ends and `agreed` had the same memory on top; none is asked where an
-    end cannot be searched, and `note` says why.
+    `asked` counts the questions put to both ends, `agreed` those with the same best memory; where an end
+    cannot be searched, none is asked and `note` says why.
     """
 
     written: int = 0
@@ -71,7 +73,7 @@ class TransferResult:
 
 
 class ReusingModels:
-    """Models whose embedder is not asked for what has a vector already; `vectors` is text -> vector."""
+    """Models whose embedder reuses known vectors; `vectors` is text -> vector."""
 
     def __init__(self, models: Models) -> None:
         self._models = models
@@ -86,7 +88,7 @@ class ReusingModels:
 
     @property
     def language_model(self) -> LanguageModel | None:
-        """The language model as it is."""
+        """The language model, unchanged."""
         return self._models.language_model
 
     def check(self) -> list[str]:
@@ -135,9 +137,9 @@ def transfer(
 ) -> TransferResult:
     """Copy projects, memories, archive, seen files, log and sessions, index the target, verify it.
 
-    `models` are those that the target's store embeds with. Both ends may have one catalog, where only vectors
-    and graph move. Raises UsageError where the target holds other memories and not `merge`, StorageError
-    where it is not the same in the end.
+    `models` are those that the target's store embeds with. Where both ends share a catalog, only vectors and
+    graph are copied. Raises UsageError where the target holds other memories and not `merge`, StorageError
+    where the copy differs.
     """
     same = source.catalog.database.place == target.catalog.database.place
     done = TransferResult()
@@ -146,10 +148,10 @@ def transfer(
         _refuse_others(source, target, merge=merge)
         _copy(source, target, done, progress, merge=merge, now=now)
         _copy_extractions(source, target, merge=merge)
-        target.catalog.names.write_apart(source.catalog.names.apart())
-        copy_sessions(source.catalog, target.catalog, now=now)
+        target.catalog.names.write_separations(source.catalog.names.separations())
+        _copy_sessions(source.catalog, target.catalog, now=now)
         if target.catalog.models.read(ACTIVE) is None:
-            # What opens the model of these vectors; nothing else there may know it.
+            # The only record of how to open the model of these vectors.
             target.catalog.models.write(ACTIVE, source.catalog.models.read(ACTIVE))
     _index(source, target, models, done, progress, same=same)
     done.reused, done.embedded = models.reused, models.embedded
@@ -201,7 +203,7 @@ def _copy(
 
 
 def _copy_lives(source: End, target: End, *, merge: bool, now: datetime) -> None:
-    """Copy what the lifecycle knows; a copy has just that, and not what an earlier one left there."""
+    """Copy the lifecycle's data; without `merge` they replace those of an earlier copy."""
     there = LifeContents(target.catalog.database)
     with target.catalog.database.write():
         if not merge:
@@ -210,7 +212,7 @@ def _copy_lives(source: End, target: End, *, merge: bool, now: datetime) -> None
 
 
 def _copy_extractions(source: End, target: End, *, merge: bool) -> None:
-    """Copy what language models found, which was paid for, and let what is indexed already learn of it."""
+    """Copy the answers of language models, and let indexed memories be indexed again with them."""
     here, there = source.catalog.extractions, target.catalog.extractions
     added = sum(there.write_rows(rows) for rows in batches(here.rows()))
     choice = there.choice() if merge else here.choice()
@@ -218,21 +220,35 @@ def _copy_extractions(source: End, target: End, *, merge: bool) -> None:
         there.choose(choice, again=target.catalog.memories.ids(states=[State.INDEXED]))
 
 
+def _copy_sessions(source: Catalog, target: Catalog, *, now: datetime) -> None:
+    """Copy the positions of this machine's transcripts, and the log of injections into an empty one.
+
+    Existing entries of the target are left alone: it may have read on since.
+    """
+    with target.database.write():
+        for transcript in source.transcripts.all():
+            if target.transcripts.get(transcript.path) is None:
+                target.transcripts.keep(transcript)
+        if not target.injections.count():
+            injected = source.injections.list()[::-1]
+            target.injections.record(injected, now=now, kept=Retention(_EVER, len(injected)))
+
+
 def _copy_batch(target: End, there: Contents, batch: Sequence[Item], done: TransferResult) -> None:
     with target.catalog.database.write():
         known = target.catalog.memories.get(memory.id for memory, _ in batch)
         changed = [
-            (_pending(memory), chunks)
+            (_as_pending(memory), chunks)
             for memory, chunks in batch
-            if memory.id not in known or _pending(known[memory.id]) != _pending(memory)
+            if memory.id not in known or _as_pending(known[memory.id]) != _as_pending(memory)
         ]
         there.write_memories(changed)
     done.written += len(changed)
     done.unchanged += len(batch) - len(changed)
 
 
-def _pending(memory: Memory) -> Memory:
-    """Return a memory as it is before its vectors are made."""
+def _as_pending(memory: Memory) -> Memory:
+    """Return a memory in the state that it has before its vectors are made."""
     return memory if memory.state is State.BUFFERED else replace(memory, state=State.PENDING)
 
 
@@ -245,7 +261,7 @@ def _index(
     if not same:
         # With one catalog its states are those of the other store.
         ids -= present & memories.ids(states=[State.INDEXED])
-    # Also of an earlier copy what was forgotten since.
+    # Also memories of an earlier copy that were forgotten since.
     unwanted = present - memories.ids(states=[State.INDEXED, State.PENDING])
     if unwanted:
         store.delete(sorted(unwanted))
@@ -264,7 +280,7 @@ def _index(
             index(target.catalog, store, records)
         done.indexed += len(records)
         progress.advance(len(batch))
-    # A later batch may have told that a name of an earlier one has another node.
+    # A later batch may have changed the node of a name in an earlier one.
     index_pending(target.catalog, store)
     models.vectors = {}
 
@@ -278,7 +294,7 @@ def _origin(source: End, done: TransferResult) -> Store | None:
 
 
 def _verify_contents(source: End, target: End, *, merge: bool, now: datetime) -> str:
-    """Compare all that both ends hold; return the hash that stands for it, none after a merge."""
+    """Compare the contents of both ends; return their hash, an empty text after a merge."""
     if not merge:
         hashes = [export(end.catalog, len, now=now, progress=Silent()).sha256 for end in (source, target)]
         if hashes[0] == hashes[1]:
@@ -289,9 +305,9 @@ def _verify_contents(source: End, target: End, *, merge: bool, now: datetime) ->
         copies = _lines(there.of(ids))
         for identifier, line in _lines(batch).items():
             if copies.get(identifier) != line:
-                raise _differs(target, f'the memory "{identifier}" is another there')
+                raise _difference_error(target, f'the memory "{identifier}" differs')
     if not merge:
-        raise _differs(target, "projects, archive, lives or seen files are others there")
+        raise _difference_error(target, "projects, archive, lives or seen files differ")
     return ""
 
 
@@ -306,10 +322,10 @@ def _verify_store(source: End, target: End) -> None:
     wanted = source.catalog.memories.ids(states=[State.INDEXED, State.PENDING])
     missing = wanted - target.open_store().memory_ids()
     if missing:
-        raise _differs(target, f"{len(missing):,} memories are not indexed there")
+        raise _difference_error(target, f"{len(missing):,} memories are not indexed there")
 
 
-def _differs(target: End, what: str) -> StorageError:
+def _difference_error(target: End, what: str) -> StorageError:
     return StorageError(
         f'the copy in "{target.catalog.database.place}" is not the same: {what}',
         hint="was the memory written meanwhile? run the command again; the source is untouched",
@@ -332,9 +348,9 @@ def _compare_searches(source: End, target: End, done: TransferResult) -> None:
         if not found:
             continue
         done.asked += 1
-        # Of two texts that are equally near, either may be on top.
+        # Of two equally similar texts, either may be first.
         done.agreed += bool(copied) and (
             copied[0].memory_id == found[0].memory_id or abs(copied[0].score - found[0].score) <= TOLERANCE
         )
-    if done.agreed < done.asked * (1 - MISSES):
-        raise _differs(target, f"of {done.asked} searches only {done.agreed} give the same")
+    if done.agreed < done.asked * (1 - MAX_MISSES):
+        raise _difference_error(target, f"of {done.asked} searches only {done.agreed} give the same")

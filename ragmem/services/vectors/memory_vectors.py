@@ -1,4 +1,4 @@
-"""One vector for each memory: the direction of the middle of those of its chunks."""
+"""One vector for each memory: the normalized mean of those of its chunks."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,12 +17,12 @@ PAIRS = 10
 """Random pairs for each memory that is sampled."""
 
 
-def means(
+def mean_vectors(
     store: VectorIndex, project: str, ids: Sequence[str]
 ) -> "tuple[list[str], NDArray[np.float32]] | None":
-    """Return those of the memories that have vectors, in this order, and a unit vector for each.
+    """Return the memories that have vectors, in this order, and a unit vector for each.
 
-    None where none has. Raises BackendError where the model that answers cannot be had.
+    None where none has one. Raises BackendError where the active model is not available.
     """
     import numpy as np  # noqa: PLC0415 - a tenth of a second, which only vectors pay
 
@@ -37,7 +37,7 @@ def means(
     return known, np.asarray([sums[key] / lengths[key] for key in known], dtype=np.float32)
 
 
-def sampled_cosines(
+def sample_cosines(
     catalog: Catalog, store: VectorIndex, projects: Sequence[str] | None
 ) -> tuple[list[float], list[float]]:
     """Return cosines of random pairs of one project, and of memories with the nearest of their sample.
@@ -50,7 +50,7 @@ def sampled_cosines(
     nearest: list[float] = []
     sizes = _sizes(catalog, projects)
     for project in sorted(sizes, key=lambda key: (-sizes[key], key))[:PROJECTS]:
-        found = means(store, project, catalog.connections.sample(project, SAMPLED))
+        found = mean_vectors(store, project, catalog.connections.sample(project, SAMPLED))
         if found is None or len(found[0]) < 2:
             continue
         products = found[1] @ found[1].T

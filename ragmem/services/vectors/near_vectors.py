@@ -1,4 +1,4 @@
-"""Blocks of the products of a project's vectors with each other, and what is best of them for each row.
+"""Blocks of the products of a project's vectors with each other, and the best columns for each row.
 
 Each row of a matrix is one memory, of unit length.
 """
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
-Found = tuple[Rows, Rows, Vectors]
+Matches = tuple[Rows, Rows, Vectors]
 """Places, the column that is near each, and the cosine."""
 
 ROWS, COLUMNS = 512, 4096
-"""Of a product that is made at a time: 8 MB, which a core still has at hand when it looks for the best."""
+"""The shape of a block of products: 8 MB, which stay in the cache while the best are selected."""
 
 FIRST = 1024
-"""Columns that tell what is not among the best; more tell it better, and take longer than that saves."""
+"""Columns that set the first threshold; more set a better one, but take longer than that saves."""
 
 _STEPS = 2**19
-"""Of a cosine's distance from 1: what int8 rounds off is a thousand times as much."""
+"""Steps of a cosine's distance from 1; the rounding error of int8 is a thousand times larger."""
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """What was found, by place and best first: `columns[n]` is near `asked[places[n]]`, by `cosines[n]`."""
+class Neighbours:
+    """Matches by place, best first: `columns[n]` is near `asked[places[n]]`, by `cosines[n]`."""
 
     asked: Rows
     places: Rows
@@ -42,7 +42,7 @@ class Space:
     specs: NDArray[np.int32]
 
     def products(self, rows: Rows, columns: Rows) -> Vectors:
-        """Return the cosines of rows with columns (in order); of what must not be near each other, -2."""
+        """Return the cosines of rows with columns (in order); -2 for pairs that must not match."""
         products: Vectors = self.matrix[rows] @ self.matrix[columns].T
         forbidden = self._forbidden(rows, columns)
         if forbidden is not None:
@@ -53,46 +53,46 @@ class Space:
         return products
 
     def _forbidden(self, rows: Rows, columns: Rows) -> NDArray[np.bool_] | None:
-        """Return which pairs (rows, columns) are of two specs; None where none can be."""
+        """Return a mask of the pairs (rows, columns) of two specs; None where there can be none."""
         if not self.specs.any():
             return None
         one, other = self.specs[rows][:, None], self.specs[columns][None, :]
         return np.asarray((one != other) & (one != 0) & (other != 0), np.bool_)
 
 
-def nothing() -> Found:
-    """Return what is found where nothing is."""
+def empty_matches() -> Matches:
+    """Return no matches."""
     return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.float32)
 
 
-def joined(*parts: Found) -> Found:
-    """Return what was found of several parts, at least one."""
+def concatenate(*parts: Matches) -> Matches:
+    """Concatenate the matches of several parts, at least one."""
     places, columns, cosines = (np.concatenate(part) for part in zip(*parts, strict=True))
     return places, columns, cosines
 
 
 def at_least(products: Vectors, least: Vectors) -> tuple[Rows, Rows]:
-    """Return the rows and columns where a product is at least what is wanted of its row.
+    """Return the rows and columns where a product reaches its threshold.
 
-    `least` has the shape (rows, 1); or (1, columns), then it is what is wanted of the column.
+    `least` has the shape (rows, 1), or (1, columns) for thresholds of the columns.
     """
-    # In one dimension numpy finds them in a tenth of the time.
+    # In one dimension numpy takes a tenth of the time.
     rows, columns = np.divmod(np.flatnonzero(products >= least), products.shape[1])
     return rows, columns
 
 
-def raised(least: Vectors, places: Rows, cosines: Vectors, count: int) -> Vectors:
-    """Return what is the least that is among the best of each row, after these were found."""
+def raise_thresholds(least: Vectors, places: Rows, cosines: Vectors, count: int) -> Vectors:
+    """Raise the threshold of each row to its lowest match, where it has `count` of them."""
     lowest = np.full(len(least), np.float32(np.inf))
     np.minimum.at(lowest, places, cosines)
     full = np.bincount(places, minlength=len(least)) >= count
     return np.where(full, np.maximum(least, lowest), least)
 
 
-def best(found: Found, count: int) -> Found:
-    """Return the `count` best of each place, by place, and best first.
+def best(found: Matches, count: int) -> Matches:
+    """Return the `count` best of each place, by place, best first.
 
-    Sorted as numbers of 64 bits: place, distance, column; ten times as fast as by three keys.
+    Sorting 64-bit numbers of place, distance and column is ten times as fast as sorting by three keys.
     """
     places, columns, cosines = found
     distance = np.clip((1.0 - cosines) * _STEPS, 0, 2 * _STEPS - 1).astype(np.int64)

@@ -1,7 +1,7 @@
-"""The vectors of a project's memories: of each the middle of those of its chunks.
+"""The vectors of a project's memories: the mean of those of their chunks.
 
-Most memories have one chunk or two. The middle of a long text's is near what the whole of it is about, where
-the nearest pair of chunks would be near everything that one of its paragraphs touches.
+Most memories have one or two chunks. The mean of a long text represents its topic, whereas the nearest pair
+of chunks would match everything that one of its paragraphs touches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from ragmem.services.vectors.near_vectors import Rows, Space, Vectors
 def read_space(
     store: VectorIndex, project: str, specs: Mapping[str, str], *, all_of_project: bool
 ) -> tuple[list[str], Space]:
-    """Return those memories of `specs` (id -> spec) that have vectors, and their vectors in the same order.
+    """Return the memories of `specs` (id -> spec) that have vectors, and their vectors in the same order.
 
-    `all_of_project`: they are most of the project's memories, so that it is read as a whole.
+    With `all_of_project` the whole project is read, because they are most of its memories.
     """
     places: dict[str, int] = {}
     sums = np.zeros((0, 0), np.float32)
@@ -36,7 +36,7 @@ def _add(sums: Vectors, places: Rows, vectors: Vectors) -> None:
     """Add each vector to the sum at its place."""
     each, firsts = np.unique(places, return_index=True)
     sums[each] += vectors[firsts]
-    # Of few memories more than one: these are added one by one, which takes twenty times as long.
+    # Few memories have more than one: these are added one by one, which takes twenty times as long.
     more = np.ones(len(places), np.bool_)
     more[firsts] = False
     np.add.at(sums, places[more], vectors[more])

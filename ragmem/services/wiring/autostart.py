@@ -1,4 +1,4 @@
-"""Have the system start `ragmem serve` when its user logs in: a systemd user unit, or a launchd agent."""
+"""Start `ragmem serve` at login: a systemd user unit, or a launchd agent."""
 
 import hashlib
 import os
@@ -16,16 +16,16 @@ from ragmem.errors import RagmemError, StorageError, UsageError
 UNIT = "ragmem.service"
 LABEL = "org.ragmem.serve"
 STOP_S = 45
-"""Seconds that the service has to end: those that running requests have, and some to save."""
+"""Seconds that the service has to stop: those for running requests, and some to save."""
 
-LONGEST_COMMAND_S = 60
+COMMAND_TIMEOUT_S = 60
 
-# No two hyphens in a row: it stands in a comment of XML as well.
+# No two hyphens in a row: it is used in an XML comment as well.
 _MARK = "Written by `ragmem serve`, whose option uninstall removes it:"
 _DIGEST = re.compile(rf"{re.escape(_MARK)} ([0-9a-f]{{16}})")
 _PLACES = (HOME_VARIABLE, "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 
-# What a user's own manager can impose without privileges; namespaces are not to be had everywhere.
+# What a user's service manager can impose without privileges; namespaces are not available everywhere.
 _HARDENING = """\
 NoNewPrivileges=yes
 LockPersonality=yes
@@ -44,28 +44,28 @@ class ServiceOptions:
     options: Sequence[str]
     environment: Mapping[str, str]
     log: Path
-    """Where launchd writes what the server tells; systemd has its journal."""
+    """The log file of launchd; systemd has its journal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A file that makes a service, and the commands that turn it on and off."""
+    """The file of a service, and the commands that turn it on and off."""
 
     path: Path
     content: str
     probe: Sequence[str]
-    """Succeeds where the system's manager can be spoken to."""
+    """Succeeds where the service manager is reachable."""
 
     start: Sequence[Sequence[str]]
     stop: Sequence[Sequence[str]]
     after: Sequence[Sequence[str]] = ()
-    """What is run once the file is gone."""
+    """Commands to run after the file is removed."""
 
 
 def environment_for(environ: Mapping[str, str], *, home: Path, cwd: Path) -> tuple[dict[str, str], list[str]]:
-    """Return the variables that say where the home is, and the names of others that the service lacks.
+    """Return the variables that locate the home, and the names of others that the service lacks.
 
-    Values of others are not written into a file: they may be keys.
+    The values of others are not written into a file: they may be keys.
     """
     kept = {name: environ[name] for name in _PLACES if environ.get(name)}
     if chosen := kept.get(HOME_VARIABLE):
@@ -77,7 +77,7 @@ def environment_for(environ: Mapping[str, str], *, home: Path, cwd: Path) -> tup
 def service_for(
     platform: str, wish: ServiceOptions, *, home: Path, environ: Mapping[str, str], user: int
 ) -> Service:
-    """Return the service for a platform (`sys.platform`); raises UsageError for one that has none."""
+    """Return the service for a platform (`sys.platform`); raises UsageError for an unsupported one."""
     if platform == "darwin":
         return _launchd_agent(wish, home=home, user=user)
     if platform.startswith("linux"):
@@ -89,9 +89,9 @@ def service_for(
 
 
 def install(service: Service) -> None:
-    """Write the file, in place of one that was written so; never fails half way.
+    """Write the file atomically, replacing one of ragmem's.
 
-    Raises UsageError where a file stands in its place that ragmem did not write or somebody changed.
+    Raises UsageError for an existing file that ragmem did not write or somebody changed.
     """
     require_ours(service)
     draft = service.path.with_name(f".{service.path.name}.{os.getpid()}")
@@ -107,7 +107,7 @@ def install(service: Service) -> None:
 
 
 def uninstall(service: Service) -> bool:
-    """Remove the file; False where there is none. Raises UsageError for one that is not as it was written."""
+    """Remove the file; return False without one. Raises UsageError for a changed file."""
     if not require_ours(service):
         return False
     service.path.unlink()
@@ -115,12 +115,12 @@ def uninstall(service: Service) -> bool:
 
 
 def reaches_manager(service: Service) -> bool:
-    """Tell whether the system's manager of services can be spoken to from here."""
+    """Tell whether the service manager is reachable."""
     return not _run(service.probe)
 
 
 def run(commands: Sequence[Sequence[str]]) -> None:
-    """Run commands one after the other; raises RagmemError with what the first that fails says."""
+    """Run commands one after the other; raises RagmemError with the message of the first that fails."""
     for command in commands:
         if problem := _run(command):
             raise RagmemError(
@@ -129,21 +129,21 @@ def run(commands: Sequence[Sequence[str]]) -> None:
 
 
 def _run(command: Sequence[str]) -> str:
-    """Return what went wrong, or nothing."""
+    """Return the error, or an empty text."""
     try:
         done = subprocess.run(  # noqa: S603 - commands of this module
-            command, capture_output=True, text=True, timeout=LONGEST_COMMAND_S, check=False
+            command, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error).splitlines()[0]
     if not done.returncode:
         return ""
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return said[-1] if said else f"exit code {done.returncode}"
+    output = (done.stderr or done.stdout).strip().splitlines()
+    return output[-1] if output else f"exit code {done.returncode}"
 
 
 def require_ours(service: Service) -> bool:
-    """Return whether there is a file that ragmem wrote; raises UsageError for any other."""
+    """Tell whether there is a file that ragmem wrote; raises UsageError for any other."""
     path = service.path
     if not path.is_symlink() and not path.exists():
         return False
@@ -164,7 +164,7 @@ def require_ours(service: Service) -> bool:
 
 
 def _add_mark(content: str) -> str:
-    """Return a content with its own digest in the mark, by which it is known again."""
+    """Return a content with its own digest in the mark, by which it is recognized."""
     return content.replace(_MARK, f"{_MARK} {_digest(content.replace(_MARK, f'{_MARK} ', 1))}", 1)
 
 
@@ -210,7 +210,7 @@ WantedBy=default.target
 
 
 def _quote(word: str, *, dollars: bool = True) -> str:
-    """Return a word as systemd reads it back; `dollars`: where it would put variables in."""
+    """Quote a word for systemd; `dollars` also escapes variables."""
     if any(ord(character) < 0x20 for character in word):
         raise UsageError(f"{word!a} cannot be written into a unit", hint="use a path without such characters")
     written = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")

@@ -1,4 +1,4 @@
-"""The command that is wired, and knowing it again."""
+"""The command of a hook: writing it and recognizing it."""
 
 import math
 import re
@@ -10,10 +10,10 @@ from pathlib import Path
 from ragmem.config.folders import HOME_VARIABLE, XDG, expand_tilde, folder_of
 from ragmem.hooks import limits
 
-LEAST_ALLOWED_S = 5
-"""Seconds until an assistant stops a hook: more than a hook's own deadlines, which it keeps by itself.
+MIN_TIMEOUT_S = 5
+"""Seconds until an assistant stops a hook: more than the deadlines that a hook enforces itself.
 
-A hook that writes gets as much, because on a busy machine Python alone takes a second to start.
+A hook that writes gets the same, because on a busy machine Python alone takes a second to start.
 """
 
 MARGIN_S = 2
@@ -26,21 +26,21 @@ _LIKE_OURS = re.compile(r"ragmem\b.{0,80}\bhooks?\b", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Which ragmem is called, the variables that lead it to its home, and the seconds that it may take."""
+    """The ragmem to call, the variables that locate its home, and its time limit."""
 
     words: tuple[str, ...]
     variables: tuple[tuple[str, str], ...] = ()
-    allowed_s: int = LEAST_ALLOWED_S
+    allowed_s: int = MIN_TIMEOUT_S
 
     def line(self, event: str, assistant: str) -> str:
-        """Return the command for a shell, which calls this hook of this assistant."""
+        """Return the shell command that calls this hook of this assistant."""
         led = [f"{name}={shlex.quote(value)}" for name, value in self.variables]
         return " ".join((*led, shlex.join((*self.words, "hook", event, "--for", assistant))))
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a command of ours says."""
+    """A parsed command of ragmem."""
 
     program: Program
     event: str
@@ -48,7 +48,7 @@ class Call:
 
 
 def read_call(command: str) -> Call | None:
-    """Return what a command says that `connect` has written; None for every other one."""
+    """Parse a command that `connect` has written; return None for any other."""
     if "ragmem" not in command:  # splitting is slow, and settings may be long
         return None
     try:
@@ -72,14 +72,14 @@ def read_call(command: str) -> Call | None:
 
 
 def looks_like_ours(command: str) -> bool:
-    """Tell whether a command calls a hook of ragmem, in whatever words."""
+    """Tell whether a command calls a hook of ragmem in any form."""
     return _LIKE_OURS.search(command) is not None
 
 
 def variables_of(environ: Mapping[str, str], *, home: str, cwd: str) -> tuple[tuple[str, str], ...]:
-    """Return what has to be said with a command, so that it finds this home wherever it is called from.
+    """Return the variables that a command needs to find this home from anywhere.
 
-    An assistant that was started from the desktop has not what a shell's profile says.
+    An assistant that was started from the desktop does not have the variables of a shell's profile.
     """
     chosen = environ.get(HOME_VARIABLE, "")
     if chosen:
@@ -94,12 +94,12 @@ def variables_of(environ: Mapping[str, str], *, home: str, cwd: str) -> tuple[tu
 def this_program(executable: str, environ: Mapping[str, str], *, home: str, cwd: str) -> Program:
     """Return the ragmem of this environment: its own command where there is one, else Python with -m.
 
-    Its hooks may take as long as [hooks] of config.toml says.
+    [hooks] of config.toml sets the time limit of its hooks.
     """
     deadline = limits.read_limits(
         limits.config_file(folder_of("config", environ, home=home, cwd=cwd)), environ
     )
     beside = Path(executable).with_name("ragmem")
     words = (str(beside),) if beside.is_file() else (executable, "-m", "ragmem")
-    seconds = max(LEAST_ALLOWED_S, math.ceil(deadline.query_deadline_s) + MARGIN_S)
+    seconds = max(MIN_TIMEOUT_S, math.ceil(deadline.query_deadline_s) + MARGIN_S)
     return Program(words, variables_of(environ, home=home, cwd=cwd), seconds)

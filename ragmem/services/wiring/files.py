@@ -1,4 +1,4 @@
-"""Settings of other programs: read whole, and replaced at once or not at all if nobody has changed them."""
+"""Settings files of other programs: read whole, and replaced atomically unless somebody changed them."""
 
 import fcntl
 import os
@@ -11,8 +11,8 @@ from pathlib import Path
 from ragmem.errors import ConfigError, StorageError
 from ragmem.services.processes.atomic_write import sync
 
-LARGEST = 5_000_000
-"""Bytes; beyond that it is no settings file."""
+MAX_BYTES = 5_000_000
+"""Bytes of the largest settings file."""
 
 
 class ChangedMeanwhileError(Exception):
@@ -33,8 +33,8 @@ def read_settings(path: Path) -> str | None:
             return None
         if not path.is_file():
             raise ConfigError(f'"{path}" is not a file', hint="move it away")
-        if path.stat().st_size > LARGEST:
-            raise ConfigError(f'"{path}" is larger than {LARGEST:,} bytes', hint="look at what is in it")
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f'"{path}" is larger than {MAX_BYTES:,} bytes', hint="look at what is in it")
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
         raise ConfigError(
@@ -45,15 +45,15 @@ def read_settings(path: Path) -> str | None:
 
 
 def replace_settings(path: Path, before: str | None, after: str | None) -> None:
-    """Put `after` in the place of `before`; None is no file. The file keeps its mode, a link stays a link.
+    """Replace `before` by `after`; None means no file. The file keeps its mode, a link stays a link.
 
-    Raises ChangedMeanwhileError where the file is no longer as it was, StorageError where it cannot be
-    written; then it is as it was.
+    Raises ChangedMeanwhileError where the file has changed, StorageError where it cannot be written; then it
+    stays unchanged.
     """
     place = path.resolve()
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(place.parent):
+        with _lock(place.parent):
             if read_settings(path) != before:
                 raise ChangedMeanwhileError
             if after is None:
@@ -69,8 +69,8 @@ def replace_settings(path: Path, before: str | None, after: str | None) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep other processes of ragmem out of a folder, whichever home they have; nothing is left behind."""
+def _lock(folder: Path) -> Iterator[None]:
+    """Lock a folder against other processes of ragmem, whichever home they have; leaves no file behind."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -86,7 +86,7 @@ def _write(place: Path, text: str) -> None:
             file.write(text.encode())
             file.flush()
             os.fsync(descriptor)
-            # What may hold keys is its owner's alone, unless the person has decided otherwise.
+            # It may hold keys: only the owner can read it, unless the person has decided otherwise.
             os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o600)
         Path(draft).replace(place)
     finally:
@@ -94,8 +94,8 @@ def _write(place: Path, text: str) -> None:
             Path(draft).unlink()
 
 
-def made_folders(path: Path) -> list[Path]:
-    """Return the folders that writing a file would make, the innermost first."""
+def missing_folders(path: Path) -> list[Path]:
+    """Return the folders that writing a file would create, the innermost first."""
     return [folder for folder in path.resolve().parents if not folder.exists()]
 
 

@@ -1,4 +1,4 @@
-"""The forms of settings files, and how each gets our hooks or our MCP server and loses them again."""
+"""The forms of settings files, and how our hooks or our MCP server are inserted and removed."""
 
 import tomllib
 from collections.abc import Mapping
@@ -8,38 +8,38 @@ from typing import Any, Protocol
 
 from ragmem.assistants.assistant import Assistant
 from ragmem.errors import ConfigError
-from ragmem.services.wiring import json_servers, json_wiring, plugin, servers, toml_flag, toml_servers
+from ragmem.services.wiring import hook_insertion, json_servers, plugin, servers, toml_flag, toml_servers
 from ragmem.services.wiring.command import Program
+from ragmem.services.wiring.hook_insertion import InsertionRecord, ShapeError
 from ragmem.services.wiring.json_hooks import HOOKS, handwritten_hooks, own_hooks, read_hooks
 from ragmem.services.wiring.json_text import Child, JsonTextError, read_json
-from ragmem.services.wiring.json_wiring import ShapeError, Wiring
 from ragmem.services.wiring.record import FileRecord, digest
 
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """A file as it shall be (None: no file), what is ours in it then, and what the person should know."""
+    """The new text of a file (None: no file), what we inserted into it, and notes for the person."""
 
     after: str | None
-    wiring: Wiring = field(default_factory=Wiring)
+    wiring: InsertionRecord = field(default_factory=InsertionRecord)
     notes: tuple[str, ...] = ()
 
 
 class SettingsForm(Protocol):
-    """What is known of one form of settings; all raise ConfigError for a text of another form."""
+    """One form of settings; all methods raise ConfigError for a text of another form."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
-        """Tell whether this home is wired in the text."""
+        """Tell whether the text connects this home."""
 
-    def put_in(
+    def insert(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return the file with what is ours in it."""
+        """Return the file with our part inserted."""
 
-    def take_out(
+    def remove(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return the file without it."""
+        """Return the file without our part."""
 
 
 class JsonHooks:
@@ -49,21 +49,21 @@ class JsonHooks:
         """Tell whether a hook leads to this home."""
         try:
             return bool(own_hooks(read_hooks(text), assistant, program))
-        except JsonTextError:  # the next step says where
+        except JsonTextError:  # the next step reports it
             return False
 
-    def put_in(
+    def insert(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
         """Return the file with all hooks of the assistant in it."""
-        before = Wiring()
+        before = InsertionRecord()
         try:
             hooks = read_hooks(text or "")
             if own_hooks(hooks, assistant, program):
-                # Without a record nobody knows what we made: what is empty without us goes with us.
-                everything = {HOOKS, *(f"{HOOKS}.{event}" for event in assistant.hooks())}
-                before = old.wiring if old is not None else Wiring((), frozenset(everything))
-            after, wiring = json_wiring.insert_hooks(text or "", assistant, program, before)
+                # Without a record nobody knows what we created: containers that become empty are removed.
+                everything = {HOOKS, *(f"{HOOKS}.{event}" for event in assistant.hook_events())}
+                before = old.wiring if old is not None else InsertionRecord((), frozenset(everything))
+            after, wiring = hook_insertion.insert_hooks(text or "", assistant, program, before)
         except JsonTextError as error:
             raise _json_error(path, error) from error
         except ShapeError as error:
@@ -84,12 +84,12 @@ class JsonHooks:
             notes.append(f"another home is connected too: {told}")
         return FilePlan(after, wiring, tuple(notes))
 
-    def take_out(
+    def remove(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return the file without our hooks; None where nothing is left of a file that we made."""
+        """Return the file without our hooks; None for an empty file that we created."""
         try:
-            after = json_wiring.remove_hooks(
+            after = hook_insertion.remove_hooks(
                 text, assistant, program, old.wiring if old is not None else None
             )
             empty = not after.strip("\ufeff \t\r\n") or read_json(after).value in (
@@ -106,7 +106,7 @@ class JsonHooks:
 
 
 def _empty_document(assistant: Assistant) -> dict[str, int]:
-    return {} if assistant.version is None else {json_wiring.VERSION: assistant.version}
+    return {} if assistant.version is None else {hook_insertion.VERSION: assistant.version}
 
 
 def _json_error(path: Path, error: JsonTextError) -> ConfigError:
@@ -120,24 +120,24 @@ class TomlFlag:
     """The switch for hooks in a TOML file."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
-        """Tell whether hooks are on; who turned them on is not written there."""
+        """Tell whether hooks are on, whoever turned them on."""
         del program
         try:
             return toml_flag.state(text, assistant) is True
         except tomllib.TOMLDecodeError:  # the next step says where
             return False
 
-    def put_in(
+    def insert(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return the file with the switch on, unless it says something about it."""
+        """Return the file with the switch on, unless the file already sets it."""
         del program
         try:
-            after, wiring = toml_flag.put_in(path, text or "", assistant)
+            after, wiring = toml_flag.insert_flag(path, text or "", assistant)
         except ConfigError as error:
             if "line by line" not in str(error):
                 raise
-            return FilePlan(text, notes=(error.told,))
+            return FilePlan(text, notes=(error.full_message,))
         if after == (text or ""):
             notes: tuple[str, ...] = ()
             if toml_flag.state(after, assistant) is False:
@@ -145,32 +145,32 @@ class TomlFlag:
             return FilePlan(text, old.wiring if old is not None else wiring, notes)
         return FilePlan(after, wiring)
 
-    def take_out(
+    def remove(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return the file without the switch, where it was we who put it there."""
+        """Return the file without the switch, if we inserted it."""
         del program
         if old is None:
             return FilePlan(text)
-        after = toml_flag.taken_out(path, text, assistant, old.wiring)
+        after = toml_flag.remove_flag(path, text, assistant, old.wiring)
         return FilePlan(None if old.created and not after.strip() else after)
 
 
 class Plugin:
-    """A plug-in that is ours as a whole."""
+    """A plug-in that is completely ours."""
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
         """Tell whether the plugin is ours and leads to this home."""
         return plugin.is_ours(text, assistant) and plugin.has_home(text, program)
 
-    def put_in(
+    def insert(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return the plugin; raises ConfigError where something else stands in its place."""
+        """Return the plugin; raises ConfigError where there is another file."""
         wanted = plugin.write_plugin(assistant, program)
         if text is not None and text != wanted:
             if not plugin.is_ours(text, assistant):
-                raise ConfigError(f'"{path}" is not of ragmem', hint="give it another name")
+                raise ConfigError(f'"{path}" was not written by ragmem', hint="give it another name")
             if not plugin.has_home(text, program):
                 raise ConfigError(
                     f'"{path}" belongs to another home of ragmem',
@@ -180,10 +180,10 @@ class Plugin:
                 raise _changed_error(path)
         return FilePlan(wanted)
 
-    def take_out(
+    def remove(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return nothing, where the plugin is as we wrote it."""
+        """Return no file, if the plugin is as we wrote it."""
         if not self.has_ours(text, assistant, program):
             return FilePlan(text)
         as_written = (
@@ -204,8 +204,8 @@ def _changed_error(path: Path) -> ConfigError:
 class McpServer:
     """The MCP server in settings of JSON or TOML. If it cannot be added, a note says so."""
 
-    def __init__(self, written: Any) -> None:
-        self._written = written
+    def __init__(self, module: Any) -> None:
+        self._module = module
 
     def has_ours(self, text: str, assistant: Assistant, program: Program) -> bool:
         """Tell whether a server leads to this home."""
@@ -214,28 +214,28 @@ class McpServer:
         except (JsonTextError, tomllib.TOMLDecodeError):  # the next step says where
             return False
 
-    def put_in(
+    def insert(
         self, path: Path, text: str | None, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return the file with the server in it."""
+        """Return the file with the server inserted."""
         try:
-            before = old.wiring if old is not None else Wiring()
-            after, wiring = self._written.put_in(text or "", assistant, program, before)
+            before = old.wiring if old is not None else InsertionRecord()
+            after, wiring = self._module.insert_server(text or "", assistant, program, before)
         except (JsonTextError, tomllib.TOMLDecodeError, ShapeError) as error:
             told = f'the MCP server is not in "{path}", which cannot be changed: {error}'
-            return FilePlan(text, old.wiring if old is not None else Wiring(), (told,))
+            return FilePlan(text, old.wiring if old is not None else InsertionRecord(), (told,))
         notes: tuple[str, ...] = ()
         if not servers.is_ours(self._value(after, assistant), program):
             notes = (f'another MCP server is named {servers.NAME} in "{path}", and stays',)
         return FilePlan(after if after or text is not None else None, wiring, notes)
 
-    def take_out(
+    def remove(
         self, path: Path, text: str, assistant: Assistant, program: Program, old: FileRecord | None
     ) -> FilePlan:
-        """Return the file without our server; None where nothing is left of a file that we made."""
+        """Return the file without our server; None for an empty file that we created."""
         try:
             wiring = old.wiring if old is not None else None
-            after = self._written.taken_out(text, assistant, program, wiring)
+            after = self._module.remove_server(text, assistant, program, wiring)
         except (JsonTextError, tomllib.TOMLDecodeError, ShapeError) as error:
             return FilePlan(text, notes=(f'the MCP server stays in "{path}": {error}',))
         empty = after.strip("\ufeff \t\r\n") in {"", "{}"}
@@ -245,11 +245,11 @@ class McpServer:
         """Return the MCP server of ragmem, None if the text has none."""
         try:
             return servers.read_server(self._value(text, assistant))
-        except (JsonTextError, tomllib.TOMLDecodeError):  # what is wrong with a file, others tell
+        except (JsonTextError, tomllib.TOMLDecodeError):  # others report what is wrong with a file
             return None
 
     def _value(self, text: str, assistant: Assistant) -> Any:
-        found = self._written.found_in(text, assistant)
+        found = self._module.find_server(text, assistant)
         return found.node.value if isinstance(found, Child) else found
 
 
@@ -263,7 +263,7 @@ FORMS: Mapping[str, SettingsForm] = {
 
 
 def server_in(form: str, text: str, assistant: Assistant) -> servers.Server | None:
-    """Return the MCP server of ragmem that a text names, None where it names none or cannot be read."""
-    written = FORMS[form]
-    assert isinstance(written, McpServer)
-    return written.server(text, assistant)
+    """Return the MCP server of ragmem in a text, None where there is none or the text cannot be read."""
+    settings = FORMS[form]
+    assert isinstance(settings, McpServer)
+    return settings.server(text, assistant)

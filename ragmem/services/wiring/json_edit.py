@@ -1,4 +1,4 @@
-"""Changes of a JSON text that leave every other character where it is, in the style that the text has."""
+"""Edit a JSON text in its own style, leaving every other character unchanged."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _BEFORE = re.compile(r"(?:\r?\n)?[ \t]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A stretch of the text, from `start` to `end`, and what stands in its place afterwards."""
+    """A span of the text, from `start` to `end`, and its replacement."""
 
     start: int
     end: int
@@ -25,7 +25,7 @@ class Cut:
 
 
 def apply_cuts(text: str, cuts: Sequence[Cut]) -> str:
-    """Return the text with all cuts made; several at one place are made in the order given."""
+    """Apply all cuts to a text; several at one place are applied in the given order."""
     parts: list[str] = []
     place = 0
     for cut in sorted(cuts, key=lambda one: (one.start, one.end)):
@@ -36,7 +36,7 @@ def apply_cuts(text: str, cuts: Sequence[Cut]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a text is written: its line ends, its indentation, and what stands after a colon on one line."""
+    """The style of a text: its line ends, its indentation, and the space after a colon on one line."""
 
     line_end: str
     unit: str
@@ -51,7 +51,7 @@ def style_of(text: str) -> Style:
         line_end="\r\n" if "\r\n" in text else "\n",
         unit=found[1] if found else DEFAULT_UNIT,
         spaced='": ' in text or '":' not in text,
-        # A text without any entry shows no style; one on one line wants to stay there.
+        # A text without any entry shows no style; one on a single line should stay there.
         lines="\n" in text.strip() or '":' not in text,
     )
 
@@ -66,14 +66,14 @@ def render(value: Any, style: Style, *, indent: str | None) -> str:
 
 
 def add_entries(text: str, node: Node, entries: Sequence[tuple[str | None, Any]], style: Style) -> list[Cut]:
-    """Return the cuts that put entries (name or None, value) behind the last one of an object or array."""
+    """Return the cuts that append entries (name or None, value) to an object or array."""
     indent = _indent_of_children(text, node, style)
     pieces = [_entry(name, value, style, indent) for name, value in entries]
     lead = " " if style.spaced else ""
     if indent is not None:
         lead = style.line_end + indent
     elif style.lines and node.children and node.kind == "object":
-        # Several on the one line of a text that has lines: nobody could read it, nor its diff.
+        # Several entries on one line of a text with many lines would be hard to read, as would the diff.
         lead = style.line_end + _indent_of_line(text, node.start) + style.unit
     joined = f",{lead}".join(pieces)
     if not node.children:
@@ -81,7 +81,7 @@ def add_entries(text: str, node: Node, entries: Sequence[tuple[str | None, Any]]
             return [Cut(node.start + 1, node.start + 1, joined)]
         inner = text[node.start + 1 : node.end - 1]
         gap = inner[len(inner.rstrip(" \t\r\n")) :]
-        # A comment in an otherwise empty one stays above; the line end before the bracket serves again.
+        # A comment in an otherwise empty one stays above; the line end before the bracket is reused.
         if "\n" in gap:
             last_line = len(gap) - len(gap[: gap.rfind("\n")].removesuffix("\r"))
             place = node.end - 1 - last_line
@@ -107,13 +107,13 @@ def _entry(name: str | None, value: Any, style: Style, indent: str | None) -> st
 
 
 def _indent_of_children(text: str, node: Node, style: Style) -> str | None:
-    """Return what entries of this object or array are indented by, None where they stand on one line."""
+    """Return the indentation of the entries of an object or array, None where they are on one line."""
     if node.children:
         start = node.children[-1].start
         before = text[text.rfind("\n", 0, start) + 1 : start]
         if "\n" not in text[node.start : start]:
             return None
-        # An entry that shares its line with others: the new one begins where that line does.
+        # An entry may share its line with others: the new one is indented like that line.
         return before[: len(before) - len(before.lstrip(" \t"))]
     return _indent_of_line(text, node.start) + style.unit if style.lines else None
 
@@ -124,13 +124,13 @@ def _indent_of_line(text: str, place: int) -> str:
 
 
 def _after_comment(text: str, place: int) -> int:
-    """Return where a comment ends that stands behind something on its line; where none does, `place`."""
+    """Return the end of a comment that follows on the same line; `place` without one."""
     found = _LINE_COMMENT.match(text, place)
     return found.end() if found else place
 
 
 def remove_entries(text: str, node: Node, gone: Sequence[Child]) -> list[Cut]:
-    """Return the cuts that take some entries out of an object or array, with their lines and commas."""
+    """Return the cuts that remove entries of an object or array, with their lines and commas."""
     starts = {child.start for child in gone}
     kept = [child for child in node.children if child.start not in starts]
     if not kept:
@@ -145,7 +145,7 @@ def remove_entries(text: str, node: Node, gone: Sequence[Child]) -> list[Cut]:
     for child in node.children:
         if child.start not in starts:
             continue
-        start = child.start - _leading(text, node, child)
+        start = child.start - _leading_space(text, node, child)
         end = _end(child)
         own_line = "\n" in text[start : child.start]
         if not own_line and child.start < kept_first:
@@ -153,7 +153,7 @@ def remove_entries(text: str, node: Node, gone: Sequence[Child]) -> list[Cut]:
         cuts.append(Cut(start, end))
     last = node.children[-1]
     if kept and last.start in starts and last.comma < 0 and kept[-1].comma >= 0:
-        # The comma that led to what is gone; the last one of what is left had none before it either.
+        # The comma before a removed last entry: there was no trailing comma before either.
         cuts.append(Cut(kept[-1].comma, kept[-1].comma + 1))
     return cuts
 
@@ -162,6 +162,6 @@ def _end(child: Child) -> int:
     return child.comma + 1 if child.comma >= 0 else child.node.end
 
 
-def _leading(text: str, node: Node, child: Child) -> int:
+def _leading_space(text: str, node: Node, child: Child) -> int:
     found = _BEFORE.search(text, node.start + 1, child.start)
     return len(found[0]) if found else 0

@@ -13,7 +13,7 @@ HOOKS = "hooks"
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A hook of a settings file; `call` is what its command says where we wrote it."""
+    """A hook of a settings file; `call` is its parsed command, if we wrote it."""
 
     event: str
     command: str
@@ -28,12 +28,12 @@ class Hook:
 
     @property
     def alone(self) -> bool:
-        """Whether its group has no other hook, and goes with it."""
+        """Tell whether its group has no other hook, and is removed with it."""
         return self.siblings == 1
 
 
 def read_hooks(text: str) -> list[Hook]:
-    """Return every hook of a settings file in order; what has another form is passed over.
+    """Return every hook of a settings file in order; entries of another form are skipped.
 
     Raises JsonTextError for invalid JSON.
     """
@@ -41,7 +41,7 @@ def read_hooks(text: str) -> list[Hook]:
 
 
 def iterate_hooks(root: Node) -> Iterator[Hook]:
-    """Yield the hooks of a document that was read."""
+    """Yield the hooks of a parsed document."""
     hooks = root.get(HOOKS) if root.kind == "object" else None
     if hooks is None or hooks.kind != "object":
         return
@@ -66,7 +66,7 @@ def iterate_hooks(root: Node) -> Iterator[Hook]:
 
 
 def own_hooks(hooks: Collection[Hook], assistant: Assistant, program: Program) -> list[Hook]:
-    """Return the hooks that lead to the same home as `program`, whichever version wrote them."""
+    """Return the hooks of the same home as `program`, whichever version wrote them."""
     return [
         hook
         for hook in hooks
@@ -77,5 +77,5 @@ def own_hooks(hooks: Collection[Hook], assistant: Assistant, program: Program) -
 
 
 def handwritten_hooks(hooks: Collection[Hook]) -> list[Hook]:
-    """Return the hooks that call ragmem in words of somebody else."""
+    """Return the hooks that call ragmem and were not written by it."""
     return [hook for hook in hooks if hook.call is None and looks_like_ours(hook.command)]

@@ -1,13 +1,11 @@
-"""An MCP server into a settings file of JSON and out again, every other character left where it is."""
+"""Insert an MCP server into a settings file of JSON and remove it, leaving all other text unchanged."""
 
 from ragmem.assistants.assistant import Assistant
 from ragmem.services.wiring import servers
 from ragmem.services.wiring.command import Program
-from ragmem.services.wiring.json_edit import add_entries, apply_cuts, remove_entries, style_of
-from ragmem.services.wiring.json_text import Child, Node, read_json
-from ragmem.services.wiring.json_wiring import (
+from ragmem.services.wiring.hook_insertion import (
+    InsertionRecord,
     ShapeError,
-    Wiring,
     exchange_text,
     fill_blank,
     insertions,
@@ -16,20 +14,24 @@ from ragmem.services.wiring.json_wiring import (
     remove_insertions,
     replacement,
 )
+from ragmem.services.wiring.json_edit import add_entries, apply_cuts, remove_entries, style_of
+from ragmem.services.wiring.json_text import Child, Node, read_json
 
 BLANK = "\ufeff \t\r\n"
 
 
-def found_in(text: str, assistant: Assistant) -> Child | None:
+def find_server(text: str, assistant: Assistant) -> Child | None:
     """Return the server with our name, whoever wrote it; raises JsonTextError for invalid JSON."""
-    return _found(read_json(text), assistant) if text.strip(BLANK) else None
+    return _find_member(read_json(text), assistant) if text.strip(BLANK) else None
 
 
-def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) -> tuple[str, Wiring]:
-    """Return the text with the server in it, and what is ours in it then.
+def insert_server(
+    text: str, assistant: Assistant, program: Program, before: InsertionRecord
+) -> tuple[str, InsertionRecord]:
+    """Return the text with the server, and what we inserted into it.
 
-    One of ours that is there is brought up to date where it stands; what somebody else has given our name is
-    left alone. Raises JsonTextError for invalid JSON, ShapeError for settings of another shape.
+    An existing server of ours is updated in its place; another server with our name is left alone. Raises
+    JsonTextError for invalid JSON, ShapeError for settings of another shape.
     """
     holder = assistant.servers_key
     entry = servers.make_entry(assistant, program)
@@ -37,13 +39,13 @@ def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) ->
         return fill_blank(text, {holder: {servers.NAME: entry}}, made={holder})
     root = read_json(text)
     if root.kind != "object":
-        raise ShapeError("the settings are no object")
+        raise ShapeError("the settings are not an object")
     listed = root.get(holder)
     if listed is not None and listed.kind != "object":
-        raise ShapeError(f'"{holder}" is no object')
-    there = _found(root, assistant)
+        raise ShapeError(f'"{holder}" is not an object')
+    there = _find_member(root, assistant)
     if there is not None:
-        return _renewed(text, there, assistant, program, before)
+        return _update_server(text, there, assistant, program, before)
     style = style_of(text)
     if listed is None:
         cuts = add_entries(text, root, [(holder, {servers.NAME: entry})], style)
@@ -51,18 +53,18 @@ def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) ->
     else:
         cuts, made = add_entries(text, listed, [(servers.NAME, entry)], style), frozenset()
     after = apply_cuts(text, cuts)
-    return after, Wiring((*before.insertions, *insertions(after, cuts)), before.made | made)
+    return after, InsertionRecord((*before.insertions, *insertions(after, cuts)), before.made | made)
 
 
-def _found(root: Node, assistant: Assistant) -> Child | None:
+def _find_member(root: Node, assistant: Assistant) -> Child | None:
     listed = root.get(assistant.servers_key) if root.kind == "object" else None
     children = listed.children if listed is not None and listed.kind == "object" else ()
     return next((child for child in reversed(children) if child.name == servers.NAME), None)
 
 
-def _renewed(
-    text: str, there: Child, assistant: Assistant, program: Program, before: Wiring
-) -> tuple[str, Wiring]:
+def _update_server(
+    text: str, there: Child, assistant: Assistant, program: Program, before: InsertionRecord
+) -> tuple[str, InsertionRecord]:
     node = there.node
     if not servers.is_ours(node.value, program):
         return text, before
@@ -73,19 +75,19 @@ def _renewed(
     return apply_cuts(text, [cut]), exchange_text(before, text[node.start : node.end], cut.text)
 
 
-def taken_out(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
-    """Return the text without the server, where it is ours, and with every other change made since.
+def remove_server(text: str, assistant: Assistant, program: Program, wiring: InsertionRecord | None) -> str:
+    """Return the text without the server, if it is ours, keeping every other change made since.
 
     Raises JsonTextError for invalid JSON.
     """
-    there = found_in(text, assistant)
+    there = find_server(text, assistant)
     if there is None or not servers.is_ours(there.node.value, program):
         return text
     holder = assistant.servers_key
     listed = read_json(text).get(holder)
     assert listed is not None
-    by_sense = apply_cuts(text, remove_entries(text, listed, [there]))
+    by_content = apply_cuts(text, remove_entries(text, listed, [there]))
     if wiring is None or holder in wiring.made:
-        by_sense = remove_empty_members(by_sense, read_json(by_sense), {holder})
+        by_content = remove_empty_members(by_content, read_json(by_content), {holder})
     exact = remove_insertions(text, wiring.insertions) if wiring is not None else None
-    return exact if exact is not None and is_same_value(exact, by_sense) else by_sense
+    return exact if exact is not None and is_same_value(exact, by_content) else by_content

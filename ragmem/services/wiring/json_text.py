@@ -1,4 +1,4 @@
-"""JSON as people keep it in settings files, read with the place of every value: comments, commas and all."""
+"""Parse JSON of settings files with comments and trailing commas, recording the place of every value."""
 
 import json
 import re
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-DEEPEST = 200
-"""Values within values; beyond that it is no settings file, and Python's stack is not endless."""
+MAX_DEPTH = 200
+"""Nesting depth of settings; Python's stack is limited."""
 
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -15,7 +15,7 @@ _WORD = re.compile(r"-?[0-9][0-9eE+.\-]*|true|false|null")
 
 
 class JsonTextError(ValueError):
-    """The text is no JSON; `line` and `column` count from 1."""
+    """The text is not JSON; `line` and `column` count from 1."""
 
     def __init__(self, what: str, text: str, place: int) -> None:
         super().__init__(what)
@@ -25,7 +25,7 @@ class JsonTextError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value: where it begins and ends in the text, and what is in it."""
+    """A value with its span in the text and its children."""
 
     kind: Literal["object", "array", "plain"]
     start: int
@@ -34,7 +34,7 @@ class Node:
     children: tuple["Child", ...] = ()
 
     def get(self, name: str) -> "Node | None":
-        """Return the member of an object; of two with one name the last, which is the one that counts."""
+        """Return a member of an object; of two with the same name the last one, which counts."""
         return next((child.node for child in reversed(self.children) if child.name == name), None)
 
     @property
@@ -45,7 +45,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A member of an object or an item of an array (without a name); `comma` is the one behind it, or -1."""
+    """A member of an object or an item of an array (without a name); `comma` is the one after it, or -1."""
 
     start: int
     node: Node
@@ -54,16 +54,16 @@ class Child:
 
 
 def read_json(text: str) -> Node:
-    """Return the value that the text holds, which may have comments and a comma after the last entry.
+    """Parse a text, which may have comments and a comma after the last entry.
 
-    Raises JsonTextError where it is none, also for a text without any value.
+    Raises JsonTextError for invalid JSON and for a text without a value.
     """
     reader = _Reader(text)
     start = reader.gap(1 if text.startswith("\ufeff") else 0)
     node = reader.value(start, 0)
     end = reader.gap(node.end)
     if end < len(text):
-        reader.fail("something stands after the end", end)
+        reader.fail("there is text after the end", end)
     return node
 
 
@@ -75,12 +75,12 @@ class _Reader:
         raise JsonTextError(what, self.text, place)
 
     def gap(self, place: int) -> int:
-        """Return where the next thing stands that is neither white space nor a comment."""
+        """Return the next place that is neither white space nor a comment."""
         found = _GAP.match(self.text, place)
         return found.end() if found else place
 
     def value(self, place: int, depth: int) -> Node:
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             self.fail("nested too deeply", place)
         first = self.text[place : place + 1]
         if first == "{":
@@ -93,12 +93,12 @@ class _Reader:
         found = _WORD.match(self.text, place)
         if not found:
             self.fail(
-                "a value is missing" if first in ("", "}", "]", ",", ":") else "this is no value", place
+                "a value is missing" if first in ("", "}", "]", ",", ":") else "this is not a value", place
             )
         try:
             return Node("plain", place, found.end(), json.loads(found[0]))
         except ValueError:
-            self.fail(f"{found[0]} is no number", place)
+            self.fail(f"{found[0]} is not a number", place)
 
     def _string(self, place: int) -> tuple[int, str]:
         found = _STRING.match(self.text, place)

@@ -10,7 +10,7 @@ _VARIABLES = "const VARIABLES = "
 
 
 def write_plugin(assistant: Assistant, program: Program) -> str:
-    """Return the text of an assistant's plug-in, which calls this program."""
+    """Return the text of an assistant's plug-in that calls this program."""
     text = files("ragmem.assistants").joinpath(assistant.plugin).read_text(encoding="utf-8")
     for name, value in (
         ("PROGRAM", list(program.words)),
@@ -22,12 +22,12 @@ def write_plugin(assistant: Assistant, program: Program) -> str:
 
 
 def is_ours(text: str, assistant: Assistant) -> bool:
-    """Tell whether a text is our plug-in, of whatever version."""
+    """Tell whether a text is our plug-in, of any version."""
     return text.startswith(f"// The hooks of ragmem for {assistant.title}")
 
 
 def has_home(text: str, program: Program) -> bool:
-    """Tell whether our plug-in leads to the home of this program."""
+    """Tell whether our plug-in uses the home of this program."""
     found = next((line for line in text.splitlines() if line.startswith(_VARIABLES)), "")
     try:
         return bool(json.loads(found.removeprefix(_VARIABLES)) == dict(program.variables))

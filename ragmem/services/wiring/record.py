@@ -1,4 +1,4 @@
-"""What `connect` has put where: the record by which `disconnect` takes out exactly that."""
+"""The record of what `connect` has inserted, so that `disconnect` removes exactly that."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 from ragmem.errors import ConfigError, StorageError
 from ragmem.services.processes.atomic_write import new_file
-from ragmem.services.wiring.json_wiring import Insertion, Wiring
+from ragmem.services.wiring.hook_insertion import Insertion, InsertionRecord
 
 FILE, FOLDER = "connections.json", "connections"
 SCHEMA = 1
@@ -18,15 +18,15 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file that was changed: what was put in, whether it and which folders were made for it."""
+    """A changed file: what was inserted, whether it was created, and the folders created for it."""
 
     path: Path
     form: str
-    wiring: Wiring
+    wiring: InsertionRecord
     created: bool
     folders: tuple[Path, ...]
     digest: str
-    """Hash of the file as we left it."""
+    """Hash of the file after our change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +42,20 @@ class Connection:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What there is one connection for."""
+        """The unique key of a connection."""
         return self.assistant, self.scope, self.root
 
 
 @dataclass(slots=True)
 class Record:
-    """All connections of one home; kept where the state is, because they belong to this machine."""
+    """All connections of one home; stored in the state folder, because they belong to this machine."""
 
     folder: Path
     connections: list[Connection] = field(default_factory=list)
 
     @classmethod
     def read(cls, folder: Path) -> "Record":
-        """Return what is recorded in this folder of state; raises ConfigError for a file that is not ours."""
+        """Read the record in a state folder; raises ConfigError for a file that is not ours."""
         path = folder / FILE
         try:
             document = json.loads(path.read_bytes())
@@ -75,16 +75,16 @@ class Record:
         return next((one for one in self.connections if one.key == (assistant, scope, root)), None)
 
     def put(self, connection: Connection) -> None:
-        """Take a connection in, in the place of what was recorded of it."""
+        """Add or replace a connection."""
         self.drop(connection.key)
         self.connections.append(connection)
 
     def drop(self, key: tuple[str, str, str]) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self.connections = [one for one in self.connections if one.key != key]
 
     def write(self) -> None:
-        """Put the record in its place, durably; raises StorageError where it cannot be written."""
+        """Write the record durably; raises StorageError where it cannot be written."""
         if not self.connections:
             (self.folder / FILE).unlink(missing_ok=True)
             return
@@ -92,8 +92,8 @@ class Record:
         with new_file(self.folder / FILE, force=True) as file:
             file.write(json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
 
-    def keep(self, path: Path, text: str) -> Path:
-        """Keep a file as it was before it was first changed; returns where."""
+    def back_up(self, path: Path, text: str) -> Path:
+        """Back up a file before its first change; return the path of the backup."""
         place = self._backup_path(path)
         try:
             place.parent.mkdir(mode=0o700, exist_ok=True)
@@ -103,16 +103,16 @@ class Record:
             file.write(text.encode())
         return place
 
-    def kept(self, path: Path) -> Path | None:
-        """Return where a file is kept as it was before."""
+    def find_backup(self, path: Path) -> Path | None:
+        """Return the path of the backup of a file, None without one."""
         place = self._backup_path(path)
         return place if place.is_file() else None
 
     def forget(self, paths: Sequence[Path]) -> None:
-        """Remove what was kept of these files."""
+        """Remove the backups of these files."""
         for path in paths:
             self._backup_path(path).unlink(missing_ok=True)
-        with suppress(OSError):  # others are kept there still, or none ever was
+        with suppress(OSError):  # there are other backups, or there never was one
             (self.folder / FOLDER).rmdir()
 
     def _backup_path(self, path: Path) -> Path:
@@ -120,7 +120,7 @@ class Record:
 
 
 def digest(text: str) -> str:
-    """Return a text's hash."""
+    """Return the hash of a text."""
     return sha256(text.encode()).hexdigest()
 
 
@@ -146,7 +146,7 @@ def _connection_from_json(value: dict[str, Any]) -> Connection:
         FileRecord(
             Path(one["path"]),
             one["form"],
-            Wiring(tuple(Insertion(*put) for put in one["insertions"]), frozenset(one["made"])),
+            InsertionRecord(tuple(Insertion(*put) for put in one["insertions"]), frozenset(one["made"])),
             bool(one["created"]),
             tuple(Path(folder) for folder in one["folders"]),
             one["digest"],

@@ -1,4 +1,4 @@
-"""The MCP server of this memory as each assistant's settings name it, and knowing it again."""
+"""The MCP server of ragmem in the settings of assistants: writing its entry and recognizing it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ COMMAND = "mcp"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An entry of ours: the program, the variables that lead to its home, and options that a person added."""
+    """An entry of ours: the program, the variables that locate its home, and options that a person added."""
 
     words: tuple[str, ...]
     variables: tuple[tuple[str, str], ...]
@@ -22,7 +22,7 @@ class Server:
 
 
 def make_entry(assistant: Assistant, program: Program, *, options: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return what is written for an assistant, with options that a person has added to the command."""
+    """Return the entry for an assistant, with options that a person has added to the command."""
     return assistant.server_entry([*program.words, COMMAND, *options], dict(program.variables))
 
 
@@ -48,7 +48,7 @@ def read_server(value: Any) -> Server | None:
 
 
 def is_ours(value: Any, program: Program) -> bool:
-    """Tell whether an entry leads to the same home as a program, whichever version wrote it."""
+    """Tell whether an entry uses the same home as a program, whichever version wrote it."""
     found = read_server(value)
     return (
         found is not None
@@ -63,7 +63,7 @@ def _home(one: Server | Program) -> tuple[tuple[str, str], ...]:
 
 
 def update_entry(value: Mapping[str, Any], assistant: Assistant, program: Program) -> dict[str, Any]:
-    """Return an entry of ours as it should be, with all that a person has added to it."""
+    """Update an entry of ours, keeping all that a person has added to it."""
     found = read_server(value)
     options = found.options if found is not None else ()
     wanted = make_entry(assistant, program, options=options)

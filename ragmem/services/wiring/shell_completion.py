@@ -1,4 +1,4 @@
-"""Tab in bash, zsh and fish: where each shell looks for completions by itself, and what is put there."""
+"""Install completion scripts where bash, zsh and fish look for them."""
 
 import importlib.metadata
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import ragmem
-from ragmem.config.places import shipped
+from ragmem.config.places import find_default
 from ragmem.errors import ConfigError, StorageError, UsageError
 
 ShellName = Literal["bash", "zsh", "fish"]
@@ -22,10 +22,10 @@ SCRIPTS: dict[ShellName, tuple[str, str]] = {
     "zsh": ("completions/_ragmem", "share/zsh/site-functions/_ragmem"),
     "fish": ("completions/ragmem.fish", "share/fish/vendor_completions.d/ragmem.fish"),
 }
-"""Per shell: the script in a checkout, and where a wheel has it below the prefix of its environment."""
+"""Per shell: the script in a checkout, and its path in a wheel below the prefix of the environment."""
 
 OURS = b"Completion of ragmem in "
-"""Stands in the second line of each script, by which an older one is known."""
+"""A part of the second line of each script, by which older ones are recognized."""
 
 BEGIN, END = "# >>> completion of ragmem >>>", "# <<< completion of ragmem <<<"
 
@@ -37,7 +37,7 @@ BASH_COMPLETION = (
     "opt/local/etc/profile.d/bash_completion.sh",
     "etc/bash_completion",
 )
-"""Where the package lies that loads completions of bash when they are first needed."""
+"""Paths of the package that loads completions of bash on demand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def script_of(shell: ShellName) -> bytes:
     """Return the completion script of a shell; raises ConfigError where the installation lacks it."""
     name, installed = SCRIPTS[shell]
     try:
-        return shipped(name).read_bytes()
+        return find_default(name).read_bytes()
     except ConfigError:
         # The wheel puts it where shells look that share its prefix, outside of the package.
         recorded = [
@@ -108,7 +108,7 @@ def _folder(environ: Mapping[str, str], variable: str, default: Path) -> Path:
     return Path(value) if value.startswith("/") else default
 
 
-def installation(
+def plan_installation(
     shell: ShellName,
     environ: Mapping[str, str],
     *,
@@ -116,12 +116,12 @@ def installation(
     edit: bool = False,
     root: Path = Path("/"),
 ) -> Installation:
-    """Return what installing the completion of a shell does; `edit` puts the lines into the start-up file.
+    """Plan the installation for a shell; `edit` adds the lines to the start-up file.
 
-    Raises UsageError where a file lies there that is not ours.
+    Raises UsageError for an existing file that is not ours.
     """
     file, text = place_of(shell, environ, home=home), script_of(shell)
-    change: Change = "unchanged" if _present(file) == text else "written"
+    change: Change = "unchanged" if _read_script(file) == text else "written"
     start_up, lines = _start_up(shell, file, environ, home=home, root=root)
     if not lines:
         return Installation(shell, file, change, start_up, text=text)
@@ -131,13 +131,15 @@ def installation(
     return Installation(shell, file, change, start_up, lines, there, text)
 
 
-def removal(shell: ShellName, environ: Mapping[str, str], *, home: Path, edit: bool = False) -> Installation:
-    """Return what taking the completion of a shell away does; `edit` takes our lines from the start-up file.
+def plan_removal(
+    shell: ShellName, environ: Mapping[str, str], *, home: Path, edit: bool = False
+) -> Installation:
+    """Plan the removal for a shell; `edit` removes our lines from the start-up file.
 
-    Raises UsageError where a file lies there that is not ours, and where nothing tells where our lines end.
+    Raises UsageError for a file that is not ours, and where the end of our lines is missing.
     """
     file = place_of(shell, environ, home=home)
-    change: Change = "absent" if _present(file) is None else "removed"
+    change: Change = "absent" if _read_script(file) is None else "removed"
     start_up, lines = _start_up(shell, file, environ, home=home, root=Path("/"))
     marked = BEGIN in _read(start_up)
     left: StartUpChange = "" if not marked else "removed" if edit else "left"
@@ -146,8 +148,8 @@ def removal(shell: ShellName, environ: Mapping[str, str], *, home: Path, edit: b
     return Installation(shell, file, change, start_up, lines if marked else (), left)
 
 
-def carry_out(plan: Installation) -> None:
-    """Do it; raises StorageError where a file cannot be written."""
+def apply(plan: Installation) -> None:
+    """Carry out a plan; raises StorageError where a file cannot be written."""
     from ragmem.services.processes.atomic_write import new_file  # noqa: PLC0415 - only what writes needs it
 
     try:
@@ -170,8 +172,8 @@ def carry_out(plan: Installation) -> None:
         ) from error
 
 
-def _present(file: Path) -> bytes | None:
-    """Return the script that lies there, or None; raises UsageError where it is somebody else's file."""
+def _read_script(file: Path) -> bytes | None:
+    """Return the installed script, or None; raises UsageError for somebody else's file."""
     if file.is_dir():
         raise UsageError(f'"{file}" is a folder', hint="move it away")
     if not file.exists():
@@ -185,7 +187,7 @@ def _present(file: Path) -> bytes | None:
 def _start_up(
     shell: ShellName, file: Path, environ: Mapping[str, str], *, home: Path, root: Path
 ) -> tuple[Path, tuple[str, ...]]:
-    """Return the start-up file of a shell, and the lines without which it does not find the completion."""
+    """Return the start-up file of a shell, and the lines that it needs to find the completion."""
     quoted = "'" + str(file).replace("'", "'\\''") + "'"
     if shell == "fish":
         return _folder(environ, "XDG_CONFIG_HOME", home / ".config") / "fish" / "config.fish", ()
@@ -204,7 +206,7 @@ def _start_up(
 
 
 def _is_named(file: Path, start_up: Path, *, home: Path) -> bool:
-    """Tell whether a person's start-up file names the completion or its folder, in whatever words."""
+    """Tell whether a person's start-up file mentions the completion or its folder in any form."""
     shown = [str(file.parent)]
     if file.is_relative_to(home):
         below = file.parent.relative_to(home)
@@ -214,12 +216,12 @@ def _is_named(file: Path, start_up: Path, *, home: Path) -> bool:
 
 
 def _read(path: Path) -> str:
-    # As bytes, because a text would lose the ends of lines of other systems.
+    # As bytes, because text mode would lose the line ends of other systems.
     return path.read_bytes().decode("utf-8", "surrogateescape") if path.is_file() else ""
 
 
 def _rewrite(path: Path, text: str) -> None:
-    """Replace a person's file in one step, durably, with its permissions, where a link leads."""
+    """Replace a person's file atomically and durably, keeping its permissions and links."""
     place = path.resolve()
     descriptor, draft = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
     try:
@@ -244,5 +246,5 @@ def _without_block(path: Path) -> str:
             kept.append(line)
         within = within and line.strip() != END
     if within:
-        raise UsageError(f'"{path}" has no line "{END}"', hint=f'take out by hand what follows "{BEGIN}"')
+        raise UsageError(f'"{path}" has no line "{END}"', hint=f'remove by hand what follows "{BEGIN}"')
     return "".join(kept)

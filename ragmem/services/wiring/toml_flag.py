@@ -6,39 +6,39 @@ from pathlib import Path
 from typing import Any
 
 from ragmem.assistants.assistant import Assistant
-from ragmem.config.writing import plan
-from ragmem.services.wiring.json_wiring import LEFT, Insertion, Wiring
+from ragmem.config.toml_edit import plan
+from ragmem.services.wiring.hook_insertion import CONTEXT, Insertion, InsertionRecord
 
 _HEADER = r"(?:\r?\n)?^[ \t]*\[{}\][ \t]*(?:\r?\n|\Z)"
 
 
 def state(text: str, assistant: Assistant) -> bool | None:
-    """Return what the file says about hooks, None if it says nothing; raises TOMLDecodeError."""
+    """Return whether the file turns hooks on or off, None without the switch; raises TOMLDecodeError."""
     table, *keys = assistant.switch
     values = _values(text).get(table, {})
     found = [values[key] for key in keys if key in values] if isinstance(values, dict) else []
     return found[0] if found and isinstance(found[0], bool) else None
 
 
-def put_in(path: Path, text: str, assistant: Assistant) -> tuple[str, Wiring]:
-    """Return the text with the switch on, and what was put in; what already says something is left alone.
+def insert_flag(path: Path, text: str, assistant: Assistant) -> tuple[str, InsertionRecord]:
+    """Return the text with the switch on, and what was inserted; an existing switch is left alone.
 
     Raises ConfigError for a file that is not TOML, or in which a line cannot be added.
     """
-    # `plan` reads the file itself and says what is wrong with it; asked also where nothing is to be done.
+    # `plan` reads the file itself and reports faults, also where nothing has to be done.
     table, key, *_ = assistant.switch
     change = plan(path, {table: {key: True}})
     if change.before != text or state(text, assistant) is not None:
-        return text, Wiring()
+        return text, InsertionRecord()
     after = change.after
     start = next((n for n, (a, b) in enumerate(zip(text, after, strict=False)) if a != b), len(text))
     put = after[start : start + len(after) - len(text)]
     made = frozenset() if table in _values(text) else frozenset({table})
-    return after, Wiring((Insertion(after[max(0, start - LEFT) : start], put),), made)
+    return after, InsertionRecord((Insertion(after[max(0, start - CONTEXT) : start], put),), made)
 
 
-def taken_out(path: Path, text: str, assistant: Assistant, wiring: Wiring) -> str:
-    """Return the text without the switch that was put in, unless somebody has turned it off since.
+def remove_flag(path: Path, text: str, assistant: Assistant, wiring: InsertionRecord) -> str:
+    """Return the text without the inserted switch, unless somebody has turned it off since.
 
     Raises ConfigError for a file that is not TOML.
     """
@@ -47,18 +47,18 @@ def taken_out(path: Path, text: str, assistant: Assistant, wiring: Wiring) -> st
     as_put = change.before == text and state(text, assistant) is True
     if not wiring.insertions or not as_put or change.after == text:
         return text
-    by_sense = change.after
-    if table in wiring.made and not _values(by_sense).get(table):
+    by_content = change.after
+    if table in wiring.made and not _values(by_content).get(table):
         header = re.compile(_HEADER.format(re.escape(table)), re.MULTILINE)
-        by_sense = header.sub("", by_sense, count=1)
+        by_content = header.sub("", by_content, count=1)
     put = wiring.insertions[0]
     place = text.find(put.left + put.text)
     if place >= 0:
         place += len(put.left)
         by_letter = text[:place] + text[place + len(put.text) :]
-        if _same(by_letter, by_sense):
+        if _same(by_letter, by_content):
             return by_letter
-    return by_sense
+    return by_content
 
 
 def _values(text: str) -> dict[str, Any]:

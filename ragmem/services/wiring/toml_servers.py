@@ -1,4 +1,4 @@
-"""An MCP server as a table of Codex' config.toml, put in behind the last line and taken out again."""
+"""Insert an MCP server as a table at the end of Codex' config.toml, and remove it."""
 
 import json
 import re
@@ -8,28 +8,36 @@ from typing import Any
 from ragmem.assistants.assistant import Assistant
 from ragmem.services.wiring import servers
 from ragmem.services.wiring.command import Program
-from ragmem.services.wiring.json_wiring import LEFT, Insertion, ShapeError, Wiring, remove_insertions
+from ragmem.services.wiring.hook_insertion import (
+    CONTEXT,
+    Insertion,
+    InsertionRecord,
+    ShapeError,
+    remove_insertions,
+)
 
 _NAME = r"[ \t]*mcp_servers[ \t]*\.[ \t]*\"?ragmem\"?[ \t]*(?:\.[^\]\r\n]*)?"
 _TABLE = re.compile(rf"^[ \t]*\[{_NAME}\][^\r\n]*(?:\r?\n(?![ \t]*\[)[^\r\n]*)*(?:\r?\n)?", re.MULTILINE)
 
 
-def found_in(text: str, assistant: Assistant) -> Any:
-    """Return the server of our name, None where there is none; raises TOMLDecodeError."""
+def find_server(text: str, assistant: Assistant) -> Any:
+    """Return the server with our name, None without one; raises TOMLDecodeError."""
     listed = _values(text).get(assistant.servers_key)
     return listed.get(servers.NAME) if isinstance(listed, dict) else None
 
 
-def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) -> tuple[str, Wiring]:
-    """Return the text with the server in it, and what is ours in it then.
+def insert_server(
+    text: str, assistant: Assistant, program: Program, before: InsertionRecord
+) -> tuple[str, InsertionRecord]:
+    """Return the text with the server, and what we inserted into it.
 
     Raises TOMLDecodeError for invalid TOML, ShapeError where a table cannot be added.
     """
-    there = found_in(text, assistant)
+    there = find_server(text, assistant)
     if there is not None:
         if not servers.is_ours(there, program) or servers.update_entry(there, assistant, program) == there:
             return text, before
-        text, before = taken_out(text, assistant, program, before), Wiring()
+        text, before = remove_server(text, assistant, program, before), InsertionRecord()
         value = servers.update_entry(there, assistant, program)
     else:
         value = servers.make_entry(assistant, program)
@@ -38,20 +46,20 @@ def put_in(text: str, assistant: Assistant, program: Program, before: Wiring) ->
     put = gap + _table(assistant, value, end)
     after = text + put
     try:
-        fits = found_in(after, assistant) == value
+        fits = find_server(after, assistant) == value
     except tomllib.TOMLDecodeError:
         fits = False
     if not fits:
         raise ShapeError(f'"{assistant.servers_key}" is written in another way than as tables')
-    return after, Wiring((Insertion(text[-LEFT:], put),), before.made)
+    return after, InsertionRecord((Insertion(text[-CONTEXT:], put),), before.made)
 
 
-def taken_out(text: str, assistant: Assistant, program: Program, wiring: Wiring | None) -> str:
-    """Return the text without the server, where it is ours.
+def remove_server(text: str, assistant: Assistant, program: Program, wiring: InsertionRecord | None) -> str:
+    """Return the text without the server, if it is ours.
 
-    Raises TOMLDecodeError for invalid TOML, ShapeError where it stands in no table of its own.
+    Raises TOMLDecodeError for invalid TOML, ShapeError where the server has no table of its own.
     """
-    if not servers.is_ours(found_in(text, assistant), program):
+    if not servers.is_ours(find_server(text, assistant), program):
         return text
     wanted = _values_without_server(text, assistant)
     exact = remove_insertions(text, wiring.insertions) if wiring is not None and wiring.insertions else None
@@ -76,7 +84,7 @@ def _render_value(value: Any) -> str:
         )
     if isinstance(value, list):
         return "[" + ", ".join(_render_value(said) for said in value) + "]"
-    # A basic string of TOML is one of JSON, but for a character that neither prints.
+    # A basic string of TOML is a string of JSON, except for one unprintable character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -98,6 +106,6 @@ def _reads(text: str, wanted: dict[str, Any], assistant: Assistant) -> bool:
 
 
 def _without_empty_table(values: dict[str, Any], assistant: Assistant) -> dict[str, Any]:
-    """Leave out the table of servers where it holds none: it may never have been written down."""
+    """Leave out an empty table of servers: the file may never have had it."""
     holder = assistant.servers_key
     return {name: value for name, value in values.items() if name != holder or value}

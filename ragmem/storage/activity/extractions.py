@@ -1,4 +1,4 @@
-"""What language models found in texts: each answer is kept by its text, so that it is paid for once."""
+"""Answers of language models about texts, stored by the hash of the text, so that each is paid for once."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import orjson
 from ragmem.domain.model import Entity, Relation, State, digest
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Connection, Database
-from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.migrations import select_from, table_exists
 from ragmem.storage.sql.rows import to_stamp
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _FINISHED = "extraction_finished"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who finds entities and relations: by rules, or with the answers of a model (its name and prompt)."""
+    """The extractor of entities and relations: rules, or the answers of a model (its name and prompt)."""
 
     by: By = "rules"
     model: str = ""
@@ -35,32 +35,32 @@ RULES = Choice()
 
 
 class Extractions:
-    """The answers, and whose of them the store has.
+    """The answers, and the choice of the extractor that the store uses.
 
-    The choice stands in the database, and not in the settings of whoever writes, so that every command makes
-    the same record of the same memory.
+    The choice is stored in the database, and not in settings, so that every command makes the same record of
+    a memory.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def choice(self) -> Choice:
-        """Return whose extractions records are made of; by rules where nobody has chosen."""
+        """Return the extractor of records; rules by default."""
         value = self._meta(_CHOICE)
         return _read_choice(value) if value else RULES
 
     def choose(self, choice: Choice, *, again: Iterable[str]) -> None:
-        """Change whose extractions records are made of; the memories of `again` wait to be put once more."""
+        """Change the extractor of records; the memories of `again` become pending."""
         value = orjson.dumps({"by": choice.by, "model": choice.model}).decode()
         with self._database.write() as connection:
             meta.put(connection, _CHOICE, value)
-            _let_wait(connection, again)
+            _mark_pending(connection, again)
 
-    def standing(self, model: str) -> str:
-        """Return what stands for a model and the chunks of all indexed memories as they are now.
+    def fingerprint(self, model: str) -> str:
+        """Return a hash of a model and the chunks of all indexed memories.
 
-        It costs a fraction of looking at the texts. What has the same standing has the same texts, but for
-        headings above them.
+        It is much cheaper than reading the texts. Equal fingerprints mean equal texts, except for their
+        headings.
         """
         rows = self._database.select(
             "SELECT c.id FROM chunks c JOIN memories m ON m.n = c.memory WHERE m.state = ? ORDER BY c.id",
@@ -68,14 +68,14 @@ class Extractions:
         )
         return digest(model, *(key for (key,) in rows))
 
-    def finished(self) -> str:
-        """Return the standing at which a model had been asked about every text; "" where none ever had."""
+    def finished_fingerprint(self) -> str:
+        """Return the fingerprint at which a model had answered every text; "" where none ever had."""
         return self._meta(_FINISHED)
 
-    def finish(self, standing: str) -> None:
-        """Remember that every text of a standing was asked about."""
+    def finish(self, fingerprint: str) -> None:
+        """Record that a model has answered every text of a fingerprint."""
         with self._database.write() as connection:
-            meta.put(connection, _FINISHED, standing)
+            meta.put(connection, _FINISHED, fingerprint)
 
     def _meta(self, key: str) -> str:
         with self._database.read() as connection:
@@ -84,9 +84,9 @@ class Extractions:
     def keep(
         self, model: str, answers: "Mapping[str, Answer]", *, again: Iterable[str], now: datetime
     ) -> None:
-        """Write the answers of a model by the keys of their texts; the memories of `again` wait to be put.
+        """Write the answers of a model by the keys of their texts; the memories of `again` become pending.
 
-        Both in one transaction, so that a killed run asks nothing twice and forgets no memory.
+        Both in one transaction, so that after a kill nothing is asked twice and no memory is missed.
         """
         with self._database.write() as connection:
             connection.executemany(
@@ -94,47 +94,40 @@ class Extractions:
                 " ON CONFLICT (text_hash, model) DO UPDATE SET valid = excluded.valid, data = excluded.data,"
                 " made_at = excluded.made_at",
                 [
-                    (key, model, int(answer.valid), _dump(answer), to_stamp(now))
+                    (key, model, int(answer.is_valid), _dump(answer), to_stamp(now))
                     for key, answer in answers.items()
                 ],
             )
-            _let_wait(connection, again)
+            _mark_pending(connection, again)
 
-    def let_wait(self, memory_ids: Iterable[str]) -> None:
-        """Let memories wait to be put once more, those of them that are indexed."""
+    def mark_pending(self, memory_ids: Iterable[str]) -> None:
+        """Mark those of the memories as pending that are indexed."""
         with self._database.write() as connection:
-            _let_wait(connection, memory_ids)
+            _mark_pending(connection, memory_ids)
 
     def answers(self, model: str, keys: Iterable[str]) -> "dict[str, Answer]":
-        """Return the answers of a model to those texts that it was asked about."""
-        found: dict[str, Answer] = {}
-        for key, data in self._database.select_in(
-            "SELECT text_hash, data FROM extractions WHERE model = ? AND text_hash IN ({})", keys, model
-        ):
-            found[key] = _load(data)
-        return found
+        """Return the answers of a model to these texts, as far as there are any."""
+        sql = "SELECT text_hash, data FROM extractions WHERE model = ? AND text_hash IN ({})"
+        return {key: _load(data) for key, data in self._database.select_in(sql, keys, model)}
 
-    def asked(self, model: str) -> dict[str, bool]:
-        """Return the keys of all texts that a model was asked about, and whether its answer can be used."""
-        with self._database.read() as connection:
-            if not table_exists(self._database, connection, "extractions"):
-                return {}
-            rows = connection.execute("SELECT text_hash, valid FROM extractions WHERE model = ?", (model,))
-            return {key: bool(valid) for key, valid in rows}
+    def answered_texts(self, model: str) -> dict[str, bool]:
+        """Return the keys of all texts that a model has answered, and whether the answer is valid."""
+        sql = "SELECT text_hash, valid FROM extractions WHERE model = ?"
+        return {key: bool(valid) for key, valid in select_from(self._database, "extractions", sql, (model,))}
 
     def texts(self) -> set[str]:
-        """Return the keys of all texts that any model was asked about."""
-        return {key for (key,) in self._database.select("SELECT DISTINCT text_hash FROM extractions")}
+        """Return the keys of all texts that any model has answered."""
+        return set(self._database.select_column("SELECT DISTINCT text_hash FROM extractions"))
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Remove all that models found in these texts."""
+        """Remove all answers about these texts."""
         with self._database.write() as connection:
             connection.executemany("DELETE FROM extractions WHERE text_hash = ?", [(key,) for key in keys])
-            # A text that comes back must be asked about again.
+            # A text that comes back needs a new answer.
             meta.put(connection, _FINISHED, "")
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield all answers as they stand in the table, for `write_rows` of another catalog."""
+        """Yield all rows of answers, for `write_rows` of another catalog."""
         with self._database.read() as connection:
             if not table_exists(self._database, connection, "extractions"):
                 return
@@ -143,7 +136,7 @@ class Extractions:
             )
 
     def write_rows(self, rows: Iterable[tuple[Any, ...]]) -> int:
-        """Write answers of another catalog and return how many were new; what is here already stays."""
+        """Write answers of another catalog and return how many were new; existing ones stay."""
         with self._database.write() as connection:
             written = connection.executemany(
                 "INSERT INTO extractions (text_hash, model, valid, data, made_at) VALUES (?,?,?,?,?)"
@@ -153,7 +146,7 @@ class Extractions:
             return written.rowcount
 
 
-def _let_wait(connection: Connection, memory_ids: Iterable[str]) -> None:
+def _mark_pending(connection: Connection, memory_ids: Iterable[str]) -> None:
     # Not those in the buffer, nor any that has left meanwhile.
     connection.executemany(
         "UPDATE memories SET state = ? WHERE id = ? AND state = ?",

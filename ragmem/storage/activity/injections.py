@@ -1,4 +1,4 @@
-"""What was injected into which session, when and why; the latest of it, as far as the settings keep it."""
+"""The log of injections into sessions, limited by the retention of the settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from ragmem.storage.sql.database import Database, delete_in
-from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.migrations import select_from
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 _COLUMNS = (
@@ -27,13 +27,13 @@ _COLUMNS = (
 )
 
 
-LAST = "\U0010ffff"
-"""Stands behind every character that a session's id may have."""
+HIGHEST = "\U0010ffff"
+"""A character above all that a session's id may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long injections are kept, and how many of them at most."""
+    """The maximum age and number of stored injections."""
 
     age: timedelta = timedelta(days=30)
     most: int = 5000
@@ -41,11 +41,11 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """One memory that was injected; `memory` is empty for a text that came from none, such as a rule's.
+    """One injected memory; `memory` is empty for a text without one, such as a rule's.
 
-    `agent` is empty for the session itself, `score` None where the memory was not searched for, `question`
-    the beginning of what was asked, without secrets. `detail` is JSON that says how it was chosen: its place,
-    the terms of its score, the floor, and which others were found.
+    `agent` is empty for the session itself, `score` None without a search, `question` the first words of the
+    question, without secrets. `detail` is JSON with the reasons: its rank, the terms of its score, the floor,
+    and the other matches.
     """
 
     injected_at: datetime
@@ -69,7 +69,7 @@ class Injections:
         self._database = database
 
     def record(self, items: Iterable[Injection], *, now: datetime, kept: Retention | None = None) -> None:
-        """Write injections, and forget those that are too old or too many; joins a transaction that runs."""
+        """Write injections, and delete those beyond the retention; joins an open transaction."""
         limits = kept or Retention()
         rows = [_values(item) for item in items]
         if not rows:
@@ -94,13 +94,12 @@ class Injections:
     ) -> list[Injection]:
         """Return injections, the latest first, those of one call in the order in which they were shown.
 
-        Of a session, or one whose id begins so; of a memory by its full id; since a moment. None where the
-        catalog is older than this table.
+        `session` is an id or a prefix of one, `memory` a full id. An older catalog has none.
         """
         conditions, values = ["1 = 1"], list[Any]()
         if session:
             conditions.append("session >= ? AND session < ?")
-            values += [session, session + LAST]
+            values += [session, session + HIGHEST]
         if memory:
             conditions.append("memory = ?")
             values.append(memory)
@@ -114,20 +113,16 @@ class Injections:
         if limit is not None:
             statement += " LIMIT ?"
             values.append(limit)
-        with self._database.read() as connection:
-            if not table_exists(self._database, connection, "injections"):
-                return []
-            return [_from(row) for row in connection.execute(statement, values)]
+        return [_from(row) for row in select_from(self._database, "injections", statement, values)]
 
     def forget(self, memory_ids: Iterable[str]) -> None:
-        """Forget where memories were injected that are gone for good."""
+        """Delete the injections of memories that are gone for good."""
         with self._database.write() as connection:
             delete_in(connection, "injections", "memory", memory_ids)
 
     def count(self) -> int:
         """Return how many injections are kept."""
-        (count,) = self._database.select_row("SELECT count(*) FROM injections")
-        return int(count)
+        return self._database.select_int("SELECT count(*) FROM injections")
 
 
 def _values(item: Injection) -> tuple[Any, ...]:
@@ -166,7 +161,7 @@ def _from(row: Sequence[Any]) -> Injection:
 
 
 def _detail(text: str) -> Mapping[str, Any]:
-    """Return the JSON object; an empty one for what is none, for the row tells the rest."""
+    """Parse a JSON object; return an empty one for anything else, as the row is still useful."""
     try:
         loaded = orjson.loads(text)
     except orjson.JSONDecodeError:

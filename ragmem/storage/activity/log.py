@@ -1,4 +1,4 @@
-"""The log of what was done to the memory: one row for each operation that wrote."""
+"""The log of operations that changed the memory."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What the database remembers of embedding models: whose vectors answer, and whose are being made."""
+"""The embedding models of a database: the active one, and the next one while it changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ ACTIVE = "active_model"
 """The key of the model whose vectors answer questions."""
 
 NEXT = "next_model"
-"""The key of the model whose vectors are being made beside them; there is none while nothing changes."""
+"""The key of the model whose vectors are being made; absent unless the model changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """A model; `recipe` is the [models] table that opens it, free of secrets, empty where it is unknown."""
+    """A model; `recipe` is the [models] table that opens it, without secrets; empty if unknown."""
 
     model: str
     dimensions: int = 0
@@ -34,7 +34,7 @@ class ModelRecords:
         self._there = False
 
     def read(self, key: str) -> ModelRecord | None:
-        """Return a record, None where nothing was ever written; creates nothing."""
+        """Return a record, None if there is none; creates nothing."""
         if not self._there and not self._database.exists():
             return None
         with self._database.read() as connection:
@@ -59,7 +59,7 @@ class ModelRecords:
 
 
 def _record_in(text: str) -> ModelRecord | None:
-    """Return a record; None for what no release has written: the vectors tell whose they are."""
+    """Parse a record; return None for an invalid one, since the vectors identify their model as well."""
     try:
         content = orjson.loads(text)
         return ModelRecord(

@@ -1,4 +1,4 @@
-"""The running sessions of assistants: what each is about, what it asked, which memories it was given."""
+"""The active sessions of assistants: topic, questions, and memories that were shown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,18 +11,18 @@ from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 KEEP = timedelta(days=14)
-"""A session that was not seen for so long has ended, and is forgotten."""
+"""A session without activity for this long has ended, and is deleted."""
 
-MOST_SESSIONS = 500
-MOST_SHOWN = 300
-"""Ids that are kept of a session, the latest; who was given more has long lost the first from sight."""
+MAX_SESSIONS = 500
+MAX_SHOWN = 300
+"""The latest ids that are kept of a session; earlier ones have left its context long ago."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is kept of a session; `topic` is JSON, None before anything was said.
+    """A session; `topic` is JSON, None before the first prompt.
 
-    `asked` are hashes of the questions that it researched, `unwanted` the memories that were no use to it.
+    `asked` are hashes of its research questions, `unwanted` the memories that were useless to it.
     """
 
     id: str
@@ -35,13 +35,13 @@ class Session:
 
 
 class Sessions:
-    """The sessions of the last days; small, however many there are and however long they run."""
+    """The sessions of the last days; the table is limited in size."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, identifier: str) -> Session | None:
-        """Return what is kept of a session; None for one that was never seen, or not for long."""
+        """Return a session; None for an unknown or expired one."""
         with self._database.read() as connection:
             return _read(connection, identifier)
 
@@ -57,12 +57,12 @@ class Sessions:
         asked: str = "",
         anew: bool = False,
     ) -> frozenset[str]:
-        """Keep a session's topic and add what it is given; return nothing, or why nothing was kept.
+        """Store a session's topic and the ids shown to it; return conflicts, with which nothing is stored.
 
-        That is those of `shown` that another call has given it already: what a session is given it is given
-        once, whoever comes first. The question `asked` (a hash) is given once as well, and leaves the topic
-        as it is. With `anew` what was given and asked before is forgotten first. Raises StoreBusyError after
-        `patience` seconds, StorageError where nothing can be written.
+        Conflicts are ids of `shown` that another call has already shown, since each is shown once, or the
+        hash `asked` of a question that was asked before; a question leaves the topic unchanged. With `anew`
+        earlier ids and questions are deleted first. Raises StoreBusyError after `patience` seconds,
+        StorageError where nothing can be written.
         """
         with self._database.write(patience=patience) as connection:
             known = _read(connection, identifier)
@@ -77,9 +77,9 @@ class Sessions:
                     identifier,
                     project,
                     known.topic if asked and known else topic,
-                    tuple(dict.fromkeys((*before, *shown)))[-MOST_SHOWN:],
+                    tuple(dict.fromkeys((*before, *shown)))[-MAX_SHOWN:],
                     now,
-                    (*questions, *([asked] if asked else ()))[-MOST_SHOWN:],
+                    (*questions, *([asked] if asked else ()))[-MAX_SHOWN:],
                     known.unwanted if known else (),
                 ),
             )
@@ -87,11 +87,11 @@ class Sessions:
         return frozenset()
 
     def refuse(self, identifier: str, memory: str) -> None:
-        """Keep that a memory was no use to a session, where the session is known; twice is once."""
+        """Record that a memory was useless to a session, if the session is known; idempotent."""
         with self._database.write() as connection:
             known = _read(connection, identifier)
             if known and memory not in known.unwanted:
-                unwanted = (*known.unwanted, memory)[-MOST_SHOWN:]
+                unwanted = (*known.unwanted, memory)[-MAX_SHOWN:]
                 _write(connection, replace(known, unwanted=unwanted))
 
 
@@ -129,7 +129,7 @@ def _strings(value: Any) -> tuple[str, ...]:
 
 
 def _parse_json(text: str) -> Any:
-    """Return the JSON; None for what is none: a session that begins anew is better than an error."""
+    """Parse JSON; return None for invalid JSON: a fresh session is better than an error."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -140,5 +140,5 @@ def _forget(connection: Connection, now: datetime) -> None:
     connection.execute("DELETE FROM sessions WHERE seen_at < ?", (to_stamp(now - KEEP),))
     connection.execute(
         "DELETE FROM sessions WHERE id NOT IN (SELECT id FROM sessions ORDER BY seen_at DESC, id LIMIT ?)",
-        (MOST_SESSIONS,),
+        (MAX_SESSIONS,),
     )

@@ -1,4 +1,4 @@
-"""The runs that stored memories, known by the moment that all memories of one run have in common."""
+"""The runs that stored memories, identified by the moment that all memories of a run share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ def storing_run(at: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoringRun:
-    """A run with its memories of now: those that it stored, and whose text none has changed since.
+    """A run with its present memories: those that it stored, and whose text has not changed since.
 
-    `operation` is what the log calls it: seed, ingest, inbox, hook; empty where it was killed, and for what
-    has no entry in the log. `sources` is source -> memories.
+    `operation` is its name in the log: seed, ingest, inbox, hook; empty for a killed run and without an
+    entry. `sources` is source -> memories.
     """
 
     run: str
@@ -31,7 +31,7 @@ class StoringRun:
 
     @property
     def memories(self) -> int:
-        """How many memories there are of it."""
+        """The number of its memories."""
         return sum(self.sources.values())
 
 
@@ -42,7 +42,7 @@ class StoringRuns:
         self._database = database
 
     def latest(self, limit: int | None = None) -> list[StoringRun]:
-        """Return the runs of which there are memories, latest first."""
+        """Return the runs that still have memories, latest first."""
         sources: dict[int, dict[str, int]] = {}
         with self._database.read() as connection:
             for stamp, source, count in connection.execute(
@@ -57,7 +57,7 @@ class StoringRuns:
         ]
 
     def moment(self, run: str) -> datetime | None:
-        """Return when a run stored, also where nothing of it is left but an entry in the log."""
+        """Return the moment of a run, even if only its entry in the log is left."""
         rows = self._database.select("SELECT DISTINCT updated_at FROM memories UNION SELECT at FROM log")
         moments = (from_stamp(stamp) for (stamp,) in rows)
         return next((at for at in moments if storing_run(at) == run), None)

@@ -1,7 +1,7 @@
-"""How far the transcripts of assistants were read, so that each is read on from there.
+"""The positions up to which transcripts of assistants were read.
 
-Where several machines share the database, a path stands behind its machine's id: a transcript is a file of
-one machine, and what it told belongs to everyone.
+Where several machines share the database, a path has the prefix of its machine: a transcript is a local file,
+while its memories are shared.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from typing import Any
 
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.machine_id import prefix_of
-from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.migrations import select_from
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 _COLUMNS = (
@@ -21,10 +21,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A transcript as it was left: `position` counts bytes and lies behind the end of a line.
+    """The state of a transcript: `position` counts bytes and follows the end of a line.
 
-    `head` is a hash of how the file begins, `carried` is what the reader needs to go on from the position, in
-    JSON, `rules` is a hash of what decided how it was read, and `exchanges` how many of it were stored.
+    `head` is a hash of the start of the file, `carried` the state of the reader at the position, as JSON,
+    `rules` a hash of the rules for reading it, and `exchanges` the number of stored exchanges.
     """
 
     path: str
@@ -48,13 +48,13 @@ class Transcripts:
         self._database = database
 
     def get(self, path: str) -> Transcript | None:
-        """Return how far a transcript was read; None for one that never was."""
+        """Return the state of a transcript; None for an unread one."""
         here = prefix_of(self._database)
         rows = self._rows(f"SELECT {_COLUMNS} FROM transcripts WHERE path = ?", here + path)
         return _read(rows[0], here) if rows else None
 
     def keep(self, transcript: Transcript) -> None:
-        """Write how far a transcript was read, within the caller's transaction where there is one."""
+        """Write the state of a transcript, within the caller's transaction if there is one."""
         t = transcript
         with self._database.write() as connection:
             connection.execute(
@@ -79,15 +79,15 @@ class Transcripts:
             )
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Forget transcripts, so that they are read anew from their beginning; their memories stay."""
+        """Delete the states of transcripts, so that they are read again; their memories stay."""
         here = prefix_of(self._database)
         with self._database.write() as connection:
             connection.executemany(
                 "DELETE FROM transcripts WHERE path = ?", [(here + path,) for path in paths]
             )
 
-    def seen(self) -> list[Transcript]:
-        """Return the transcripts that this machine has read, the one that was read last first."""
+    def all(self) -> list[Transcript]:
+        """Return the transcripts that this machine has read, the latest first."""
         here = prefix_of(self._database)
         rows = self._rows(
             f"SELECT {_COLUMNS} FROM transcripts WHERE substr(path, 1, ?) = ? ORDER BY read_at DESC, path",
@@ -97,7 +97,7 @@ class Transcripts:
         return [_read(row, here) for row in rows]
 
     def last_read_at(self, assistant: str = "") -> datetime | None:
-        """Return when a transcript, of one assistant where it is given, was read last; None for never."""
+        """Return when a transcript, perhaps of one assistant, was last read; None for never."""
         here = prefix_of(self._database)
         condition, values = ("AND assistant = ?", (assistant,)) if assistant else ("", ())
         rows = self._rows(
@@ -109,10 +109,7 @@ class Transcripts:
         return None if not rows or rows[0][0] is None else from_stamp(rows[0][0])
 
     def _rows(self, statement: str, *values: Any) -> list[Any]:
-        with self._database.read() as connection:
-            if not table_exists(self._database, connection, "transcripts"):
-                return []
-            return list(connection.execute(statement, values).fetchall())
+        return select_from(self._database, "transcripts", statement, values)
 
 
 def _read(row: Any, here: str) -> Transcript:

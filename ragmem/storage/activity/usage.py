@@ -1,4 +1,4 @@
-"""What requests to providers have cost, by day, backend, model and purpose."""
+"""The usage and cost of providers, by day, backend, model and purpose."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
@@ -13,7 +13,7 @@ from ragmem.storage.sql.rows import to_stamp
 
 
 class Use(NamedTuple):
-    """What is summed up together; `day` is UTC: 2026-11-22."""
+    """The key of a sum; `day` is UTC: 2026-11-22."""
 
     day: str
     backend: str
@@ -23,7 +23,7 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Counted requests; `invalid` are answers that nobody could use, `cost` is by the prices of their day."""
+    """Sums over requests; `invalid` counts unusable answers, `cost` uses the prices of the day."""
 
     calls: int = 0
     failures: int = 0
@@ -38,14 +38,14 @@ class Sums:
 
     @property
     def tokens(self) -> int:
-        """Tokens of both ways together."""
+        """Tokens in both directions."""
         return self.tokens_in + self.tokens_out
 
 
 Counted = Mapping[Use, Sums]
 
-KEPT = timedelta(hours=1)
-"""How long the name of a file is kept that has gone, for whoever read it just before."""
+KEEP = timedelta(hours=1)
+"""How long the name of a deleted file is kept, for a process that read it just before."""
 
 _SUMS = tuple(field.name for field in fields(Sums))
 _KEY = Use._fields
@@ -56,8 +56,8 @@ _ADD = (
 )
 
 
-def together(counted: Iterable[Counted]) -> dict[Use, Sums]:
-    """Return the sums of several countings by what they were for."""
+def merge_sums(counted: Iterable[Counted]) -> dict[Use, Sums]:
+    """Add up several counts by their keys."""
     result: dict[Use, Sums] = {}
     for one in counted:
         for use, sums in one.items():
@@ -72,13 +72,13 @@ class Usage:
         self._database = database
 
     def rows(self, *, since: str = "") -> dict[Use, Sums]:
-        """Return the sums from a day on; nothing where the catalog is older than this table."""
+        """Return the sums from a day on; none where the catalog is older than this table."""
         return self.beside([], since=since)[0]
 
     def beside(self, names: Iterable[str], *, since: str = "") -> tuple[dict[Use, Sums], set[str]]:
-        """Return the sums from a day on and which of these files of this machine are in them, at one moment.
+        """Return, consistently, the sums from a day on and which of these local files they include.
 
-        Read the files first: what is added to the sums meanwhile is then told as added.
+        Read the files first: a file that is added meanwhile is then reported as included.
         """
         if not self._database.exists():
             return {}, set()
@@ -106,9 +106,9 @@ class Usage:
         now: datetime,
         patience: float | None = None,
     ) -> set[str]:
-        """Add the sums of files, each once however often it is given, and return which were new.
+        """Add the sums of files, each once, and return the new ones.
 
-        `left` tells which files are still there; the names of others are forgotten in time. Raises
+        `left` returns the files that still exist; the names of others are deleted later. Raises
         StoreBusyError after `patience` seconds (None: the configured ones).
         """
         with self._database.write(patience=patience) as connection:
@@ -120,15 +120,15 @@ class Usage:
                 ).fetchall()
             )
             there = {here + name for name in left()}
-            # A file that has gone since it was read is in the sums already.
+            # A file that was deleted since it was read is already included.
             fresh = [name for name in files if here + name in there - set(known)]
-            sums = together(files[name] for name in fresh)
+            sums = merge_sums(files[name] for name in fresh)
             connection.executemany(_ADD, [(*use, *astuple(one)) for use, one in sorted(sums.items())])
             connection.executemany(
                 "INSERT INTO usage_files (name, absorbed_at) VALUES (?,?)",
                 [(here + name, to_stamp(now)) for name in sorted(fresh)],
             )
-            before = to_stamp(now - KEPT)
+            before = to_stamp(now - KEEP)
             connection.executemany(
                 "DELETE FROM usage_files WHERE name = ?",
                 [(name,) for name, at in sorted(known.items()) if name not in there and at < before],

@@ -1,4 +1,4 @@
-"""Where an assistant broke a rule of the person it works for, and whether its session was told of it."""
+"""Violations of a person's rules by assistants, and whether the session was informed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,20 +6,20 @@ from datetime import datetime, timedelta
 
 from ragmem.storage.sql import meta
 from ragmem.storage.sql.database import Database
-from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.migrations import select_from
 from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 KEEP = timedelta(days=30)
-MOST = 2_000
-"""Violations that are kept: the latest."""
+MAX_VIOLATIONS = 2_000
+"""The latest violations that are kept."""
 
-JUDGED = "checks_judged"
+CHECKS_KEY = "checks_judged"
 """In the catalog's table `meta`: the day (UTC), and how many texts a language model has judged on it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A violation with its session; `told_at` is None until the session was told."""
+class Violation:
+    """A violation with its session; `told_at` is None until the session was informed."""
 
     number: int
     found_at: datetime
@@ -49,7 +49,7 @@ class Violations:
         project: str = "",
         now: datetime,
     ) -> int:
-        """Keep (rule, statement, excerpt) of a session; return how many were new to it."""
+        """Store (rule, statement, excerpt) of a session; return how many were new."""
         rows = [(to_stamp(now), session, agent, assistant, project, *one) for one in found]
         with self._database.write() as connection:
             before = _count(connection.execute("SELECT count(*) FROM violations").fetchone())
@@ -64,53 +64,52 @@ class Violations:
             connection.execute(
                 "DELETE FROM violations WHERE n NOT IN"
                 " (SELECT n FROM violations ORDER BY found_at DESC, n DESC LIMIT ?)",
-                (MOST,),
+                (MAX_VIOLATIONS,),
             )
         return new
 
-    def untold(self, session: str, *, limit: int) -> list[Broken]:
-        """Return what a session was not told of yet, latest first."""
+    def unreported(self, session: str, *, limit: int) -> list[Violation]:
+        """Return the violations that a session was not informed of yet, latest first."""
         return self._some("WHERE session = ? AND told_at IS NULL", (session,), limit)
 
-    def tell(self, session: str, *, limit: int, now: datetime, patience: float | None = None) -> list[Broken]:
-        """Return the latest that a session was not told of, and keep that it was told of all.
+    def report(
+        self, session: str, *, limit: int, now: datetime, patience: float | None = None
+    ) -> list[Violation]:
+        """Return the latest unreported violations of a session, and mark all of them as reported.
 
         Each is returned to one caller only. Raises StoreBusyError after `patience` seconds.
         """
         with self._database.write(patience=patience) as connection:
-            found = self.untold(session, limit=limit)
+            found = self.unreported(session, limit=limit)
             connection.execute(
                 "UPDATE violations SET told_at = ? WHERE session = ? AND told_at IS NULL",
                 (to_stamp(now), session),
             )
         return found
 
-    def latest(self, *, session: str = "", limit: int = 20) -> list[Broken]:
-        """Return the latest, of one session or of all."""
+    def latest(self, *, session: str = "", limit: int = 20) -> list[Violation]:
+        """Return the latest violations, of one session or of all."""
         return self._some("WHERE session = ?", (session,), limit) if session else self._some("", (), limit)
 
     def spend(self, most: int, *, now: datetime) -> bool:
-        """Count one text that a language model is to judge; False where so many were judged today."""
+        """Count one text for a language model to judge; return False if today's limit is reached."""
         day = f"{now:%Y-%m-%d}"
         with self._database.write() as connection:
-            known, _, count = (meta.get(connection, JUDGED) or "").partition(" ")
+            known, _, count = (meta.get(connection, CHECKS_KEY) or "").partition(" ")
             used = int(count) if known == day and count.isdecimal() else 0
             if used >= most:
                 return False
-            meta.put(connection, JUDGED, f"{day} {used + 1}")
+            meta.put(connection, CHECKS_KEY, f"{day} {used + 1}")
         return True
 
-    def _some(self, where: str, parameters: tuple[str, ...], limit: int) -> list[Broken]:
+    def _some(self, where: str, parameters: tuple[str, ...], limit: int) -> list[Violation]:
         statement = (
             "SELECT n, found_at, session, agent, assistant, project, rule, statement, excerpt, told_at"
             f" FROM violations {where} ORDER BY found_at DESC, n DESC LIMIT ?"
         )
-        with self._database.read() as connection:
-            if not table_exists(self._database, connection, "violations"):
-                return []
-            rows = connection.execute(statement, (*parameters, limit)).fetchall()
+        rows = select_from(self._database, "violations", statement, (*parameters, limit))
         return [
-            Broken(
+            Violation(
                 n,
                 from_stamp(found),
                 session,

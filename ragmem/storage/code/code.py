@@ -1,7 +1,7 @@
 """The code of projects as a graph: files, symbols, edges and former paths, as the last ingestion left them.
 
-Nothing here is known only here: `ragmem ingest --code` makes it again from the files on disk. So an export, a
-copy to another store and a salvage leave it out.
+It can be rebuilt from the files with `ragmem ingest --code`, so that an export, a copy to another store
+and a salvage leave it out.
 """
 
 import re
@@ -17,14 +17,14 @@ from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.migrations import table_exists
 
 MOST_FOUND = 100
-"""Symbols or files of one name that `find` returns: a name that more have says nothing."""
+"""Symbols or files of one name that `find` returns; a more frequent name is not specific."""
 
 How = Literal["qualified", "path", "name", "suffix", "former path"]
 
 _SYMBOL = "f.path, f.language, s.qualified, s.name, s.kind, s.line, s.end_line, s.doc, s.is_test"
 _EDGE = "f.path, e.source, e.target, e.kind, e.line, e.internal"
 _SEPARATOR = re.compile(r"::|[.#/]")
-"""What stands between the parts of a qualified name, in one language or another."""
+"""The separators of qualified names in all languages."""
 
 _DOTTED = "'.' || replace(replace(replace(s.qualified, '::', '.'), '#', '.'), '/', '.')"
 _ENDS_IN = f"s.name = ? AND substr({_DOTTED}, length({_DOTTED}) - ? + 1) = ?"
@@ -32,7 +32,7 @@ _ENDS_IN = f"s.name = ? AND substr({_DOTTED}, length({_DOTTED}) - ? + 1) = ?"
 
 @dataclass(frozen=True, slots=True)
 class CodeRoot:
-    """A project's code: the folder that was read last, and whether that reading came to its end."""
+    """A project's code: the folder that was read last, and whether it was read completely."""
 
     project: str
     root: str
@@ -42,7 +42,7 @@ class CodeRoot:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """A file; `path` is relative to the root, `problem` says what was not read of it."""
+    """A file; `path` is relative to the root, `problem` says why parts were not read."""
 
     path: str
     language: str
@@ -63,7 +63,7 @@ class SymbolPlace:
 
 @dataclass(frozen=True, slots=True)
 class SymbolMatch:
-    """What a name stands for: symbols and the files that define them; for a path each file's module."""
+    """The match of a name: symbols and the files that define them; for a path each file's module."""
 
     how: How
     paths: tuple[str, ...]
@@ -72,7 +72,7 @@ class SymbolMatch:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """A file's former path: when, in microseconds since 1970, and in which commit (empty: git tells none)."""
+    """A renamed file, the moment in microseconds since 1970, and the commit (empty if unknown)."""
 
     old: str
     new: str
@@ -82,7 +82,7 @@ class Rename:
 
 @dataclass(frozen=True, slots=True)
 class CodeCounts:
-    """How much there is of a project."""
+    """The size of a project's code."""
 
     files: int
     symbols: int
@@ -90,10 +90,10 @@ class CodeCounts:
 
 
 class Code:
-    """What is known of the code of projects; all of it is empty where none was ingested.
+    """The code of projects; empty where none was ingested.
 
-    What is found is sorted here and not by SQL, for which SQLite would take the index of the order instead of
-    that of the condition.
+    Results are sorted here and not in SQL, where SQLite would use the index of the order instead of that of
+    the condition.
     """
 
     def __init__(self, database: Database) -> None:
@@ -117,7 +117,7 @@ class Code:
     def counts(self, project: str) -> CodeCounts:
         """Return how many files, symbols and edges a project has."""
         number = self._number(project)
-        # Each is counted in the index that begins with the root.
+        # Each is counted by the index that starts with the root.
         counted = [
             self._rows(f"SELECT count(*) FROM {table} WHERE root = ?", number)
             for table in ("code_files", "code_symbols", "code_edges")
@@ -125,7 +125,7 @@ class Code:
         return CodeCounts(*(rows[0][0] if rows else 0 for rows in counted))
 
     def symbols(self, project: str, paths: Iterable[str]) -> list[SymbolPlace]:
-        """Return the symbols of files, in the order in which these define them."""
+        """Return the symbols of files, by file and line."""
         return sorted(self._symbols(project, "f.path", paths), key=lambda one: (one.path, one.symbol.line))
 
     def symbols_named(self, project: str, qualified: Iterable[str]) -> list[SymbolPlace]:
@@ -148,34 +148,34 @@ class Code:
         )
 
     def edges_from(self, project: str, qualified: Iterable[str]) -> list[Edge]:
-        """Return where these symbols refer to others, by source and line."""
+        """Return the references from these symbols to others, by source and line."""
         return self._edges(project, "source", qualified)
 
     def edges_to(self, project: str, qualified: Iterable[str]) -> list[Edge]:
-        """Return where others refer to these names, which may lie outside of the project."""
+        """Return the references to these names, which may be outside of the project."""
         return self._edges(project, "target", qualified)
 
     def find(self, project: str, name: str) -> SymbolMatch | None:
-        """Return what a name stands for, None where it stands for nothing.
+        """Return the match of a name, None without one.
 
-        A symbol by its qualified name, by its own name, or by the end of its qualified name, whatever stands
-        between the parts; a file by its path, by the end of its path at a slash, or by a path that it had.
-        The first of these that anything has decides, and a file's path comes before a bare name.
+        A symbol matches by its qualified name, its own name, or the end of its qualified name with any
+        separators; a file by its path, the end of its path at a slash, or a former path. The first kind with
+        a match decides, and a file's path comes before a bare name.
         """
         number = self._number(project)
         if not number:
             return None
         path = self._inside(number, plain_path(name))
-        if found := self._named(number, "s.qualified = ?", name.strip(), how="qualified"):
+        if found := self._match_symbols(number, "s.qualified = ?", name.strip(), how="qualified"):
             return found
         if files := self._paths(number, path):
             return self._of_files(number, "path", files)
         parts = [part for part in _SEPARATOR.split(name.strip()) if part]
         if len(parts) == 1:
-            found = self._named(number, "s.name = ?", parts[0], how="name")
+            found = self._match_symbols(number, "s.name = ?", parts[0], how="name")
         elif parts:
             ending = "." + ".".join(parts)
-            found = self._named(number, _ENDS_IN, parts[-1], len(ending), ending, how="suffix")
+            found = self._match_symbols(number, _ENDS_IN, parts[-1], len(ending), ending, how="suffix")
         if found:
             return found
         current = self.current(project, path)
@@ -184,7 +184,7 @@ class Code:
         return None
 
     def renames(self, project: str) -> list[Rename]:
-        """Return all renames that are known, the latest last."""
+        """Return all known renames, the latest last."""
         rows = self._rows(
             "SELECT old, new, revision, renamed_at FROM code_renames WHERE root = ?"
             " ORDER BY renamed_at, old, new",
@@ -193,9 +193,9 @@ class Code:
         return [Rename(*row) for row in rows]
 
     def current(self, project: str, path: str) -> str | None:
-        """Return the path that a file has now, itself if it has it still; None for one that has gone.
+        """Return the present path of a file, perhaps the same; None for a deleted file.
 
-        Of a file that became several, the one whose rename is the latest.
+        If a file became several, the latest rename counts.
         """
         number, seen = self._number(project), set[str]()
         waiting = [plain_path(path)]
@@ -211,7 +211,7 @@ class Code:
         return None
 
     def former(self, project: str, path: str) -> list[str]:
-        """Return the paths that a file had before, the latest first, without the one that it has."""
+        """Return the former paths of a file, the latest first."""
         number = self._number(project)
         here = plain_path(path)
         found: dict[str, None] = {}
@@ -225,14 +225,14 @@ class Code:
         return list(found)
 
     def _inside(self, number: int, path: str) -> str:
-        """Return a path relative to the project's root, if that is how it was meant."""
+        """Return a path relative to the project's root, if it is below it."""
         [(root,)] = self._rows("SELECT root FROM code_roots WHERE n = ?", number)
         if PurePosixPath(path).is_relative_to(root):
             return PurePosixPath(path).relative_to(root).as_posix()
         return path.rstrip("/")
 
     def _paths(self, number: int, path: str) -> list[str]:
-        """Return the files of this path, else those whose path ends in it."""
+        """Return the file with this path, otherwise those whose path ends with it."""
         if self._rows("SELECT 1 FROM code_files WHERE root = ? AND path = ?", number, path):
             return [path]
         ending = f"/{path}"
@@ -261,7 +261,7 @@ class Code:
         ]
         return SymbolMatch(how, tuple(paths), tuple(modules))
 
-    def _named(self, number: int, condition: str, *values: Any, how: How) -> SymbolMatch | None:
+    def _match_symbols(self, number: int, condition: str, *values: Any, how: How) -> SymbolMatch | None:
         rows = self._rows(
             f"SELECT {_SYMBOL} FROM code_symbols s JOIN code_files f ON f.n = s.file"
             f" WHERE s.root = ? AND {condition} LIMIT ?",
@@ -307,7 +307,7 @@ class Code:
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         with self._database.read() as connection:
-            # A home that cannot be written may be older than these tables.
+            # A read-only home may be older than these tables.
             self._there = self._there or table_exists(self._database, connection, "code_renames")
             return connection.execute(sql, values).fetchall() if self._there else []
 

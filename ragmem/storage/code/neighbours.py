@@ -1,4 +1,4 @@
-"""Which files of a project's code refer to which: what a change has to be linked together with."""
+"""References between the files of a project's code, which decide what has to be linked again."""
 
 import re
 import zlib
@@ -18,8 +18,8 @@ _REFERRING = (
 )
 
 
-class Neighbours:
-    """The files of one project, by the number of its root, and how they refer to each other."""
+class FileNeighbours:
+    """The files of one project, by the number of its root, and the references between them."""
 
     def __init__(self, database: Database, root: int) -> None:
         self._database = database
@@ -38,7 +38,7 @@ class Neighbours:
         }
 
     def bases(self, paths: Iterable[str]) -> set[tuple[str, str]]:
-        """Return which class of these files inherits which."""
+        """Return the (class, base class) pairs of these files."""
         return {
             (source, target)
             for source, target in self._database.select_in(
@@ -51,14 +51,14 @@ class Neighbours:
         }
 
     def tests(self) -> dict[str, bool]:
-        """Return all qualified names, and whether each is that of a test."""
+        """Return all qualified names, and whether each is a test."""
         rows = self._database.select(
             "SELECT qualified, is_test FROM code_symbols WHERE root = ?", (self._root,)
         )
         return {name: bool(is_test) for name, is_test in rows}
 
-    def referring(self, names: Iterable[str]) -> set[str]:
-        """Return the files that refer to any of these names, whether or not anything defines it."""
+    def files_referring(self, names: Iterable[str]) -> set[str]:
+        """Return the files that refer to any of these names, defined or not."""
         return {
             path
             for (path,) in self._database.select_in(
@@ -69,8 +69,8 @@ class Neighbours:
             )
         }
 
-    def naming(self, paths: Iterable[str], words: Iterable[str]) -> set[str]:
-        """Return those of the files whose facts have any of these words, by itself or behind a dot."""
+    def files_with_words(self, paths: Iterable[str], words: Iterable[str]) -> set[str]:
+        """Return those of the files whose facts have any of these words, alone or after a dot."""
         wanted = b"|".join(re.escape(word.encode()) for word in words)
         told = re.compile(b'[".](?:' + wanted + b')"')
         return {
@@ -84,7 +84,7 @@ class Neighbours:
             if told.search(zlib.decompress(data))
         }
 
-    def defining(self, names: Iterable[str]) -> set[str]:
+    def files_defining(self, names: Iterable[str]) -> set[str]:
         """Return the files that define any of these names."""
         return {
             path
@@ -97,9 +97,9 @@ class Neighbours:
         }
 
     def around(self, paths: Sequence[str], *, most: int) -> list[str]:
-        """Return files and, up to so many, those that they refer to, that refer to them, and on from there.
+        """Return files with their neighbours in both directions, up to `most`, and further references.
 
-        From the second step on only what is referred to: who uses it matters little to those who do too.
+        From the second step on only referenced files are added: other users of a file matter little.
         """
         numbers = dict.fromkeys(self._numbers(paths))
         edge = list(numbers)

@@ -1,6 +1,6 @@
-"""The code of a project counted: its symbols by kind, what is imported most, who refers to a file's symbols.
+"""Statistics of a project's code: symbols by kind, frequent imports, references to symbols.
 
-For projects whose code was ingested; an older home has none of these tables.
+Only for projects whose code was ingested; an older home lacks these tables.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from ragmem.storage.sql.database import Database
 
 @dataclass(frozen=True, slots=True)
 class ReferenceCount:
-    """How often a symbol is referred to from other places, and from how many files."""
+    """The number of references to a symbol, and of the files that contain them."""
 
     references: int
     files: int
@@ -30,7 +30,7 @@ def kinds(database: Database, project: str) -> dict[str, int]:
 
 
 def most_imported_files(database: Database, project: str, *, limit: int) -> list[tuple[str, int]]:
-    """Return the project's files of which most others import something, and how many do."""
+    """Return the files that most other files import from, and how many do."""
     return database.select(
         "SELECT f.path, count(DISTINCT e.file) FROM code_roots r JOIN code_edges e ON e.root = r.n"
         " JOIN code_symbols s ON s.root = e.root AND s.qualified = e.target"
@@ -42,7 +42,7 @@ def most_imported_files(database: Database, project: str, *, limit: int) -> list
 
 
 def external_imports(database: Database, project: str) -> dict[str, int]:
-    """Return what files import that the project does not define, and how many do."""
+    """Return the imports from outside of the project, and how many files have each."""
     return dict(
         database.select(
             "SELECT e.target, count(DISTINCT e.file) FROM code_roots r JOIN code_edges e ON e.root = r.n"
@@ -53,7 +53,7 @@ def external_imports(database: Database, project: str) -> dict[str, int]:
 
 
 def count_references(database: Database, project: str, qualified: Iterable[str]) -> dict[str, ReferenceCount]:
-    """Return those of the symbols that anything refers to; that a test covers it is told by its calls."""
+    """Return the references to symbols that have any; tests count by their calls."""
     found: dict[str, ReferenceCount] = {}
     for name, references, files in database.select_in(
         "SELECT e.target, count(*), count(DISTINCT e.file)"
@@ -69,7 +69,7 @@ def count_references(database: Database, project: str, qualified: Iterable[str])
 
 
 def test_files(database: Database, project: str, paths: Iterable[str]) -> set[str]:
-    """Return those of the files that hold tests and what helps them."""
+    """Return those of the files that contain tests or helpers of tests."""
     rows = database.select_in(
         "SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
         " JOIN code_symbols s ON s.file = f.n"
@@ -83,13 +83,10 @@ def test_files(database: Database, project: str, paths: Iterable[str]) -> set[st
 
 def names(database: Database, project: str) -> list[str]:
     """Return the names of all symbols and the paths of all files."""
-    return [
-        name
-        for (name,) in database.select(
-            "SELECT DISTINCT s.name FROM code_roots r JOIN code_symbols s ON s.root = r.n"
-            " WHERE r.project = ?1 UNION"
-            " SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
-            " WHERE r.project = ?1 ORDER BY 1",
-            (project,),
-        )
-    ]
+    return database.select_column(
+        "SELECT DISTINCT s.name FROM code_roots r JOIN code_symbols s ON s.root = r.n"
+        " WHERE r.project = ?1 UNION"
+        " SELECT f.path FROM code_roots r JOIN code_files f ON f.root = r.n"
+        " WHERE r.project = ?1 ORDER BY 1",
+        (project,),
+    )

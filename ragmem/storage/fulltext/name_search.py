@@ -30,7 +30,7 @@ _COLUMNS = (
 )
 
 
-def naming(
+def find_memories_by_names(
     database: Database, names: Iterable[str], *, projects: Sequence[str] | None, most: int
 ) -> list[tuple[SearchedMemory, list[str]]]:
     """Return memories of these projects (None: all) and which names each has all words of, in one chunk.

@@ -1,4 +1,4 @@
-"""The archive: memories that gc or a person took out, whole, until somebody purges them."""
+"""The archive: complete memories that gc or a person removed, until somebody purges them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import MEMORY_COLUMNS, from_stamp, memory_from, memory_values, to_stamp
 
 RECENT = 100
-"""Entries of the log that tell whether the clock went backwards. Not all of them: a clock that once was years
-ahead is forgotten after so many, and the archive grows old again."""
+"""Entries of the log that show whether the clock went backwards. Limited, so that a clock that once was years
+ahead is forgotten, and the archive ages again."""
 
 PAGE = 100
-"""Memories that are read at a time; whoever reads them all must not hold them all."""
+"""Memories that are read at a time, to limit main memory."""
 
 _DAY = 86_400_000_000
 """Microseconds."""
@@ -26,7 +26,7 @@ COLUMNS = "run, id, rule, reason, successor, archived_at, memory"
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRun:
-    """One run that took memories out, and can be undone."""
+    """One run that archived memories, and can be undone."""
 
     run: str
     at: datetime
@@ -35,7 +35,7 @@ class ArchiveRun:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A memory that goes: by which rule, why in words, and the id of what takes its place, if anything."""
+    """A memory to archive: the rule, the reason in words, and the id of its successor, if any."""
 
     memory: Memory
     rule: str
@@ -45,7 +45,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEntry:
-    """A memory in the archive: the run and the rule that brought it there, when, and why."""
+    """A memory in the archive: the run and the rule that archived it, when, and why."""
 
     run: str
     rule: str
@@ -56,16 +56,16 @@ class ArchiveEntry:
 
 
 class Archive:
-    """Archived memories, by the run that took them out."""
+    """Archived memories, by the run that archived them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, run: str, items: Iterable[Removal], *, now: datetime) -> None:
-        """Keep memories with the rule that took them out.
+        """Archive memories with their rules.
 
-        Where the clock stands before what was done last, they count as taken out just after that: else they
-        would be old at once when the clock is right again, and the latest run would not be the last one.
+        If the clock is behind the last operation, they count as archived just after it: otherwise they would
+        seem old once the clock is right again, and the latest run would not be the last one.
         """
         with self._database.write() as connection:
             stamp = _not_before(connection, run, to_stamp(now))
@@ -81,28 +81,27 @@ class Archive:
             )
 
     def count(self) -> int:
-        """Return how many memories lie in the archive."""
-        (count,) = self._database.select_row("SELECT count(*) FROM archive")
-        return int(count)
+        """Return how many memories are in the archive."""
+        return self._database.select_int("SELECT count(*) FROM archive")
 
     def runs(self) -> list[ArchiveRun]:
-        """Return the runs that took something out which is still here, latest first."""
+        """Return the runs whose memories are still in the archive, latest first."""
         rows = self._database.select(
             "SELECT run, max(archived_at), count(*) FROM archive GROUP BY run ORDER BY 2 DESC, 1 DESC"
         )
         return [ArchiveRun(run, from_stamp(at), count) for run, at, count in rows]
 
     def memories(self, run: str) -> list[Memory]:
-        """Return the memories that a run took out."""
+        """Return the memories that a run archived."""
         return [item.memory for item in self.of(run)]
 
     def of(self, run: str) -> list[ArchiveEntry]:
-        """Return what a run took out, in the order of the ids."""
+        """Return the entries of a run, in the order of the ids."""
         rows = self._database.select(f"SELECT {COLUMNS} FROM archive WHERE run = ? ORDER BY id", (run,))
         return [archive_entry_from(row) for row in rows]
 
     def each(self) -> Iterator[ArchiveEntry]:
-        """Yield all in the order of run and id, a page at a time."""
+        """Yield all entries in the order of run and id, a page at a time."""
         last = ("", "")
         while True:
             rows = self._database.select(
@@ -115,16 +114,12 @@ class Archive:
             last = (rows[-1][0], rows[-1][1])
 
     def latest(self, ids: Iterable[str]) -> dict[str, ArchiveEntry]:
-        """Return what was archived last under each of these ids, as far as anything was."""
-        found: dict[str, ArchiveEntry] = {}
-        for row in self._database.select_in(
-            f"SELECT {COLUMNS} FROM archive WHERE id IN ({{}}) ORDER BY archived_at, run", ids
-        ):
-            found[row[1]] = archive_entry_from(row)
-        return found
+        """Return the last entry of each of these ids that has one."""
+        sql = f"SELECT {COLUMNS} FROM archive WHERE id IN ({{}}) ORDER BY archived_at, run"
+        return {row[1]: archive_entry_from(row) for row in self._database.select_in(sql, ids)}
 
     def runs_of(self, ids: Iterable[str]) -> dict[str, list[str]]:
-        """Return run -> which of these ids it took out, as far as they lie here."""
+        """Return run -> those of these ids that it archived."""
         found: dict[str, list[str]] = {}
         for run, identifier in self._database.select_in(
             "SELECT run, id FROM archive WHERE id IN ({}) ORDER BY run, id", ids
@@ -133,16 +128,16 @@ class Archive:
         return found
 
     def ids(self) -> set[str]:
-        """Return the ids of all that lies here."""
-        return {identifier for (identifier,) in self._database.select("SELECT DISTINCT id FROM archive")}
+        """Return the ids of all archived memories."""
+        return set(self._database.select_column("SELECT DISTINCT id FROM archive"))
 
     def successors(self, rule: str) -> set[str]:
-        """Return the ids of what took the place of something that went by this rule."""
+        """Return the ids of the successors of memories that were archived by this rule."""
         rows = self._database.select("SELECT DISTINCT successor FROM archive WHERE rule = ?", (rule,))
         return {identifier for (identifier,) in rows if identifier}
 
     def hashes(self, *, before: datetime | None = None, since: datetime | None = None) -> set[str]:
-        """Return the content hashes of what was taken out in a time."""
+        """Return the content hashes of memories that were archived in a period."""
         conditions, values = ["1 = 1"], list[int]()
         for sign, moment in (("<", before), (">=", since)):
             if moment is not None:
@@ -153,21 +148,20 @@ class Archive:
             return {orjson.loads(text)["content_hash"] for (text,) in rows}
 
     def sources(self) -> set[str]:
-        """Return the sources of all that lies here."""
+        """Return the sources of all archived memories."""
         return {
             orjson.loads(text)["source"] for (text,) in self._database.select("SELECT memory FROM archive")
         }
 
-    def beginning(self, prefix: str) -> list[str]:
-        """Return two at most of the ids in the archive that start so."""
-        rows = self._database.select(
+    def ids_with_prefix(self, prefix: str) -> list[str]:
+        """Return up to two archived ids with this prefix."""
+        return self._database.select_column(
             "SELECT DISTINCT id FROM archive WHERE id >= ? AND id < ? ORDER BY id LIMIT 2",
             (prefix, prefix + "\x7f"),
         )
-        return [identifier for (identifier,) in rows]
 
     def write(self, items: Sequence[ArchiveEntry]) -> int:
-        """Add what another catalog's archive holds; what lies here already stays. Return how many came."""
+        """Add entries of another catalog's archive; existing ones stay. Return how many were new."""
         with self._database.write() as connection:
             before = self.count()
             connection.executemany(
@@ -188,14 +182,14 @@ class Archive:
             return self.count() - before
 
     def rewrite(self, run: str, memory: Memory) -> None:
-        """Let a memory that a run took out be another from now on; when and why it was taken out stays."""
+        """Replace an archived memory; when and why it was archived stays."""
         with self._database.write() as connection:
             connection.execute(
                 "UPDATE archive SET memory = ? WHERE run = ? AND id = ?", (_text(memory), run, memory.id)
             )
 
     def drop(self, run: str, ids: Iterable[str] | None = None) -> None:
-        """Forget what a run took out: all of it, or these ids."""
+        """Delete the entries of a run: all of them, or these ids."""
         with self._database.write() as connection:
             if ids is None:
                 connection.execute("DELETE FROM archive WHERE run = ?", (run,))
@@ -204,15 +198,14 @@ class Archive:
                     "DELETE FROM archive WHERE run = ? AND id = ?", [(run, identifier) for identifier in ids]
                 )
 
-    def expired(self, *, now: datetime, keep: timedelta) -> int:
-        """Return how many memories lie in the archive for longer than `keep`."""
-        (count,) = self._database.select_row(
+    def count_expired(self, *, now: datetime, keep: timedelta) -> int:
+        """Return how many memories have been in the archive for longer than `keep`."""
+        return self._database.select_int(
             "SELECT count(*) FROM archive WHERE archived_at < ?", (to_stamp(now - keep),)
         )
-        return int(count)
 
     def purge(self, *, now: datetime, keep: timedelta) -> dict[str, int]:
-        """Remove for good what lies here for longer than `keep`; return run -> how many."""
+        """Delete entries that are older than `keep` for good; return run -> how many."""
         with self._database.write() as connection:
             stamp = to_stamp(now - keep)
             gone = connection.execute(
@@ -227,7 +220,7 @@ def _text(memory: Memory) -> str:
 
 
 def archive_entry_from(row: Sequence[Any]) -> ArchiveEntry:
-    """Return what a row in the order of COLUMNS holds."""
+    """Return the entry of a row in the order of COLUMNS."""
     run, _, rule, reason, successor, at, text = row
     value = orjson.loads(text)
     memory = memory_from(tuple(value[column] for column in MEMORY_COLUMNS))
@@ -239,7 +232,7 @@ def _not_before(connection: Connection, run: str, stamp: int) -> int:
         "SELECT max(at) FROM (SELECT at FROM log ORDER BY n DESC LIMIT ?) AS recent", (RECENT,)
     ).fetchone()
     stamp = max(stamp, (done or 0) + 1)
-    # What one run takes out in many steps is of one moment, however many there are.
+    # All steps of one run share one moment.
     (archived,) = connection.execute(
         # Two ranges of the primary key: `run <> ?` would read all that the steps before put here.
         "SELECT max(at) FROM (SELECT archived_at AS at FROM archive WHERE run < ?1 UNION ALL"

@@ -1,4 +1,4 @@
-"""The archive a page at a time, what was taken out last first."""
+"""Pages of the archive, the latest entries first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ragmem.storage.sql.database import Database
 
 @dataclass(frozen=True, slots=True)
 class ArchivePage:
-    """A page, how many there are on all pages, and the place behind this one; None on the last."""
+    """A page, the total number of entries, and the position after this page; None on the last."""
 
     items: Sequence[ArchiveEntry]
     total: int
@@ -24,9 +24,9 @@ def archived_page(
     after: tuple[int, str, str] | None = None,
     limit: int,
 ) -> ArchivePage:
-    """Return a page of what a run or a rule took out; "" is any.
+    """Return a page of the entries of a run or a rule; "" is any.
 
-    What one run took out at one moment goes by id. `after` is the `rest` of the page before.
+    Entries of one run and moment are sorted by id. `after` is the `rest` of the page before.
     """
     conditions, values = ["1 = 1"], list[str | int]()
     for column, wanted in (("run", run), ("rule", rule)):

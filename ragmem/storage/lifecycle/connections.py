@@ -1,4 +1,4 @@
-"""Links between memories of one project, which memories were compared with which model, and by what scale."""
+"""Connections between memories of a project, which memories were compared by which model, and the scale."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -39,15 +39,15 @@ _COMPARED = (
 _MENTIONED = "SELECT x.memory, e.canonical FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
 
 
-# Not `=`, or an index would be chosen by which nearly all memories, or all of a project, are gone through.
+# Not `=`, or the planner would choose an index by which nearly all memories, or all of a project, are read.
 _OF_PROJECT = "m.project = ? AND NOT m.state <> ?"
 _AMONG = "NOT m.project <> ? AND NOT m.state <> ?"
 
 
 class Member(NamedTuple):
-    """A memory of a project as it is compared; `compared`: with all others, by its text and model of now.
+    """A memory of a project for comparisons; `compared`: with all others, by its present text and model.
 
-    `before`: it was compared, though perhaps with another text or model.
+    `before`: it was compared, perhaps with another text or model.
     """
 
     number: int
@@ -59,7 +59,7 @@ class Member(NamedTuple):
 
 
 EdgeRow = tuple[int, int, float, float, float]
-"""The columns of an edge: a million of them are written at once."""
+"""The columns of an edge; a plain tuple, because a million of them are written at once."""
 
 
 Text = tuple[int, str, str, str]
@@ -77,7 +77,7 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptScale:
+class StoredScale:
     """A scale with the day it was measured."""
 
     scale: Scale
@@ -94,7 +94,7 @@ class Connections:
         """Return all connections of these projects (None: of all), by their ids."""
         where = "" if projects is None else f" WHERE a.project IN ({marks(projects)})"
         with self._database.read() as connection:
-            # Each id and number once in memory: a large store has a million connections, and few numbers.
+            # Share equal values: a large store has a million connections, but few distinct ids and numbers.
             same: dict[Any, Any] = {}
             rows = (
                 [same.setdefault(value, value) for value in row]
@@ -115,7 +115,7 @@ class Connections:
     ) -> dict[str, int]:
         """Return how many connections each memory has; those without any are absent.
 
-        Of these ids, else of those of these projects (None: of all).
+        For these ids, otherwise for the memories of these projects (None: all).
         """
         found: dict[str, int] = {}
         with self._database.read() as connection:
@@ -138,11 +138,10 @@ class Connections:
 
     def count(self) -> int:
         """Return how many connections there are."""
-        (count,) = self._database.select_row("SELECT count(*) FROM connections")
-        return int(count)
+        return self._database.select_int("SELECT count(*) FROM connections")
 
     def drop(self, ids: Iterable[str] | None = None) -> None:
-        """Forget the connections of some memories, or all; they count as not compared then."""
+        """Delete the connections of some memories, or all; they then count as not compared."""
         with self._database.write() as connection:
             if ids is None:
                 for table in ("connections", "compared"):
@@ -153,7 +152,7 @@ class Connections:
                 delete_in(connection, table, column, numbers)
 
     def sizes(self) -> dict[str, int]:
-        """Return how many memories each project has that have vectors."""
+        """Return how many memories with vectors each project has."""
         return dict(
             self._database.select(
                 "SELECT project, count(*) FROM memories WHERE state = ? GROUP BY project ORDER BY project",
@@ -162,7 +161,7 @@ class Connections:
         )
 
     def sample(self, project: str, most: int) -> list[str]:
-        """Return ids of a project's memories that have vectors, always the same: ids are hashes."""
+        """Return a stable sample of a project's memories with vectors, the first by id: ids are hashes."""
         return [key for key, _ in self._sample(project, most)]
 
     def sampled_numbers(self, project: str, most: int) -> list[int]:
@@ -176,7 +175,7 @@ class Connections:
         )
 
     def texts(self, numbers: Iterable[int]) -> Iterator[Text]:
-        """Yield what those memories say that are there, some hundred at a time, these by their numbers."""
+        """Yield the texts of these memories that exist, in batches ordered by number."""
         for part in batches(numbers):
             rows = self._database.select(
                 f"SELECT n, title, text, summary FROM memories WHERE n IN ({marks(part)}) ORDER BY n",
@@ -184,10 +183,10 @@ class Connections:
             )
             yield from rows
 
-    def waiting(self, model: str) -> dict[str, int]:
-        """Return project -> how many of its memories were not compared with this text by this model.
+    def count_uncompared(self, model: str) -> dict[str, int]:
+        """Return project -> how many of its memories were not compared with their present text by this model.
 
-        What is assigned to no project is never compared: it may be of many.
+        Memories without a project are never compared: they may belong to many.
         """
         return dict(
             self._database.select(
@@ -199,7 +198,7 @@ class Connections:
         )
 
     def members(self, project: str, model: str, *, ids: Iterable[str] | None = None) -> list[Member]:
-        """Return the memories of a project that have vectors, as they came in, or those of them."""
+        """Return the memories of a project that have vectors, by entry, or those with these ids."""
         if ids is None:
             return self._members(project, model, _OF_PROJECT)
         return sorted(
@@ -212,7 +211,7 @@ class Connections:
         )
 
     def waiting_members(self, project: str, model: str) -> list[Member]:
-        """Return those that were not compared with this text by this model."""
+        """Return the members that were not compared with their present text by this model."""
         where = f"{_OF_PROJECT} AND (c.memory IS NULL OR c.content_hash <> m.content_hash OR c.model <> ?)"
         return self._members(project, model, where, [model])
 
@@ -227,23 +226,23 @@ class Connections:
         ]
 
     def names(self, project: str, numbers: Iterable[int] | None = None) -> dict[int, frozenset[str]]:
-        """Return memory -> the entities that it names, of all of a project's memories or some."""
+        """Return memory -> the entities that it mentions, for all memories of a project or some."""
         found: dict[int, set[str]] = {}
-        # Each name once in memory, however many mention it.
+        # Share equal names, however many memories mention them.
         same: dict[str, str] = {}
         with self._database.read() as connection:
             if numbers is None:
                 parts: Iterator[tuple[str, list[Any]]] = iter([(" WHERE e.project = ?", [project])])
             else:
-                # Without the project, of which all names would be gone through.
+                # Without the project, of which all names would be read.
                 parts = ((f" WHERE x.memory IN ({marks(part)})", part) for part in batches(numbers))
             for where, part in parts:
                 for memory, name in connection.execute(_MENTIONED + where, part):
                     found.setdefault(memory, set()).add(same.setdefault(name, name))
         return {memory: frozenset(names) for memory, names in found.items()}
 
-    def sharing(self, project: str, ids: Iterable[str]) -> list[str]:
-        """Return the memories that mention a rare name that one of these mentions, these included."""
+    def with_shared_names(self, project: str, ids: Iterable[str]) -> list[str]:
+        """Return the memories that share a rare name with one of these, these included."""
         found: dict[str, None] = {}
         with self._database.read() as connection:
             names = select_in(
@@ -253,7 +252,7 @@ class Connections:
                 ids,
             )
             for (name,) in dict.fromkeys(names):
-                # One more than is rare, so that a hub costs no more than that.
+                # One more than the limit, so that a hub costs no more than that.
                 rows = connection.execute(
                     "SELECT DISTINCT m.id FROM entity_names e JOIN entity_mentions x ON x.name = e.n"
                     " JOIN memories m ON m.n = x.memory WHERE e.project = ?1 AND e.n IN ("
@@ -288,12 +287,12 @@ class Connections:
         model: str,
         without: Iterable[tuple[int, int]] = (),
     ) -> int:
-        """Write connections and which memories (number -> hash of the text) were compared, at once.
+        """Write connections and the compared memories (number -> hash of the text) in one transaction.
 
-        `without` are pairs that are no longer connected. What has left the project since, or has another
-        text by now, is left out. Returns how many connections were written.
+        `without` are pairs that are no longer connected. Memories that have left the project or have another
+        text by now are skipped. Returns how many connections were written.
         """
-        # One after the other as they lie in the table.
+        # In the order of the table.
         wanted = sorted(edges)
         ends = {one[0] for one in wanted} | {one[1] for one in wanted}
         with self._database.write() as connection:
@@ -306,8 +305,8 @@ class Connections:
             )
         return len(rows)
 
-    def standing(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return id -> its connections and by which model it was compared, as JSON for `put_back`.
+    def snapshot(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return id -> its connections and the model that compared it, as JSON for `put_back`.
 
         Memories that were never compared are absent.
         """
@@ -338,7 +337,7 @@ class Connections:
         return found
 
     def put_back(self, standing: Mapping[str, str]) -> None:
-        """Connect memories that came back as they were, with those of the others that are still there."""
+        """Restore the connections of memories that came back, as far as their neighbours still exist."""
         known = {key: orjson.loads(text) for key, text in standing.items()}
         ends = {*known, *(link[0] for one in known.values() for link in one["links"])}
         with self._database.write() as connection:
@@ -358,13 +357,13 @@ class Connections:
                 )
                 connection.execute(_COMPARED, (number, *one["compared"]))
 
-    def scale(self, model: str) -> KeptScale | None:
-        """Return the scale of a model's cosines, None where none was measured."""
+    def scale(self, model: str) -> StoredScale | None:
+        """Return the scale of a model's cosines, None if it was not measured."""
         text = meta.read(self._database, _SCALE + model)
         return None if text is None else _scale_in(text)
 
     def keep_scale(self, model: str, scale: Scale, *, now: datetime, anew: bool) -> None:
-        """Keep a scale; `anew`: nothing counts as compared any longer, for it was judged by another."""
+        """Store a scale; with `anew` no memory counts as compared, since another scale was used."""
         content = orjson.dumps({**asdict(scale), "measured_at": to_stamp(now)}).decode()
         with self._database.write() as connection:
             meta.put(connection, _SCALE + model, content)
@@ -375,7 +374,7 @@ class Connections:
 def _in_project(connection: databases.Connection, project: str, numbers: Collection[int]) -> set[int]:
     """Return those of the memories that are in a project."""
     if len(numbers) > PARAMETERS:
-        # An index has all of the project's side by side; one by one, each is looked up in a large table.
+        # Reading all of a project from an index is faster than looking up each number in a large table.
         rows = connection.execute("SELECT n FROM memories WHERE project = ?", (project,))
         return {number for (number,) in rows}.intersection(numbers)
     rows = connection.execute(
@@ -385,7 +384,7 @@ def _in_project(connection: databases.Connection, project: str, numbers: Collect
 
 
 def compare_again(connection: databases.Connection, number: int, project: str) -> None:
-    """Let a memory that was written anew be compared anew, and part it from those of other projects."""
+    """Mark a rewritten memory as not compared, and delete its connections to other projects."""
     for this, other in (("low", "high"), ("high", "low")):
         connection.execute(
             f"DELETE FROM connections WHERE {this} = ?1 AND EXISTS"
@@ -400,8 +399,8 @@ def _connection(row: Sequence[Any]) -> Connection:
     return Connection(one, other, *row[2:])
 
 
-def _scale_in(text: str) -> KeptScale | None:
-    """Return a scale; None for what this release cannot read, so that it is measured anew."""
+def _scale_in(text: str) -> StoredScale | None:
+    """Parse a scale; return None for one that this release cannot read, so that it is measured again."""
     try:
         content = orjson.loads(text)
         scale = Scale(
@@ -410,6 +409,6 @@ def _scale_in(text: str) -> KeptScale | None:
             int(content["memories"]),
             int(content["pairs"]),
         )
-        return KeptScale(scale, from_stamp(int(content["measured_at"])))
+        return StoredScale(scale, from_stamp(int(content["measured_at"])))
     except (KeyError, TypeError, ValueError):
         return None

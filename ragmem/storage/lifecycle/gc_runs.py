@@ -1,4 +1,4 @@
-"""What each run of gc did, and what it changed beside the archive, so that it can be taken back."""
+"""The runs of gc and their changes outside of the archive, so that they can be undone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ _COLUMNS = "run, started_at, ended_at, undone_at, caller, archived, counts"
 
 @dataclass(frozen=True, slots=True)
 class GcRun:
-    """One run: `ended` is None while it runs and after it was stopped, `undone` where nobody took it back.
+    """One run: `ended` is None while it runs and after a kill, `undone` is None unless it was undone.
 
-    `counts` is "action/rule" -> memories; `archived` is how many of its memories lie in the archive now.
+    `counts` is "action/rule" -> memories; `archived` is the number of its memories in the archive now.
     """
 
     run: str
@@ -33,7 +33,7 @@ class GcRun:
 
 @dataclass(frozen=True, slots=True)
 class GcChange:
-    """A value of a memory as it was before a run and as the run left it, as JSON; empty: there was none."""
+    """A value of a memory before and after a run, as JSON; empty without a value."""
 
     id: str
     before: str
@@ -47,7 +47,7 @@ class GcRuns:
         self._database = database
 
     def begin(self, run: str, *, caller: str, now: datetime) -> None:
-        """Write down that a run starts; one that is known goes on."""
+        """Record the start of a run; a known run is continued."""
         with self._database.write() as connection:
             connection.execute(
                 f"INSERT INTO gc_runs ({_COLUMNS}) VALUES (?,?,NULL,NULL,?,0,'{{}}')"
@@ -56,7 +56,7 @@ class GcRuns:
             )
 
     def add(self, run: str, counts: Mapping[str, int], *, archived: int = 0) -> None:
-        """Count what a step of a run did, in the transaction that did it."""
+        """Add the counts of a step to a run, in the transaction of the step."""
         with self._database.write() as connection:
             row = connection.execute("SELECT counts FROM gc_runs WHERE run = ?", (run,)).fetchone()
             if row is None:
@@ -70,11 +70,11 @@ class GcRuns:
             )
 
     def end(self, run: str, *, now: datetime) -> None:
-        """Write down that a run came to its end."""
+        """Record the end of a run."""
         self._stamp(run, "ended_at", now)
 
     def undo(self, run: str, *, now: datetime) -> None:
-        """Write down that a run was taken back."""
+        """Record that a run was undone."""
         self._stamp(run, "undone_at", now)
 
     def _stamp(self, run: str, column: str, now: datetime) -> None:
@@ -82,7 +82,7 @@ class GcRuns:
             connection.execute(f"UPDATE gc_runs SET {column} = ? WHERE run = ?", (to_stamp(now), run))
 
     def of(self, run: str) -> GcRun | None:
-        """Return one run; None where nothing is known of it."""
+        """Return a run; None if it is unknown."""
         row = self._database.select_row(f"SELECT {_COLUMNS} FROM gc_runs WHERE run = ?", (run,))
         return None if row is None else _run(row)
 
@@ -95,7 +95,7 @@ class GcRuns:
         return [_run(row) for row in rows]
 
     def note(self, run: str, what: What, changes: Iterable[GcChange]) -> None:
-        """Keep what a run changes; of a value that it changes twice, the first one counts as before."""
+        """Record changes of a run; for a value that changes twice, the first `before` counts."""
         with self._database.write() as connection:
             connection.executemany(
                 "INSERT INTO gc_changes (run, what, id, before, after) VALUES (?,?,?,?,?)"
@@ -104,25 +104,25 @@ class GcRuns:
             )
 
     def changes(self, run: str, what: What) -> list[GcChange]:
-        """Return what a run changed, by id."""
+        """Return the changes of a run, by id."""
         rows = self._database.select(
             "SELECT id, before, after FROM gc_changes WHERE run = ? AND what = ? ORDER BY id", (run, what)
         )
         return [GcChange(*row) for row in rows]
 
     def forget_changes(self, run: str) -> None:
-        """Forget what a run changed, once it was taken back."""
+        """Delete the changes of a run that was undone."""
         with self._database.write() as connection:
             connection.execute("DELETE FROM gc_changes WHERE run = ?", (run,))
 
     def forget_memories(self, ids: Iterable[str]) -> None:
-        """Forget what runs changed of memories that are gone for good, and from what those were merged."""
+        """Delete the changes of memories that are gone for good, and their originals."""
         wanted = list(ids)
         with self._database.write() as connection:
             delete_in(connection, "gc_changes", "id", wanted)
         self.unlink(wanted)
 
-    def merged(self, run: str) -> dict[str, list[str]]:
+    def merged_memories(self, run: str) -> dict[str, list[str]]:
         """Return the merged memories that a run made, each with the ids of its originals."""
         found: dict[str, list[str]] = {}
         for merged, original in self._database.select(
@@ -132,7 +132,7 @@ class GcRuns:
         return found
 
     def originals(self, merged: Iterable[str]) -> dict[str, list[str]]:
-        """Return merged memory -> the ids of its originals, of those that are merged ones."""
+        """Return merged memory -> the ids of its originals."""
         found: dict[str, list[str]] = {}
         for identifier, original in self._database.select_in(
             "SELECT merged, original FROM merged_from WHERE merged IN ({}) ORDER BY merged, original", merged
@@ -140,13 +140,12 @@ class GcRuns:
             found.setdefault(identifier, []).append(original)
         return found
 
-    def mergers(self) -> list[str]:
-        """Return the ids of all that were ever merged from others."""
-        rows = self._database.select("SELECT DISTINCT merged FROM merged_from ORDER BY merged")
-        return [identifier for (identifier,) in rows]
+    def merged_ids(self) -> list[str]:
+        """Return the ids of all merged memories."""
+        return self._database.select_column("SELECT DISTINCT merged FROM merged_from ORDER BY merged")
 
-    def unfinished(self) -> dict[str, str]:
-        """Return merged memory -> one of its originals, where a run was killed before any original went."""
+    def unfinished_merges(self) -> dict[str, str]:
+        """Return merged memory -> one original, where a run was killed before any original was archived."""
         return dict(
             self._database.select(
                 "SELECT f.merged, min(f.original) FROM merged_from f JOIN gc_runs r ON r.run = f.run"
@@ -159,7 +158,7 @@ class GcRuns:
         )
 
     def link(self, run: str, merged: Mapping[str, Sequence[str]]) -> None:
-        """Write down from which originals merged memories are made; the latest run that says so counts."""
+        """Record the originals of merged memories; the latest run counts."""
         with self._database.write() as connection:
             connection.executemany(
                 "INSERT INTO merged_from (merged, original, run) VALUES (?,?,?)"
@@ -168,7 +167,7 @@ class GcRuns:
             )
 
     def unlink(self, merged: Iterable[str]) -> None:
-        """Forget from which originals memories were merged that are no more."""
+        """Delete the originals of merged memories that no longer exist."""
         with self._database.write() as connection:
             connection.executemany(
                 "DELETE FROM merged_from WHERE merged = ?", [(identifier,) for identifier in merged]

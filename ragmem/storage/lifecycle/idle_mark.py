@@ -1,4 +1,4 @@
-"""When the server last tended the memory by itself, and with what end."""
+"""The last idle gc of the server, and its outcome."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ KEY = "tended"
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The end of a run, the signature of what it left, and why it changed no memory, where it must not."""
+    """The end of a run, the signature after it, and why it was refused, if it was."""
 
     at: datetime
     signature: str
@@ -23,7 +23,7 @@ class Mark:
 
 
 def signature(database: Database) -> str:
-    """Return what differs once a memory was stored, changed, removed, recalled or rated; cheap."""
+    """Return a cheap text that changes when a memory is stored, changed, removed, recalled or rated."""
     counts = []
     with database.read() as connection:
         for statement in (
@@ -39,7 +39,7 @@ def signature(database: Database) -> str:
 
 
 def mark_of(database: Database) -> Mark | None:
-    """Return the last mark; None where there is none that this release can read."""
+    """Return the last mark; None without one that this release can read."""
     with database.read() as connection:
         text = meta.get(connection, KEY)
     try:
@@ -51,8 +51,8 @@ def mark_of(database: Database) -> Mark | None:
         return None
 
 
-def keep_mark(database: Database, mark: Mark) -> None:
-    """Keep a mark in place of the last one."""
+def write_mark(database: Database, mark: Mark) -> None:
+    """Replace the mark."""
     content = {"at": to_stamp(mark.at), "signature": mark.signature, "refused": mark.refused}
     with database.write() as connection:
         meta.put(connection, KEY, orjson.dumps(content).decode())

@@ -1,4 +1,4 @@
-"""Counts of what the lifecycle did: what lies in the archive and why, and which memories are merged ones."""
+"""Counts of the lifecycle: archived memories by rule, and merged memories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _PROJECT = {"sqlite": "json_extract(memory, '$.project')", "postgres": "(memory:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedCount:
-    """How many memories a rule brought into the archive that are there still."""
+    """The number of memories in the archive by a rule."""
 
     rule: str
     memories: int
@@ -20,7 +20,7 @@ class ArchivedCount:
 
 @dataclass(frozen=True, slots=True)
 class MergedCount:
-    """A memory that was made of so many others."""
+    """A merged memory with the number of its originals."""
 
     id: str
     title: str
@@ -39,7 +39,7 @@ def archived_counts(database: Database, projects: Sequence[str] | None) -> list[
 
 
 def merged_counts(database: Database, projects: Sequence[str] | None, *, limit: int) -> list[MergedCount]:
-    """Return the merged memories of these projects (None: of all) that were made of most others."""
+    """Return the merged memories of these projects (None: all) with the most originals."""
     where = "" if projects is None else f" WHERE m.project IN ({marks(projects)})"
     rows = database.select(
         "SELECT m.id, m.title, m.project, count(*) FROM merged_from g JOIN memories m ON m.id = g.merged"

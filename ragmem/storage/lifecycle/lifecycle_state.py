@@ -1,6 +1,7 @@
-"""The lives of memories: what the lifecycle's rules see of each, and what they and people made of it.
+"""The lifecycle states of memories: the input of the rules, and the decisions of rules and people.
 
-A memory without a row is as it came in. Rows are by id, because they outlast a memory's time in the archive.
+A memory without a row is unchanged since it was stored. Rows are keyed by id, because they outlast a memory's
+time in the archive.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,15 +37,15 @@ _COUNTED = {
     f" THEN 'session ' || {session} ELSE {{0}}.id END"
     for dialect, session in _SESSION.items()
 }
-"""As `counted_as` has it."""
+"""The SQL of `counted_as`."""
 
 _LIVES = {life.value: life for life in LifecycleState}
-"""What stands in the column; nothing and what a newer ragmem may have written are none of them."""
+"""The values of the column; an empty text and those of a newer ragmem are not among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LifeRow:
-    """What is kept of one memory's life. `life` None: as its source has it."""
+    """The stored state of a memory; `life` None: the default of its source."""
 
     id: str
     life: LifecycleState | None = None
@@ -57,7 +58,7 @@ class LifeRow:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """That a session recalled a memory."""
+    """A recall of a memory by a session."""
 
     id: str
     session: str
@@ -65,26 +66,26 @@ class Recall:
 
 
 class Lives:
-    """What is known of the lives of memories, in one database."""
+    """The lifecycle states of memories in one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def entries(self, projects: Sequence[str] | None = None, *, policy: LifecyclePolicy) -> list[Entry]:
-        """Return all memories of these projects (None: of all) as the rules see them, as they came in."""
+        """Return all memories of these projects (None: all) for the rules, in the order of entry."""
         statement = _ENTRY.format(recalled="")
         where = "" if projects is None else f" WHERE m.project IN ({marks(projects)})"
         rows = self._database.select(f"{statement}{where} ORDER BY m.n", list(projects or ()))
         return [_entry(row, policy) for row in rows]
 
     def entry(self, identifier: str, *, policy: LifecyclePolicy) -> Entry | None:
-        """Return one memory as the rules see it; None where there is no memory with this full id."""
+        """Return one memory for the rules; None if there is no memory with this full id."""
         statement = _ENTRY.format(recalled=" WHERE id = ?1")
         row = self._database.select_row(f"{statement} WHERE m.id = ?1", (identifier,))
         return None if row is None else _entry(row, policy)
 
-    def some(self, ids: Iterable[str], *, policy: LifecyclePolicy) -> dict[str, Entry]:
-        """Return those memories that are there as the rules see them, by id."""
+    def find_entries(self, ids: Iterable[str], *, policy: LifecyclePolicy) -> dict[str, Entry]:
+        """Return those of the memories that exist for the rules, by id."""
         statement = _ENTRY.format(recalled=" WHERE id IN ({0})")
         found: dict[str, Entry] = {}
         with self._database.read() as connection:
@@ -96,7 +97,7 @@ class Lives:
         return found
 
     def of(self, ids: Iterable[str]) -> dict[str, LifeRow]:
-        """Return what is kept of those ids of which something is, archived memories included."""
+        """Return the stored states of these ids, archived memories included."""
         found: dict[str, LifeRow] = {}
         with self._database.read() as connection:
             for batch in batches(ids):
@@ -106,32 +107,33 @@ class Lives:
         return found
 
     def all(self) -> list[LifeRow]:
-        """Return all that is kept, by id."""
+        """Return all stored states, by id."""
         with self._database.read() as connection:
             return life_rows(connection, "ORDER BY id")
 
-    def rated(self, at_most: int) -> list[str]:
-        """Return the ids of those whose feedback is so bad, or worse."""
-        rows = self._database.select("SELECT id FROM lives WHERE feedback <= ? ORDER BY id", (at_most,))
-        return [identifier for (identifier,) in rows]
+    def low_rated_ids(self, at_most: int) -> list[str]:
+        """Return the ids of the memories whose feedback is this low or lower."""
+        return self._database.select_column(
+            "SELECT id FROM lives WHERE feedback <= ? ORDER BY id", (at_most,)
+        )
 
     def put(self, rows: Iterable[LifeRow], *, now: datetime) -> None:
-        """Keep rows in place of what was kept of their ids; the memories need not be there."""
+        """Replace the states of these ids; the memories need not exist."""
         stamp = to_stamp(now)
         with self._database.write() as connection:
             connection.executemany(_REPLACE, [_values(row, stamp) for row in rows])
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Forget the lives of memories that are gone for good, and in which sessions they were recalled."""
+        """Delete the states and recalls of memories that are gone for good."""
         with self._database.write() as connection:
             gone = list(ids)
             for table in ("lives", "recalled_in"):
                 delete_in(connection, table, "id", gone)
 
     def change(self, decisions: Iterable[Decision], *, now: datetime) -> None:
-        """Keep what was decided of lives: a reprieve is counted with its age, a new life takes its place.
+        """Store decisions about states: a reprieve is counted with its age, a new state replaces the old one.
 
-        What else a decision says (that a memory is merged or archived) is not done here.
+        Other decisions (to merge or archive a memory) are carried out elsewhere.
         """
         made, stamp = list(decisions), to_stamp(now)
         with self._database.write() as connection:
@@ -152,32 +154,32 @@ class Lives:
                 stamp,
             )
 
-    def respite(self, ids: Iterable[str], *, reason: str, now: datetime) -> None:
-        """Let memories be looked at only when as many newer ones have come as for a reprieve."""
+    def postpone(self, ids: Iterable[str], *, reason: str, now: datetime) -> None:
+        """Postpone the next check of memories until as many newer ones exist as for a reprieve."""
         stamp = to_stamp(now)
         with self._database.write() as connection:
             _change(
                 connection,
                 "reprieves = excluded.reprieves, checked_age = excluded.checked_age",
                 [
-                    LifeRow(identifier, reprieves=1, checked_age=self.newer(identifier), reason=reason)
+                    LifeRow(identifier, reprieves=1, checked_age=self.count_newer(identifier), reason=reason)
                     for identifier in ids
                 ],
                 stamp,
             )
 
     def pin(self, identifier: str, *, pinned: bool, now: datetime) -> None:
-        """Let a memory never expire, or no longer so; its life of before comes back with the latter."""
+        """Pin or unpin a memory; a pinned one never expires, and unpinning restores its former state."""
         reason = "pinned" if pinned else "no longer pinned"
         row = LifeRow(identifier, pinned=pinned, reason=reason)
         with self._database.write() as connection:
             _change(connection, "pinned = excluded.pinned", [row], to_stamp(now))
 
-    def recalled(self, recalls: Iterable[Recall], *, patience: float | None = None) -> int:
-        """Keep in which sessions memories were recalled, each session once; return how many were new.
+    def add_recalls(self, recalls: Iterable[Recall], *, patience: float | None = None) -> int:
+        """Record recalls of memories, each session once; return how many were new.
 
-        Of memories that are not there nothing is kept. Raises StoreBusyError after `patience` seconds (None:
-        the configured ones).
+        Missing memories are skipped. Raises StoreBusyError after `patience` seconds (None: the configured
+        ones).
         """
         fresh = 0
         with self._database.write(patience=patience) as connection:
@@ -193,7 +195,7 @@ class Lives:
         return fresh
 
     def recalls(self, ids: Iterable[str] | None = None) -> list[Recall]:
-        """Return the recalls of these memories (None: of all), by id and session."""
+        """Return the recalls of these memories (None: all), by id and session."""
         statement = "SELECT id, session, recalled_at FROM recalled_in"
         if ids is None:
             found = self._database.select(f"{statement} ORDER BY id, session")
@@ -202,8 +204,8 @@ class Lives:
             found = self._database.select_in(of_these, sorted(set(ids)))
         return [Recall(identifier, session, from_stamp(at)) for identifier, session, at in found]
 
-    def unrecall(self, identifier: str, session: str) -> None:
-        """Forget that a session recalled a memory, which was no use to it."""
+    def remove_recall(self, identifier: str, session: str) -> None:
+        """Delete the recall of a memory that was useless to a session."""
         with self._database.write() as connection:
             gone = connection.execute(
                 "DELETE FROM recalled_in WHERE id = ? AND session = ?", (identifier, session)
@@ -213,19 +215,18 @@ class Lives:
                     "UPDATE memories SET recalls = recalls - 1 WHERE id = ? AND recalls > 0", (identifier,)
                 )
 
-    def newer(self, identifier: str) -> int:
-        """Return how many newer memories of its project there are, by event time, ties by entry.
+    def count_newer(self, identifier: str) -> int:
+        """Return how many newer memories its project has, by event time, then by entry.
 
-        The exchanges of a session count as one, and for each other as none.
+        The exchanges of a session count as one, and not at all for each other.
         """
         counted, own = (_COUNTED[self._database.dialect].format(one) for one in "om")
-        (count,) = self._database.select_row(
+        return self._database.select_int(
             f"SELECT count(DISTINCT {counted}) FROM memories m JOIN memories o ON o.project = m.project"
             " AND (o.event_at > m.event_at OR (o.event_at = m.event_at AND o.n > m.n))"
             f" WHERE m.id = ? AND {counted} <> {own}",
             (identifier,),
         )
-        return int(count)
 
     def rate(self, identifier: str, value: int, *, now: datetime) -> None:
         """Add to the feedback on a memory: 1 for good, -1 for bad."""
@@ -235,7 +236,7 @@ class Lives:
 
 
 def _change(connection: Connection, update: str, rows: Iterable[LifeRow], stamp: int) -> None:
-    """Write rows, or change only what `update` says of one that is there, its reason and its date."""
+    """Insert rows, or apply `update` to existing ones, with their reason and date."""
     changed = f"{update}, reason = excluded.reason, changed_at = excluded.changed_at"
     connection.executemany(f"{_INSERT} {changed}", [_values(row, stamp) for row in rows])
 
@@ -254,7 +255,7 @@ def _values(row: LifeRow, stamp: int) -> tuple[Any, ...]:
 
 
 def life_rows(connection: Connection, where: str, parameters: Sequence[Any] = ()) -> list[LifeRow]:
-    """Return the rows that an SQL condition and order on `lives` names."""
+    """Return the rows of `lives` for an SQL condition and order."""
     rows = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM lives {where}", parameters)
     return [
         LifeRow(identifier, _LIVES.get(life), bool(pinned), reprieves, checked_age, feedback, reason)

@@ -1,4 +1,4 @@
-"""The latest memories of some sort, or of some time."""
+"""The latest memories that match a filter, or of some time spans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.rows import SELECT_MEMORY, memory_from, to_stamp
 
-# From one project to the next by the index, since a DISTINCT would read all of it.
+# A loose index scan over projects, since a DISTINCT would read the whole index.
 _PROJECTS = (
     "WITH RECURSIVE listed(project) AS (SELECT min(project) FROM memories UNION ALL"
     " SELECT (SELECT min(project) FROM memories m WHERE m.project > listed.project) FROM listed"
@@ -18,10 +18,10 @@ _PROJECTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
-    """Which memories are meant: of these sources and not of those, and of one of the kinds or categories.
+class MemoryFilter:
+    """A filter: these sources but not those of `other_than`, and one of the kinds or categories.
 
-    What is empty asks for nothing; `protected` ones are as welcome as those of a kind or category.
+    Empty fields are ignored; `protected` memories match as well as those of a kind or category.
     """
 
     sources: tuple[str, ...] = ()
@@ -32,17 +32,17 @@ class Sort:
 
 
 def latest(
-    database: Database, sort: Sort, *, projects: Sequence[str] | None = None, limit: int
+    database: Database, sort: MemoryFilter, *, projects: Sequence[str] | None = None, limit: int
 ) -> list[Memory]:
-    """Return the memories of a sort, latest event first, those of equal times by id.
+    """Return the memories that match a filter, latest event first, equal times by id.
 
-    What belongs to no project is among them only where that is named: nobody asked for the latest of it.
+    Memories without a project are included only if that is named.
     """
     conditions, values = ["1 = 1"], list[str]()
     if projects is None:
         conditions.append("m.project <> ?")
         values.append(UNASSIGNED)
-    # Not by the index of sources: that of projects and times has the latest first.
+    # Not by the index of sources: the index of projects and times is sorted by time.
     source = "m.source" if projects is None else "(m.source || '')"
     if sort.sources:
         conditions.append(f"{source} IN ({marks(sort.sources)})")
@@ -81,16 +81,16 @@ def latest(
     return [memories[identifier] for _, identifier in found]
 
 
-def within(
+def in_spans(
     database: Database,
     spans: Sequence[tuple[datetime, datetime]],
     *,
     projects: Sequence[str] | None = None,
     limit: int,
 ) -> list[tuple[str, str]]:
-    """Return (memory id, id of its first chunk) of what happened within any of the spans, latest first.
+    """Return (memory id, id of its first chunk) of events within any of the spans, latest first.
 
-    Cheap enough for every question: only the index of the projects' times is searched.
+    Cheap enough for every question: it only uses the index of projects and times.
     """
     found: dict[str, tuple[int, str]] = {}
     with database.read() as connection:

@@ -1,4 +1,4 @@
-"""Which memories were made untrue by newer ones, as rows that outlast both memories' time in the archive."""
+"""Supersessions of memories by newer ones; the rows outlast both memories' time in the archive."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ _UPSERT = (
     f"INSERT INTO supersessions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
     f" ON CONFLICT (older) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 )
-# A successor that was merged lives on in what it was merged into.
+# A merged successor is replaced by the merged memory.
 _STEP = (
     f"SELECT {_SELECT}, CASE WHEN m.id IS NULL THEN (SELECT o.merged FROM merged_from o"
     " JOIN memories k ON k.id = o.merged WHERE o.original = s.newer LIMIT 1) ELSE m.id END"
@@ -25,19 +25,19 @@ _STEP = (
 )
 
 _LONGEST = 100
-"""Steps of a chain that are followed; put() keeps circles out, a damaged file may hold one."""
+"""Steps of a chain that are followed; put() prevents circles, but a damaged file may have one."""
 
 
 class Supersessions:
-    """What was superseded by what, in one database; at most one successor for each memory."""
+    """The supersessions of one database; a memory has one successor or none."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, items: Iterable[Supersession]) -> int:
-        """Write supersessions in place of those of the same older memories, in one transaction.
+        """Write supersessions, replacing those of the same older memories, in one transaction.
 
-        One that would close a circle is left out; returns how many were written.
+        One that would close a circle is skipped; returns how many were written.
         """
         written = 0
         with self._database.write() as connection:
@@ -58,29 +58,29 @@ class Supersessions:
         return written
 
     def all(self) -> list[Supersession]:
-        """Return every supersession, by the older memory's id, also those whose memories are gone."""
+        """Return every supersession, by the older memory's id, including those of missing memories."""
         rows = self._database.select(f"SELECT {_SELECT} FROM supersessions s ORDER BY s.older")
-        return [_from(row) for row in rows]
+        return [supersession_from(row) for row in rows]
 
     def of(self, ids: Iterable[str]) -> list[Supersession]:
-        """Return those in which any of the memories is the older or the newer one, oldest first."""
+        """Return the supersessions with any of these memories on either side, oldest first."""
         found: dict[str, Supersession] = {}
         with self._database.read() as connection:
             for batch in batches(ids):
                 for column in ("older", "newer"):
                     sql = f"SELECT {_SELECT} FROM supersessions s WHERE s.{column} IN ({{}})"
-                    found |= {row[0]: _from(row) for row in select_in(connection, sql, batch)}
+                    found |= {row[0]: supersession_from(row) for row in select_in(connection, sql, batch)}
         return sorted(found.values(), key=lambda item: (item.older_at, item.older))
 
     def replaced_by(self, ids: Sequence[str]) -> dict[str, list[Supersession]]:
-        """Return newer memory -> what it replaced itself, latest first, of those that replaced something."""
+        """Return newer memory -> its direct supersessions, latest first."""
         found: dict[str, list[Supersession]] = {}
         for row in self._database.select(
             f"SELECT {_SELECT} FROM supersessions s WHERE s.newer IN ({marks(ids)})"
             " ORDER BY s.older_at DESC, s.older",
             list(ids),
         ):
-            item = _from(row)
+            item = supersession_from(row)
             found.setdefault(item.newer, []).append(item)
         return found
 
@@ -90,7 +90,7 @@ class Supersessions:
             return delete_in(connection, "supersessions", "older", older)
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Forget memories that are gone for good; what they replaced is replaced by what replaced them."""
+        """Delete memories that are gone for good from all chains, joining their neighbours."""
         with self._database.write() as connection:
             for identifier in ids:
                 row = connection.execute(
@@ -105,11 +105,10 @@ class Supersessions:
                     connection.execute("DELETE FROM supersessions WHERE older = ?", (identifier,))
 
     def in_force(self, ids: Iterable[str]) -> dict[str, Supersession]:
-        """Return id -> how it is superseded now, with the last memory of its chain as the newer one.
+        """Return id -> its present supersession, with the last memory of its chain as the newer one.
 
-        Memories that are in the archive, or gone, replace nothing: a chain goes on behind them, and where it
-        leads to no memory that is there the older one holds again. One that was merged is found in the
-        merged one.
+        Archived or missing memories replace nothing: a chain continues after them, and if it leads to no
+        existing memory the older one is valid again. A merged memory counts as the one it was merged into.
         """
         found: dict[str, Supersession] = {}
         at: dict[str, list[str]] = {identifier: [identifier] for identifier in ids}
@@ -118,11 +117,11 @@ class Supersessions:
                 further: dict[str, list[str]] = {}
                 for batch in batches(at):
                     for *row, last in connection.execute(_STEP.format(marks(batch)), batch):
-                        step = _from(row)
+                        step = supersession_from(row)
                         further.setdefault(step.newer, []).extend(at[step.older])
                         for start in at[step.older]:
                             if last and start != last:
-                                found[start] = _joined(found.get(start), step, start, last)
+                                found[start] = _extend_chain(found.get(start), step, start, last)
                 if not further:
                     break
                 at = further
@@ -130,7 +129,7 @@ class Supersessions:
 
 
 def forget_former_text(connection: Connection, memory: Memory) -> None:
-    """Drop the supersessions of a memory that has another text by now: they were of what it said before."""
+    """Drop the supersessions of a memory whose text has changed: they were about the former text."""
     connection.execute(
         "DELETE FROM supersessions WHERE (older = ?1 OR newer = ?1)"
         " AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND content_hash <> ?2)",
@@ -138,15 +137,15 @@ def forget_former_text(connection: Connection, memory: Memory) -> None:
     )
 
 
-def _joined(before: Supersession | None, step: Supersession, start: str, last: str) -> Supersession:
-    """Return how the start of a chain is superseded by the newer memory of a further step of it."""
+def _extend_chain(before: Supersession | None, step: Supersession, start: str, last: str) -> Supersession:
+    """Return the supersession of the start of a chain by the newer memory of a later step."""
     if before is None and last == step.newer:
         return step
     return replace(before or step, older=start, newer=last, newer_at=step.newer_at)
 
 
 def _leads_to(connection: Connection, start: str, end: str) -> bool:
-    """Tell whether the chain of successors from one memory on has the other one in it."""
+    """Tell whether the chain of successors of one memory contains the other."""
     seen: set[str] = set()
     while start not in seen:
         if start == end:
@@ -159,7 +158,8 @@ def _leads_to(connection: Connection, start: str, end: str) -> bool:
     return False
 
 
-def _from(row: Sequence[Any]) -> Supersession:
+def supersession_from(row: Sequence[Any]) -> Supersession:
+    """Return the supersession of a row."""
     older, newer, older_at, newer_at, rule, reason, made_at = row
     return Supersession(
         older, newer, from_stamp(older_at), from_stamp(newer_at), rule, reason, from_stamp(made_at)

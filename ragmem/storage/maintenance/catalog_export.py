@@ -1,6 +1,6 @@
-"""All that a catalog alone knows, read out in a fixed order and written back: for exports and for copies.
+"""Read and write the contents of a catalog in a fixed order, for exports and copies.
 
-The graph of code is not among it: every machine makes it from its own files.
+The graph of code is left out: every machine derives it from its own files.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ import orjson
 
 from ragmem.domain.model import Chunk, Kind, Memory
 from ragmem.storage.lifecycle.archive import Archive
-from ragmem.storage.lifecycle.forgotten import forgotten_texts, keep_forgotten, want_all_again
-from ragmem.storage.memories.files import GONE, SeenFile
+from ragmem.storage.lifecycle.forgotten_texts import forgotten_texts, mark_forgotten, unmark_all_forgotten
+from ragmem.storage.memories.files import GONE, SeenFile, file_values
 from ragmem.storage.memories.memories import Memories
 from ragmem.storage.memories.projects import lead
 from ragmem.storage.sql.batches import marks
@@ -22,12 +22,12 @@ from ragmem.storage.sql.machine_id import prefix_of
 from ragmem.storage.sql.rows import SELECT_MEMORY, chunk_from, memory_from, to_stamp
 
 PAGE = 100
-"""Memories that are read at a time; whoever reads them all must not hold them all."""
+"""Memories that are read at a time, to limit main memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which memories; an empty filter lets everything through."""
+    """A filter for memories; empty fields select everything."""
 
     projects: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Selection:
 
     @property
     def whole(self) -> bool:
-        """Tell whether nothing is left out."""
+        """Tell whether everything is selected."""
         return self == Selection()
 
     def condition(self) -> tuple[str, list[str | int]]:
@@ -67,13 +67,13 @@ class Project:
     paths: tuple[str, ...]
     named: bool = False
     remotes: Mapping[str, bool] | None = None
-    """All that lead to it, and whether a person said so; None where the export did not tell."""
+    """Its remotes, and whether a person assigned them; None where the export does not say."""
     commits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A former project: what it was called, which it is now, and as JSON what led to it."""
+    """A former project: its name, the present project, and its paths, commits and remotes as JSON."""
 
     id: str
     project: str
@@ -83,7 +83,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A memory that was moved: the id that its place would give it, its own, and its project before."""
+    """A moved memory: the id that its place would give it, its own id, and its former project."""
 
     place: str
     memory: str
@@ -92,14 +92,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenText:
-    """A text that a person forgot, by its hash, and the run that did it."""
+    """The hash of a text that a person forgot, and the run."""
 
     id: str
     run: str
 
 
 Tie = Alias | Move | ForgottenText
-"""What holds projects and memories together beside themselves."""
+"""Additional data about projects and memories."""
 
 
 LogRow = tuple[int, str, str]
@@ -107,7 +107,7 @@ LogRow = tuple[int, str, str]
 
 
 class Contents:
-    """The rows of one catalog. Within `database.read()` all that is read belongs to one moment."""
+    """The rows of one catalog. Within `database.read()` all reads are consistent."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -115,10 +115,10 @@ class Contents:
         self.archive = Archive(database)
 
     def counts(self, selection: Selection = EVERYTHING) -> dict[str, int]:
-        """Return how many projects, memories, memories in the archive and seen files there are.
+        """Return the numbers of projects, memories, archived memories and seen files.
 
-        Only a selection of everything has an archive and files; its projects are all of them, else those of
-        the memories.
+        Only a complete selection has an archive and files, and all projects; otherwise the projects are those
+        of the memories.
         """
         condition, parameters = selection.condition()
         with self._database.read() as connection:
@@ -135,7 +135,7 @@ class Contents:
     ) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
         """Yield memories with their chunks in the order of their ids, those after an id, a page at a time.
 
-        While this is not at its end, the database is being read: the same thread cannot write to it.
+        Until the iterator is exhausted, the same thread cannot write to the database.
         """
         condition, parameters = selection.condition()
         while True:
@@ -154,7 +154,7 @@ class Contents:
             after = ids[-1]
 
     def of(self, ids: Sequence[str]) -> Iterator[tuple[Memory, tuple[Chunk, ...]]]:
-        """Yield those of some memories, a page of them at most, that are there, with their chunks."""
+        """Yield those of a page of memories that exist, with their chunks."""
         if not ids:
             return
         with self._database.read() as connection:
@@ -166,7 +166,7 @@ class Contents:
                 ids,
             ):
                 spans.setdefault(identifier, []).append(span)
-            # One at a time, because a page of the largest texts would fill the memory.
+            # One at a time, because a page of the largest texts would not fit into main memory.
             for identifier in ids:
                 row = connection.execute(
                     f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.id = ?", (identifier,)
@@ -226,7 +226,7 @@ class Contents:
         return [Alias(*row) for row in sorted(rows) if wanted is None or row[1] in wanted]
 
     def moves(self, selection: Selection = EVERYTHING) -> list[Move]:
-        """Return which memories were moved, in the order of their places: all, or those that are selected."""
+        """Return the moves of all or the selected memories, in the order of their places."""
         condition, parameters = selection.condition()
         only = "" if selection.whole else f" WHERE memory IN (SELECT m.id FROM memories m WHERE {condition})"
         rows = self._database.select(
@@ -244,7 +244,7 @@ class Contents:
         """Return the files that this machine has seeded and still has, in the order of source and path."""
         here = prefix_of(self._database)
         rows = self._database.select("SELECT source, path, size, modified_ns, rules, tally FROM files")
-        # Sorted here and not by the database, whose order of letters may be that of its locale.
+        # Sorted here and not by the database, whose collation may depend on its locale.
         return [
             SeenFile(source, path.removeprefix(here), size, modified, rules, orjson.loads(tally))
             for source, path, size, modified, rules, tally in sorted(rows)
@@ -256,7 +256,7 @@ class Contents:
         return self._database.select("SELECT at, operation, detail FROM log ORDER BY n")
 
     def write_memories(self, items: Sequence[tuple[Memory, Sequence[Chunk]]]) -> None:
-        """Write memories as they are; one that exists is replaced whole, recalls and creation date too."""
+        """Write memories unchanged; existing ones are replaced, including recalls and creation date."""
         with self._database.write() as connection:
             self._memories.accept(items)
             connection.executemany(
@@ -265,7 +265,7 @@ class Contents:
             )
 
     def write_projects(self, projects: Iterable[Project], *, replace: bool = False) -> int:
-        """Add projects and paths; what is known stays as it is, unless `replace`. Return the new projects."""
+        """Add projects and paths; existing ones stay unless `replace`. Return the number of new projects."""
         update = (
             "UPDATE SET name = excluded.name, root = excluded.root, root_commit = excluded.root_commit,"
             " remote = excluded.remote, named = excluded.named"
@@ -309,16 +309,16 @@ class Contents:
         return added
 
     def clear_ties(self) -> None:
-        """Forget what leads to projects, which memories were moved, and what was forgotten."""
+        """Delete remotes, commits, aliases, moves and forgotten texts."""
         with self._database.write() as connection:
             for table in ("project_remotes", "project_commits", "project_aliases", "project_moves"):
                 connection.execute(f"DELETE FROM {table}")
-            want_all_again(connection)
+            unmark_all_forgotten(connection)
 
     def write_ties(self, ties: Iterable[Tie]) -> None:
-        """Add what holds projects and memories together; what is known stays as it is.
+        """Add aliases, moves and forgotten texts; existing ones stay.
 
-        A project that has memories here under its own id has not been joined with another.
+        A project that has memories here under its own id was not joined with another.
         """
         with self._database.write() as connection:
             for tie in ties:
@@ -338,33 +338,23 @@ class Contents:
                             (tie.place, tie.memory, tie.former),
                         )
                     case ForgottenText():
-                        keep_forgotten(connection, tie.id, tie.run)
+                        mark_forgotten(connection, tie.id, tie.run)
 
     def write_files(self, files: Sequence[SeenFile]) -> int:
-        """Add files that this machine saw; one that is known stays as it is. Return how many came."""
+        """Add files that this machine has seen; existing ones stay. Return how many were new."""
         here = prefix_of(self._database)
         with self._database.write() as connection:
             (before,) = connection.execute("SELECT count(*) FROM files").fetchone()
             connection.executemany(
                 "INSERT INTO files (source, path, size, modified_ns, rules, tally) VALUES (?,?,?,?,?,?)"
                 " ON CONFLICT (source, path) DO NOTHING",
-                [
-                    (
-                        f.source,
-                        here + f.path,
-                        f.size,
-                        f.modified_ns,
-                        f.rules,
-                        orjson.dumps(dict(f.tally)).decode(),
-                    )
-                    for f in files
-                ],
+                [file_values(file, here) for file in files],
             )
             (after,) = connection.execute("SELECT count(*) FROM files").fetchone()
         return int(after) - int(before)
 
     def write_log(self, rows: Sequence[LogRow]) -> None:
-        """Add rows to the log; those that are there already are not added again."""
+        """Add rows to the log unless they exist."""
         with self._database.write() as connection:
             known = set(map(tuple, connection.execute("SELECT at, operation, detail FROM log").fetchall()))
             connection.executemany(

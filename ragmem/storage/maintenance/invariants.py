@@ -1,4 +1,4 @@
-"""What holds of a sound catalog at any moment, as statements that find the rows which break it."""
+"""The invariants of a catalog, as statements that find the rows which violate them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from ragmem.storage.sql.sqlite_files import integrity_check
 
 _STATES = ", ".join(f"'{state.value}'" for state in (State.PENDING, State.INDEXED, State.BUFFERED))
 
-# What is wrong, and a query whose first column names the rows.
+# The fault, and a query whose first column names the rows.
 _RULES: Mapping[str, str] = {
     "chunks belong to no memory": (
         "SELECT id FROM chunks WHERE memory NOT IN (SELECT n FROM memories) ORDER BY id"
@@ -104,16 +104,16 @@ CODE_RULES: Mapping[str, str] = {
         " WHERE s.root = e.root AND s.qualified = e.target) ORDER BY e.target"
     ),
 }
-"""The same of the graph of code; a run that was killed is no breach, and is completed by the next one."""
+"""The same for the graph of code; a killed run is not a violation: the next one completes it."""
 
 
 def sentence(what: str, names: list[str]) -> str:
-    """Return one line that tells how many rows break a rule, and names the first."""
+    """Return one line with the number of rows that violate a rule, and the first ones."""
     return f"{what}: {len(names):,} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
 
 
 def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
-    """Return what is wrong with the catalog by itself, one line each; empty when it is sound.
+    """Return the violations of the catalog's invariants, one line each.
 
     `deep` also reads every page of the database and compares every chunk with its memory's text. Raises
     StoreDamagedError where the database cannot be read at all.
@@ -143,7 +143,7 @@ def violations(catalog: Catalog, *, deep: bool = False) -> list[str]:
 
 
 def _full_text_violations(catalog: Catalog) -> list[str]:
-    """Compare the index of the full text with the chunks that it was made of."""
+    """Compare the index of the full text with its chunks."""
     try:
         with catalog.database.read() as connection:
             wrong = unsound(connection)
@@ -163,7 +163,7 @@ def _text_violations(catalog: Catalog) -> list[str]:
 
 def _text_of(catalog: Catalog, memory: Memory) -> Iterator[str]:
     with catalog.database.read():
-        # Asked again, together with the chunks: a writer may have replaced it since.
+        # Read again, together with the chunks: a writer may have replaced it since.
         now = catalog.memories.get([memory.id]).get(memory.id)
         if now is None:
             return
@@ -175,7 +175,7 @@ def _text_of(catalog: Catalog, memory: Memory) -> Iterator[str]:
 
 
 def covers(text: str, chunks: tuple[Chunk, ...]) -> bool:
-    """Tell whether the chunks follow each other and leave out nothing but white space."""
+    """Tell whether the chunks are in order and leave out only white space."""
     last = 0
     for chunk in chunks:
         if chunk.start < last or chunk.end > len(text) or text[last : chunk.start].strip():
@@ -185,7 +185,7 @@ def covers(text: str, chunks: tuple[Chunk, ...]) -> bool:
 
 
 def _archive_violations(catalog: Catalog) -> list[str]:
-    """Read each memory of the archive: what cannot be read could not be brought back."""
+    """Read each memory of the archive: an unreadable one could not be restored."""
     broken = []
     for run in catalog.archive.runs():
         try:

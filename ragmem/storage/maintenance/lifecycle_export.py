@@ -1,11 +1,11 @@
-"""All that the lifecycle knows, read out in a fixed order and written back: for exports and for copies."""
+"""Read and write all data of the lifecycle in a fixed order, for exports and copies."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Lives, Recall, life_rows
-from ragmem.storage.lifecycle.supersessions import Supersession, Supersessions
+from ragmem.storage.lifecycle.supersessions import Supersession, Supersessions, supersession_from
 from ragmem.storage.maintenance.catalog_export import EVERYTHING, Selection
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import from_stamp, to_stamp
@@ -21,7 +21,7 @@ _TABLES = (
 
 @dataclass(frozen=True, slots=True)
 class MergedFrom:
-    """That a memory was made from another one, by which run of gc."""
+    """A merged memory, one of its originals, and the run of gc."""
 
     merged: str
     original: str
@@ -32,7 +32,7 @@ LifeContent = LifeRow | Recall | Supersession | MergedFrom
 
 
 class LifeContents:
-    """The lives, recalls, supersessions and merges of one catalog; they name memories by their ids alone."""
+    """The lives, recalls, supersessions and merges of one catalog; they refer to memories by id."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -40,7 +40,7 @@ class LifeContents:
         self._supersessions = Supersessions(database)
 
     def count(self, selection: Selection = EVERYTHING) -> int:
-        """Return how many there are of the selected memories, of all with those in the archive."""
+        """Return the number of rows of the selected memories; without a selection, archived ones included."""
         total = 0
         with self._database.read() as connection:
             for table, column in _TABLES:
@@ -59,20 +59,14 @@ class LifeContents:
             ):
                 yield Recall(identifier, session, from_stamp(at))
             where, parameters = _of(selection, "older")
-            for older, newer, older_at, newer_at, rule, reason, made_at in connection.execute(
-                "SELECT older, newer, older_at, newer_at, rule, reason, made_at"
-                f" FROM supersessions{where} ORDER BY older",
-                parameters,
-            ):
-                yield Supersession(
-                    older,
-                    newer,
-                    from_stamp(older_at),
-                    from_stamp(newer_at),
-                    rule,
-                    reason,
-                    from_stamp(made_at),
-                )
+            yield from map(
+                supersession_from,
+                connection.execute(
+                    "SELECT older, newer, older_at, newer_at, rule, reason, made_at"
+                    f" FROM supersessions{where} ORDER BY older",
+                    parameters,
+                ),
+            )
             where, parameters = _of(selection, "merged")
             for row in connection.execute(
                 f"SELECT merged, original, run FROM merged_from{where} ORDER BY merged, original", parameters
@@ -80,15 +74,15 @@ class LifeContents:
                 yield MergedFrom(*row)
 
     def clear(self) -> None:
-        """Forget all of it, to be written anew in the same transaction."""
+        """Delete everything, to be written again in the same transaction."""
         with self._database.write() as connection:
             for table, _ in _TABLES:
                 connection.execute(f"DELETE FROM {table}")
 
     def write(self, items: Iterable[LifeContent], *, now: datetime) -> int:
-        """Add what is not known yet and return how much came; of a life that is known a pin is added.
+        """Add missing rows and return their number; a pin is also added to an existing life.
 
-        A pinned memory is superseded by none.
+        A pinned memory is never superseded.
         """
         added = 0
         with self._database.write() as connection:

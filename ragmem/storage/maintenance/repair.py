@@ -1,4 +1,4 @@
-"""Mending the catalog by what it knows itself: full text from the chunks, rows that belong to nothing."""
+"""Repair the catalog from its own data: rebuild the full text, remove rows that belong to nothing."""
 
 from ragmem.domain.model import State, content_hash
 from ragmem.storage.fulltext.lexicon import build
@@ -9,7 +9,7 @@ _STATES = ", ".join(f"'{state.value}'" for state in (State.PENDING, State.INDEXE
 
 
 def rebuild_full_text(catalog: Catalog) -> int:
-    """Make the index of all chunks anew in one transaction; return how many chunks."""
+    """Rebuild the index of all chunks in one transaction; return the number of chunks."""
     with catalog.database.write() as connection:
         build(connection)
         (count,) = connection.execute("SELECT coalesce(sum(chunks), 0) FROM lexicon_memories").fetchone()
@@ -17,10 +17,9 @@ def rebuild_full_text(catalog: Catalog) -> int:
 
 
 def hash_anew(catalog: Catalog) -> list[str]:
-    """Give the memories whose text is not what their hash says the hash of the text that they have.
+    """Update the hashes of memories whose text differs from their hash; return their ids.
 
-    Their source then counts as changed, so that a seed which reads it again puts the right text back. Returns
-    their ids.
+    Their source then counts as changed, so that a seed which reads it again restores the right text.
     """
     altered = {
         memory.id: content_hash(memory.text)
@@ -36,7 +35,7 @@ def hash_anew(catalog: Catalog) -> list[str]:
 
 
 def drop_strays(catalog: Catalog) -> int:
-    """Remove chunks of no memory, let memories in an impossible state be indexed again; return how many."""
+    """Remove chunks without a memory, mark memories in an invalid state as pending; return how many."""
     with catalog.database.write() as connection:
         strays = connection.execute(
             "DELETE FROM chunks WHERE memory NOT IN (SELECT n FROM memories)"
@@ -48,9 +47,9 @@ def drop_strays(catalog: Catalog) -> int:
 
 
 def forget_unsound_code(catalog: Catalog) -> int:
-    """Remove the graph of all code if it breaks a rule; return of how many projects, to be ingested again.
+    """Remove the graph of all code if it violates a rule; return the number of projects to ingest again.
 
-    It is not mended row by row, because the files themselves say what is right.
+    It is not repaired row by row, because it can be rebuilt from the files.
     """
     with catalog.database.write() as connection:
         if not any(connection.execute(query).fetchone() for query in CODE_RULES.values()):

@@ -1,4 +1,4 @@
-"""Read what can still be read out of a damaged SQLite file, row by row."""
+"""Read the readable rows of a damaged SQLite file."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.rows import MEMORY_COLUMNS, memory_from
 
 DAMAGED = "damaged"
-"""Folder of the data that keeps the damaged files that a repair replaced; it may be deleted."""
+"""Folder with the damaged files that a repair replaced; it may be deleted."""
 
 HIGHEST_ROW = 1_000_000
-"""Row numbers that are tried where the file does not tell the highest one."""
+"""Row numbers that are tried where the highest one is unreadable."""
 
 _COPIED: tuple[tuple[str, str], ...] = (
     ("meta", "key"),
@@ -26,7 +26,7 @@ _COPIED: tuple[tuple[str, str], ...] = (
     ("archive", "run, id"),
     ("log", "n"),
 )
-"""Tables that are copied as they are, with the columns of their primary key; code is ingested again."""
+"""Tables that are copied unchanged, with the columns of their primary key; code is ingested again."""
 
 _COPIED_IF_THERE: tuple[tuple[str, str], ...] = (
     ("project_commits", "root_commit"),
@@ -50,29 +50,29 @@ _COPIED_IF_THERE: tuple[tuple[str, str], ...] = (
 """The same, but an older home does not have them."""
 
 _SEEN = ("files", "transcripts")
-"""Tables of what was read, and how far."""
+"""Tables of files and transcripts that were read."""
 
 _FORMER = ("trash", "archive", {"trashed_at": "archived_at"})
-"""What a table was called in an older home, what it is now, and the same of its columns."""
+"""The former name of a table, its present name, and the same for its columns."""
 
 
 @dataclass(slots=True)
 class Salvage:
-    """What was read: memories, rows of the other tables by table, and what was lost."""
+    """The readable memories, the rows of other tables by table, and the losses."""
 
     memories: list[Memory] = field(default_factory=list)
     rows: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
-    """Ids of memories that are known to have been there."""
+    """Ids of memories that are known to be lost."""
     incomplete: list[str] = field(default_factory=list)
     """Tables of which an unknown number of rows could not be read."""
 
 
 def read_damaged(path: Path) -> Salvage:
-    """Return all that a damaged catalog still tells; raises StoreDamagedError where it is no memory at all.
+    """Return all readable data of a damaged catalog; raises StoreDamagedError where nothing can be read.
 
-    A memory counts as lost where its row cannot be read or its text is not what its hash says. Where any is,
-    the files and transcripts that were seen are left out, so that a seed reads them again.
+    A memory is lost if its row cannot be read or its text differs from its hash. If any is lost, the seen
+    files and transcripts are left out, so that a seed reads them again.
     """
     found = Salvage()
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -101,7 +101,7 @@ def read_damaged(path: Path) -> Salvage:
                 f'no memory can be read from "{path}"',
                 hint="restore a backup: ragmem restore BACKUP; or move the file away and seed again",
             )
-        # A file that counts as seen would not be read again, and what came from it stay lost.
+        # A file that counts as seen would not be read again, and its memories would stay lost.
         for table in _SEEN:
             found.rows.pop(table, None)
     return found
@@ -119,7 +119,7 @@ def _read_tables(connection: sqlite3.Connection, found: Salvage) -> None:
 
 
 def write_salvaged(found: Salvage, catalog: Catalog) -> None:
-    """Put the rows of the other tables into a new, empty catalog; the memories are the caller's to accept."""
+    """Write the rows of the other tables to a new, empty catalog; the caller accepts the memories."""
     with catalog.database.write() as connection:
         for table, (names, rows) in found.rows.items():
             if not rows:
@@ -140,7 +140,7 @@ def _memory(row: Sequence[Any]) -> Memory | None:
 
 
 def _ids(connection: sqlite3.Connection) -> set[str]:
-    """Return the ids of the memories as the indexes know them."""
+    """Return the ids of the memories from the indexes."""
     found: set[str] = set()
     for query in ("SELECT id FROM memories ORDER BY id", "SELECT id FROM store_documents ORDER BY id"):
         for direction in ("ASC", "DESC"):
@@ -170,10 +170,10 @@ def _by_number(connection: sqlite3.Connection, table: str, columns: str) -> Iter
         yield tuple(row)
     if complete:
         return
-    # One by one from here: what lies behind a damaged page is found by its number.
+    # One by one from here: rows after a damaged page are found by their numbers.
     highest, _ = _until_error(connection, f"SELECT max(rowid) FROM {table}")
     end = int(highest[0][0]) if highest and highest[0][0] is not None else last + HIGHEST_ROW
-    # One statement for all: there may be a million numbers to try, and preparing takes longer than looking.
+    # One statement for all: there may be a million numbers, and preparing takes longer than running.
     one = f"SELECT {columns} FROM {table} WHERE rowid = ?"
     for number in range(last + 1, end + 1):
         rows, complete = _until_error(connection, one, number)

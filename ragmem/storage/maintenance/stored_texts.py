@@ -1,4 +1,4 @@
-"""Every text of a database, whatever table it stands in, to be looked at and changed where it lies."""
+"""Find and change every text of a database, in any table."""
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -9,10 +9,10 @@ from ragmem.storage.activity.model_record import ACTIVE, NEXT
 from ragmem.storage.sql.database import Connection, Database
 
 DEFLATED = frozenset({("code_facts", "data")})
-"""Columns of bytes that are a deflated text."""
+"""Columns with deflated texts."""
 
 WORDS = ("lexicon_segments", "lexicon_blocks", "lexicon_memories")
-"""The index of full text: numbers only, made of the texts."""
+"""The full-text index, which only has numbers."""
 
 _GENERATED: dict[str, frozenset[str]] = {
     table: frozenset(columns.split())
@@ -57,10 +57,10 @@ _GENERATED: dict[str, frozenset[str]] = {
         "store_documents": "workspace id status created_at updated_at",
     }.items()
 }
-"""Columns with what ragmem makes up itself: ids, hashes, names of rules and models. No secret gets there."""
+"""Columns with values that ragmem generates: ids, hashes, names of rules and models, but never secrets."""
 
 _ROWS = {"meta": f"key NOT IN ('{ACTIVE}', '{NEXT}')"}
-"""Rows that are looked at, where not all are: what tells whose vectors these are is ragmem's own too."""
+"""Conditions for tables of which not all rows are searched: the records of models are generated too."""
 
 _NAMES: dict[str, frozenset[str]] = {
     "entity_names": frozenset({"name", "form", "head", "canonical"}),
@@ -75,14 +75,14 @@ _NAMES: dict[str, frozenset[str]] = {
     "messages": frozenset({"agent"}),
     "events": frozenset({"agent", "type"}),
 }
-"""Columns by which rows find each other, in tables that are made again: such a row goes as a whole.
+"""Key columns of tables that can be rebuilt: a row with a match there is deleted.
 
-So does an agent's, with what waits for it: it checks in again by itself."""
+So is an agent's row, with its messages: the agent checks in again by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with texts: the columns that tell a row from others, and those with texts."""
+    """A table with texts: its key columns, and those with texts."""
 
     name: str
     keys: tuple[str, ...]
@@ -91,7 +91,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of a table: in which row, by the values of the table's keys, and in which column."""
+    """A text of a table, with the key of its row and its column."""
 
     table: Table
     row: tuple[Any, ...]
@@ -100,7 +100,7 @@ class Text:
 
 
 def tables(database: Database, connection: Connection) -> list[Table]:
-    """Return the tables that hold texts, but for the index of words, in the order of their names."""
+    """Return the tables with texts, except for the full-text index, by name."""
     found = _postgres_tables(connection) if database.dialect == "postgres" else _sqlite_tables(connection)
     return sorted(
         (table for table in found if table.columns and table.name not in WORDS), key=lambda table: table.name
@@ -139,7 +139,7 @@ def _table(name: str, keys: Sequence[str], columns: Sequence[str]) -> Table:
 
 
 def texts(connection: Connection, table: Table) -> Iterator[Text]:
-    """Yield every text of a table that is not empty; deflated ones as they were. Raises zlib.error."""
+    """Yield every non-empty text of a table, inflated if necessary. Raises zlib.error."""
     selected = ", ".join(map(_quote, (*table.keys, *table.columns)))
     width = len(table.keys)
     condition = _ROWS.get(table.name, "1 = 1")
@@ -161,10 +161,10 @@ def columns_of(connection: Connection, text: Text, *columns: str) -> tuple[Any, 
 def change(
     database: Database, connection: Connection, found: Sequence[Text], cover: Callable[[str], str]
 ) -> int:
-    """Write texts covered within the caller's transaction; return in how many rows.
+    """Write redacted texts within the caller's transaction; return the number of rows.
 
-    Rows that are found by such a text, and can be made again, are removed instead; so is one that would then
-    be another one's double.
+    Rows with a match in a key that can be rebuilt are deleted instead, and so are rows that would become
+    duplicates.
     """
     rows: dict[tuple[Table, tuple[Any, ...]], list[Text]] = {}
     for text in found:

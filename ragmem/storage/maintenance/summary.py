@@ -1,4 +1,4 @@
-"""What a database file of any release holds: its schema versions and how much of what."""
+"""Summarize a database file of any release: its schema versions and row counts."""
 
 import sqlite3
 from pathlib import Path
@@ -12,7 +12,7 @@ _COUNTED = ("projects", "memories", "archive", "files")
 def read_summary(path: Path, *, name: Path | None = None) -> tuple[dict[str, int], dict[str, int]]:
     """Return the schema version of each component and the number of rows of each part.
 
-    Raises StoreDamagedError, which calls the file `name`, where it cannot be read or is no memory of ragmem.
+    Raises StoreDamagedError, which calls the file `name`, if it is unreadable or not a memory of ragmem.
     """
     try:
         with open_read_only(path) as connection:

@@ -1,4 +1,4 @@
-"""Pages of all memories in an order, with how many chunks each has; no whole text is read."""
+"""Sorted pages of all memories with their numbers of chunks; no whole text is read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A memory without its text, of which there is the beginning."""
+    """A memory with only the first characters of its text."""
 
     id: str
     source: str
@@ -52,13 +52,13 @@ def page(
     limit: int,
     offset: int = 0,
 ) -> list[Document]:
-    """Return a page of the memories in these states (None: in any); equal ones are in the order of ids."""
+    """Return a page of the memories in these states (None: in any); equal ones are sorted by id."""
     direction = "DESC" if descending else "ASC"
     where = "" if states is None else f"WHERE m.state IN ({marks(states)})"
     if states is not None and not states:
         return []
     order_by = f"ORDER BY m.{order} {direction}, m.id {direction}"
-    # What is shown is read of this page's rows only: all of them have to be sorted.
+    # Sort all rows first, and read the columns of this page only.
     chosen = f"SELECT m.n FROM memories m {where} {order_by} LIMIT ? OFFSET ?"
     rows = database.select(
         f"SELECT {_COLUMNS} FROM memories m WHERE m.n IN ({chosen}) {order_by}",

@@ -1,4 +1,4 @@
-"""Which memories tell of edits to which files, and of which commits: what their metadata states of both."""
+"""The edited files and commits that the metadata of memories mention."""
 
 import re
 from collections import Counter
@@ -17,29 +17,29 @@ A list in a note's frontmatter arrives as one line, divided by a comma and a bla
 """
 
 COMMITS = "commits"
-"""The key of the commits that were made: hashes or beginnings of them."""
+"""The key of the commits that were made: hashes or prefixes of them."""
 
 SHORT_HASH = 7
-"""Characters of a commit's hash by which it is looked up; git itself shows no fewer."""
+"""Characters of a commit's hash by which it is looked up, as git shows them."""
 
 _COMMIT = "commit "
-"""Stands before the beginning of a hash where the name of a file would stand."""
+"""Marks the prefix of a hash in the column for the name of a file."""
 
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 _DIVIDED = re.compile(r"\n|, ")
 
 MAX_PATH = 1000
-"""Characters of a path; a longer line is none, and would not fit into PostgreSQL's index."""
+"""Characters of a path; a longer line is not a path, and would not fit into PostgreSQL's index."""
 
 MOST = 2000
-"""Latest edits of files of one name that are looked at: thousands of sessions may have edited a README."""
+"""Latest edits of files of one name that are read: thousands of sessions may have edited a README."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A memory that tells of edits to a file: its first chunk, the path as it was told, and how many edits.
+    """A memory with edits to a file: its first chunk, the path as it was stated, and the number of edits.
 
-    `event_at` is when that memory happened, in microseconds since 1970.
+    `event_at` is the event time of the memory, in microseconds since 1970.
     """
 
     memory_id: str
@@ -50,23 +50,23 @@ class Edit:
 
 
 def plain_path(path: str) -> str:
-    """Return a path as it is stored and compared: with slashes, without a leading `./`."""
+    """Normalize a path for storage and comparison: with slashes, without a leading `./`."""
     return path.strip().replace("\\", "/").removeprefix("./")
 
 
 def edited_paths(metadata: Mapping[str, str]) -> dict[str, int]:
-    """Return the paths of the files that a memory tells of having edited, and how often each."""
+    """Return the paths of the files that a memory says were edited, and how often."""
     counted = Counter(map(plain_path, _DIVIDED.split(str(metadata.get(FILES, "")))))
     return {path: count for path, count in counted.items() if 0 < len(path) <= MAX_PATH}
 
 
-def told_commits(metadata: Mapping[str, str]) -> list[str]:
-    """Return the hashes of the commits that a memory tells of, as far as it told them."""
+def mentioned_commits(metadata: Mapping[str, str]) -> list[str]:
+    """Return the (perhaps short) hashes of the commits that a memory mentions."""
     return list(dict.fromkeys(_HASH.findall(str(metadata.get(COMMITS, "")).lower())))
 
 
 def record(connection: Connection, number: int, metadata: Mapping[str, str]) -> None:
-    """Write the edits and commits of which a memory tells, in place of those that it told of before."""
+    """Replace the edits and commits of a memory."""
     connection.execute("DELETE FROM edited_files WHERE memory = ?", (number,))
     connection.executemany(
         "INSERT INTO edited_files (name, path, memory, edits) VALUES (?, ?, ?, ?)",
@@ -74,12 +74,12 @@ def record(connection: Connection, number: int, metadata: Mapping[str, str]) -> 
             (path.rstrip("/").rpartition("/")[2], path, number, count)
             for path, count in edited_paths(metadata).items()
         ]
-        + [(_COMMIT + told[:SHORT_HASH], told, number, 1) for told in told_commits(metadata)],
+        + [(_COMMIT + told[:SHORT_HASH], told, number, 1) for told in mentioned_commits(metadata)],
     )
 
 
 def build(connection: Connection) -> None:
-    """Write the edits of all memories anew."""
+    """Rebuild the edits of all memories."""
     rows = connection.execute(
         "SELECT n, metadata FROM memories WHERE metadata LIKE ?", (f'%"{FILES}"%',)
     ).fetchall()
@@ -88,7 +88,7 @@ def build(connection: Connection) -> None:
 
 
 def commits_of(database: Database, told: str, *, projects: Sequence[str] | None) -> list[Edit]:
-    """Return where a commit was made, the latest first; `told` is its hash or 7 characters of it or more."""
+    """Return the memories that made a commit, the latest first; `told` is (a prefix of) its hash."""
     return [
         edit
         for edit in edits_of(database, _COMMIT + told[:SHORT_HASH], projects=projects)
@@ -100,7 +100,7 @@ def edits_of(database: Database, name: str, *, projects: Sequence[str] | None) -
     """Return the edits of files of this name, in these projects (None: all), the latest memories first."""
     condition, values = "", list[str]()
     if projects is not None:
-        # An expression: by its index on projects SQLite would go through all their memories.
+        # An expression, so that SQLite does not read all memories of the projects by their index.
         condition, values = f"AND m.project || '' IN ({marks(projects)})", list(projects)
     return [
         Edit(*row)

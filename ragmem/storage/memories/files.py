@@ -1,6 +1,6 @@
-"""What seed saw of each file, so that an unchanged one is not opened again.
+"""The files that seed has seen, so that unchanged ones are not opened again.
 
-Where several machines share the database, each has seen its own files: a path stands behind its machine's id.
+Where several machines share the database, each has its own files: a path has the prefix of its machine.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.machine_id import machine_of, prefix_of, without_machine
 
 GONE = -1
-"""The size of a file that was seen once and is there no more."""
+"""The size of a file that no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,12 @@ class SeenFile:
     tally: Mapping[str, int]
 
 
+def file_values(file: SeenFile, prefix: str) -> tuple[str | int, ...]:
+    """Return the values of a file's row, with the prefix of the machine before its path."""
+    tally = orjson.dumps(dict(file.tally)).decode()
+    return file.source, prefix + file.path, file.size, file.modified_ns, file.rules, tally
+
+
 class Files:
     """The files that were seeded, on this machine unless said otherwise."""
 
@@ -34,12 +40,12 @@ class Files:
         self._database = database
 
     @property
-    def shared(self) -> bool:
+    def is_shared(self) -> bool:
         """Tell whether other machines may have seeded files into the same database."""
         return bool(machine_of(self._database))
 
-    def seen(self, source: str) -> dict[str, SeenFile]:
-        """Return path -> file of one source, with those that have gone since."""
+    def seen_files(self, source: str) -> dict[str, SeenFile]:
+        """Return path -> file of one source, including missing files."""
         here = prefix_of(self._database)
         rows = self._database.select(
             "SELECT source, path, size, modified_ns, rules, tally FROM files"
@@ -52,9 +58,9 @@ class Files:
             for path in (row[1].removeprefix(here),)
         }
 
-    def elsewhere(self, source: str) -> set[str]:
-        """Return the paths of a source that other machines have, as far as their last seeding told."""
-        if not self.shared:
+    def paths_elsewhere(self, source: str) -> set[str]:
+        """Return the paths of a source on other machines, as of their last seeding."""
+        if not self.is_shared:
             return set()
         here = prefix_of(self._database)
         return {
@@ -66,28 +72,18 @@ class Files:
         }
 
     def remember(self, files: Iterable[SeenFile]) -> None:
-        """Write what was seen; a file that is known is replaced."""
+        """Write seen files, replacing known ones."""
         here = prefix_of(self._database)
         with self._database.write() as connection:
             connection.executemany(
                 "INSERT INTO files (source, path, size, modified_ns, rules, tally) VALUES (?,?,?,?,?,?)"
                 " ON CONFLICT (source, path) DO UPDATE SET size = excluded.size,"
                 " modified_ns = excluded.modified_ns, rules = excluded.rules, tally = excluded.tally",
-                [
-                    (
-                        f.source,
-                        here + f.path,
-                        f.size,
-                        f.modified_ns,
-                        f.rules,
-                        orjson.dumps(dict(f.tally)).decode(),
-                    )
-                    for f in files
-                ],
+                [file_values(file, here) for file in files],
             )
 
     def mark_gone(self, source: str, paths: Iterable[str]) -> None:
-        """Tell the other machines that this one has these files no more; each is read anew if it returns."""
+        """Mark files of this machine as missing; each is read again if it returns."""
         here = prefix_of(self._database)
         with self._database.write() as connection:
             connection.executemany(
@@ -96,7 +92,7 @@ class Files:
             )
 
     def forget(self, paths: Iterable[tuple[str, str]]) -> None:
-        """Forget (source, path) pairs, so that the next seed reads them anew."""
+        """Delete (source, path) pairs, so that the next seed reads them again."""
         here = prefix_of(self._database)
         with self._database.write() as connection:
             connection.executemany(

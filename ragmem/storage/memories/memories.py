@@ -11,7 +11,7 @@ from ragmem.errors import NotFoundError
 from ragmem.storage.fulltext import lexicon
 from ragmem.storage.fulltext.terms import Analysed, analyse
 from ragmem.storage.lifecycle.connections import compare_again
-from ragmem.storage.lifecycle.forgotten import find_forgotten, want_again
+from ragmem.storage.lifecycle.forgotten_texts import find_forgotten, unmark_forgotten
 from ragmem.storage.lifecycle.supersessions import forget_former_text
 from ragmem.storage.memories import edits
 from ragmem.storage.sql.batches import batches, marks
@@ -29,7 +29,7 @@ from ragmem.storage.sql.rows import (
 )
 
 MIN_PREFIX = 4
-"""Characters of an id that people must type at least."""
+"""Minimum length of a prefix of an id."""
 
 _UPDATE = ", ".join(
     f"{column} = excluded.{column}"
@@ -44,7 +44,7 @@ _UPSERT = (
 
 @dataclass(frozen=True, slots=True)
 class MemoryState:
-    """What the catalog knows of an id, for deciding whether a draft is new, changed or unchanged."""
+    """The state of a stored memory, to decide whether a draft is new, changed or unchanged."""
 
     content_hash: str
     state: State
@@ -53,7 +53,7 @@ class MemoryState:
 
 
 def fingerprint(memory: Memory) -> str:
-    """Return what must be equal, beside the text, for a memory to be unchanged."""
+    """Return the fields, apart from the text, that must be equal for a memory to be unchanged."""
     return orjson.dumps(
         [
             memory.title,
@@ -79,19 +79,19 @@ class Memories:
         *,
         words: Mapping[str, Sequence[Analysed]] | None = None,
     ) -> None:
-        """Write memories with their chunks and full text in one transaction: the acknowledgement.
+        """Write memories with their chunks and full text in one transaction, after which they are durable.
 
-        A memory that exists is replaced, but keeps its creation date and recalls. What was
-        forgotten is so no more. `words` has the `words_of` memories by id, where they have been worked out.
+        An existing memory is replaced, but keeps its creation date and recalls. A forgotten text is no longer
+        forgotten. `words` has the `words_of` memories by id, where they are already known.
         """
-        # Cutting into words takes longer than writing, and needs no lock.
+        # Analysing words takes longer than writing, and needs no lock.
         known = words or {}
         prepared = [
             (memory, chunks, known[memory.id] if memory.id in known else words_of(memory, chunks))
             for memory, chunks in items
         ]
         with self._database.write() as connection:
-            want_again(connection, [memory for memory, _, _ in prepared])
+            unmark_forgotten(connection, [memory for memory, _, _ in prepared])
             searchable: dict[int, tuple[str, str, Sequence[Analysed]]] = {}
             for memory, chunks, analysed in prepared:
                 forget_former_text(connection, memory)
@@ -120,7 +120,7 @@ class Memories:
             )
 
     def redate(self, moments: Mapping[str, datetime]) -> None:
-        """Set the event times of memories whose text has not changed, which costs no new vectors."""
+        """Set the event times of memories whose text has not changed, which needs no new vectors."""
         with self._database.write() as connection:
             connection.executemany(
                 "UPDATE memories SET event_at = ? WHERE id = ?",
@@ -145,8 +145,8 @@ class Memories:
                 removed += len(numbers)
         return removed
 
-    def known(self, ids: Iterable[str]) -> dict[str, MemoryState]:
-        """Return what is known of those ids that exist."""
+    def states(self, ids: Iterable[str]) -> dict[str, MemoryState]:
+        """Return the states of those ids that exist."""
         found: dict[str, MemoryState] = {}
         # A batch at a time, because all texts together may be too large.
         for batch in batches(ids):
@@ -161,13 +161,13 @@ class Memories:
         rows = self._database.select_in(f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({{}})", ids)
         return {row[0]: memory_from(row) for row in rows}
 
-    def forgotten(self, memories: Iterable[Memory]) -> set[str]:
-        """Return the ids of those whose text a person forgot in their project, and nobody stored since."""
+    def forgotten_ids(self, memories: Iterable[Memory]) -> set[str]:
+        """Return the ids of the memories whose text was forgotten in their project and not stored since."""
         with self._database.read() as connection:
             return find_forgotten(connection, memories)
 
-    def alike(self, hashes: Iterable[str]) -> list[Memory]:
-        """Return the memories whose texts have one of these content hashes."""
+    def with_hashes(self, hashes: Iterable[str]) -> list[Memory]:
+        """Return the memories with one of these content hashes."""
         rows = self._database.select_in(
             f"SELECT {SELECT_MEMORY} FROM memories m WHERE content_hash IN ({{}})", hashes
         )
@@ -178,7 +178,7 @@ class Memories:
         rows = self._database.select_in(f"SELECT {SELECT_OUTLINE} FROM memories m WHERE id IN ({{}})", ids)
         return {row[0]: outline_from(row) for row in rows}
 
-    def held(self, hashes: Iterable[str]) -> set[str]:
+    def known_hashes(self, hashes: Iterable[str]) -> set[str]:
         """Return those content hashes that some memory has."""
         rows = self._database.select_in(
             "SELECT DISTINCT content_hash FROM memories WHERE content_hash IN ({})", hashes
@@ -201,10 +201,9 @@ class Memories:
         if stored is not None:
             conditions.append("updated_at = ?")
             values.append(to_stamp(stored))
-        rows = self._database.select(
+        return self._database.select_column(
             f"SELECT id FROM memories WHERE {' AND '.join(conditions)} ORDER BY n", values
         )
-        return [identifier for (identifier,) in rows]
 
     def ids_by_number(self, numbers: Iterable[int]) -> dict[int, str]:
         """Return number of the row -> id, of those that are there."""
@@ -292,21 +291,18 @@ class Memories:
                 return
             last = rows[-1][0]
 
-    def waiting(self, *, most: int | None = None, without: Sequence[str] = ()) -> list[str]:
-        """Return the ids of pending memories, what is worth most first, of those the latest.
+    def pending_ids(self, *, most: int | None = None, without: Sequence[str] = ()) -> list[str]:
+        """Return the ids of pending memories, by tier, then the latest first.
 
-        Those of the sources `without` are left out.
+        Memories of the sources `without` are left out.
         """
         condition = f"AND source NOT IN ({marks(without)})" if without else ""
         limit = "" if most is None else f"LIMIT {int(most)}"
-        return [
-            identifier
-            for (identifier,) in self._database.select(
-                f"SELECT id FROM memories WHERE state = ? {condition}"
-                f" ORDER BY CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
-                [State.PENDING.value, *without, Tier.INGEST.value],
-            )
-        ]
+        return self._database.select_column(
+            f"SELECT id FROM memories WHERE state = ? {condition}"
+            f" ORDER BY CASE tier WHEN ? THEN 0 ELSE 1 END, event_at DESC, id {limit}",
+            [State.PENDING.value, *without, Tier.INGEST.value],
+        )
 
     def ids(self, *, states: Sequence[State] = ()) -> set[str]:
         """Return the ids of all memories, or of those in these states."""
@@ -323,7 +319,7 @@ class Memories:
 
 
 def words_of(memory: Memory, chunks: Sequence[Chunk]) -> list[Analysed]:
-    """Return the words by which each of a memory's chunks is found."""
+    """Return the search terms of each of a memory's chunks."""
     frame = (memory.title, " ".join(memory.tags), memory.uri)
     return [analyse(chunk.text, chunk.heading, frame) for chunk in chunks]
 

@@ -1,4 +1,4 @@
-"""The memories of the catalog counted and listed: by state and source, by place, by equal text."""
+"""Counts and lists of memories: by state and source, by place, by equal text."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from ragmem.storage.sql.database import Database
 from ragmem.storage.sql.rows import from_stamp
 
 Column = Literal["state", "source", "kind", "tier", "project"]
-"""What memories are counted by."""
+"""The columns for counts."""
 
 
 class Overview:
@@ -41,8 +41,8 @@ class Overview:
                 f"SELECT id, source, uri FROM memories {where} ORDER BY source, uri", list(sources)
             ).fetchall()
 
-    def waiting(self, source: str) -> int:
-        """Return how many memories of a source have no vectors yet, and are to get some."""
+    def count_pending(self, source: str) -> int:
+        """Return how many memories of a source are waiting for vectors."""
         row = self._database.select_row(
             "SELECT count(*) FROM memories WHERE state = ? AND source = ?", (State.PENDING.value, source)
         )
@@ -51,7 +51,7 @@ class Overview:
     def counts(self) -> Mapping[str, Mapping[str, int]]:
         """Return how many memories there are by state, source, kind, tier and project.
 
-        Reads the texts for their lengths, so it is nothing for each question: see `count_by`.
+        Reads the texts for their lengths, which is too slow for each question: see `count_by`.
         """
         columns: tuple[Column, ...] = ("state", "source", "kind", "tier", "project")
         result: dict[str, Mapping[str, int]] = {column: self.count_by(column) for column in columns}
@@ -74,8 +74,7 @@ class Overview:
 
     def ids_of_project(self, project: str) -> set[str]:
         """Return the ids of the memories of a project."""
-        rows = self._database.select("SELECT id FROM memories WHERE project = ?", (project,))
-        return {identifier for (identifier,) in rows}
+        return set(self._database.select_column("SELECT id FROM memories WHERE project = ?", (project,)))
 
     def count_by(self, column: Column) -> dict[str, int]:
         """Return how many memories there are by one of these, most first; reads no text."""
@@ -86,10 +85,9 @@ class Overview:
     def chunks(self, state: State | None = None) -> int:
         """Return how many chunks there are, of all memories or of those in a state."""
         of_state = " WHERE memory IN (SELECT n FROM memories WHERE state = ?)" if state else ""
-        (count,) = self._database.select_row(
+        return self._database.select_int(
             f"SELECT count(*) FROM chunks{of_state}", (state.value,) if state else ()
         )
-        return int(count)
 
     def source_rows(self) -> list[dict[str, object]]:
         """Return per source: memories, characters, first and last event time."""

@@ -1,4 +1,4 @@
-"""The texts of chunks with what stands above them, without the rest of their memories."""
+"""The texts of chunks with their headings, without the rest of their memories."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ragmem.storage.sql.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as it is read: its text, its headings, and title and project of its memory."""
+    """A chunk with its text and headings, and the title and project of its memory."""
 
     chunk_id: str
     memory_id: str

@@ -1,4 +1,4 @@
-"""What becomes of all rows of a project when it is joined with another, split off again, or moved."""
+"""Update all rows of a project when it is joined with another, split off again, or moved."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.machine_id import prefix_of
 
 _TOLD = ("injections", "violations", "sessions", "transcripts")
-"""Tables of what happened in a project."""
+"""Tables of events in a project."""
 
 
 def adopt(database: Database, former: str, project: str) -> None:
-    """Let all that leads to one project lead to another, and the former id be an alias of it.
+    """Transfer all references from one project to another, and make the former id its alias.
 
-    Memories are moved by themselves. Code is read anew where both have some.
+    Memories are moved separately. Code is read again where both projects have some.
     """
     with database.write() as connection:
         name = _name(connection, former)
@@ -62,7 +62,7 @@ def adopt(database: Database, former: str, project: str) -> None:
 
 
 def release(database: Database, alias: str) -> None:
-    """Let a former id be a project of its own again, with the folders, commits and remotes that led to it."""
+    """Make a former id an independent project again, with its folders, commits and remotes."""
     with database.write() as connection:
         row = connection.execute(
             "SELECT project, detail FROM project_aliases WHERE alias = ?", (alias,)
@@ -96,7 +96,7 @@ def part(
     paths: Sequence[str],
     pinned: Iterable[str],
 ) -> None:
-    """Found a project on some paths of another; `pinned` remotes lead to it from now on."""
+    """Create a project from some paths of another; `pinned` remotes belong to it from now on."""
     here = prefix_of(database)
     with database.write() as connection:
         (commit,) = connection.execute(
@@ -118,7 +118,7 @@ def part(
 
 
 def rename(database: Database, project: str, name: str) -> None:
-    """Give a project a name that stays."""
+    """Give a project a permanent name."""
     with database.write() as connection:
         connection.execute(
             "INSERT INTO projects (id, name, root, named) VALUES (?,?,?,1)"
@@ -128,7 +128,7 @@ def rename(database: Database, project: str, name: str) -> None:
 
 
 def move_paths(database: Database, moves: Mapping[str, str]) -> None:
-    """Let places of this machine be known under other paths."""
+    """Change the paths of places on this machine."""
     here = prefix_of(database)
     with database.write() as connection:
         for old, new in moves.items():
@@ -138,7 +138,7 @@ def move_paths(database: Database, moves: Mapping[str, str]) -> None:
 
 
 def part_supersessions(database: Database, ids: Iterable[str]) -> None:
-    """Forget that memories replaced others which are in another project by now."""
+    """Delete supersessions between memories that are now in different projects."""
     with database.write() as connection:
         for batch in batches(ids):
             connection.execute(

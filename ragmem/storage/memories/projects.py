@@ -1,7 +1,7 @@
-"""The projects that memories belong to, and by what each is known: folders, first commits, remotes, aliases.
+"""The projects of memories, and how each is recognized: by folders, first commits, remotes, aliases.
 
-The id is made when a project is founded and stays; first commit, remotes and folders lead to it. Commits and
-remotes are the same for all machines that share the database; the paths are each machine's own.
+The id is created with the project and never changes; first commit, remotes and folders refer to it. Commits
+and remotes are shared by all machines; paths belong to one machine.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from ragmem.storage.sql.machine_id import prefix_of
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlace:
-    """What was seen at a path the last time that something was written there."""
+    """The project data of a path at the last write there."""
 
     path: str
     project: str
@@ -25,7 +25,7 @@ class ProjectPlace:
 
 @dataclass(frozen=True, slots=True)
 class StoredProject:
-    """A project as the catalog has it; `named` says that a person gave it its name."""
+    """A stored project; `named` says that a person chose its name."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class StoredProject:
 
 
 class Projects:
-    """Project ids with their names and what leads to them."""
+    """Project ids with their names and references."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -52,9 +52,9 @@ class Projects:
         stamp: str = "",
         keep_name: bool = False,
     ) -> None:
-        """Keep a project and what was seen at one more path of it; no write when all of it is known.
+        """Store a project and the data of one of its paths; writes nothing if all of it is known.
 
-        A first commit belongs to the project that had it first. A name that a person gave stays, and so does
+        A first commit belongs to the project that had it first. A name that a person chose stays, and so does
         any name with `keep_name`.
         """
         path = prefix_of(self._database) + root
@@ -85,12 +85,12 @@ class Projects:
             lead(connection, project, root_commit, remote)
 
     def claim(self, project: str, *, root_commit: str, remote: str) -> None:
-        """Let a first commit, where no other project has it, and a remote lead to a project."""
+        """Assign a first commit, unless another project has it, and a remote to a project."""
         with self._database.write() as connection:
             lead(connection, project, root_commit, remote)
 
     def places(self, paths: Iterable[str]) -> dict[str, ProjectPlace]:
-        """Return path -> what was seen there on this machine, of those paths that are known."""
+        """Return path -> its place on this machine, for known paths."""
         here = prefix_of(self._database)
         found: dict[str, ProjectPlace] = {}
         for path, *rest in self._database.select_in(
@@ -101,20 +101,24 @@ class Projects:
             found[place] = ProjectPlace(place, *rest)
         return found
 
-    def marked(self, mark: str) -> list[ProjectPlace]:
-        """Return the places on this machine whose stamp begins with a repository's mark."""
+    def places_with_mark(self, mark: str) -> list[ProjectPlace]:
+        """Return the places on this machine whose stamp starts with a repository's mark."""
+        return self._places("stamp >= ? AND stamp < ?", f"{mark}|", f"{mark}}}")
+
+    def _places(self, condition: str, *values: str) -> list[ProjectPlace]:
         here = prefix_of(self._database)
         rows = self._database.select(
             "SELECT path, project, root_commit, remote, stamp FROM project_paths"
-            " WHERE stamp >= ? AND stamp < ? ORDER BY path",
-            (f"{mark}|", f"{mark}}}"),
+            f" WHERE {condition} ORDER BY path",
+            values,
         )
         return [ProjectPlace(path.removeprefix(here), *rest) for path, *rest in rows if path.startswith(here)]
 
     def of_commit(self, root_commit: str, remote: str = "") -> str | None:
-        """Return the project of a first commit, whatever the remote is and wherever the repository lies.
+        """Return the project of a first commit, regardless of the remote and the folder.
 
-        Where a person gave the remote to another project that was seen with this commit, that is the one.
+        If a person assigned the remote to another project that was seen with this commit, that one is
+        returned.
         """
         if not root_commit:
             return None
@@ -135,7 +139,7 @@ class Projects:
         return str(row[0]) if row else None
 
     def of_remote(self, remote: str) -> str | None:
-        """Return the one project that was seen with a remote; None where none was, or several."""
+        """Return the only project that was seen with a remote; None for none or several."""
         if not remote:
             return None
         rows = self._database.select(
@@ -151,7 +155,7 @@ class Projects:
         return next((known[path].project for path in wanted if path in known), None)
 
     def find(self, name: str) -> list[str]:
-        """Return the ids of the projects with this id, former id or name, or whose path it is."""
+        """Return the ids of the projects with this id, former id, name or path."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT id FROM projects WHERE (id = ?1 OR lower(name) = lower(?1))"
@@ -174,14 +178,8 @@ class Projects:
         return [place.path for place in self.places_of(project)]
 
     def places_of(self, project: str) -> list[ProjectPlace]:
-        """Return what was seen at the paths of a project on this machine, in the order of the paths."""
-        here = prefix_of(self._database)
-        rows = self._database.select(
-            "SELECT path, project, root_commit, remote, stamp FROM project_paths WHERE project = ?"
-            " ORDER BY path",
-            (project,),
-        )
-        return [ProjectPlace(path.removeprefix(here), *rest) for path, *rest in rows if path.startswith(here)]
+        """Return the places of a project on this machine, by path."""
+        return self._places("project = ?", project)
 
     def names(self) -> dict[str, str]:
         """Return project id -> name."""
@@ -192,8 +190,8 @@ class Projects:
             )
         )
 
-    def standing(self) -> list[StoredProject]:
-        """Return all projects in the order of their names, without those that were joined with another."""
+    def current_projects(self) -> list[StoredProject]:
+        """Return all projects by name, without those that were joined with another."""
         rows = self._database.select(
             "SELECT id, name, root, root_commit, remote, named FROM projects"
             " WHERE id NOT IN (SELECT alias FROM project_aliases) ORDER BY lower(name), id"
@@ -201,12 +199,12 @@ class Projects:
         return [StoredProject(row[0], row[1], row[2], row[3], row[4], bool(row[5])) for row in rows]
 
     def root(self, project: str) -> str:
-        """Return the folder in which a project was seen first, or is seen since that is gone; else ""."""
+        """Return the first folder of a project, or its successor if that is gone; otherwise ""."""
         row = self._database.select_row("SELECT root FROM projects WHERE id = ?", (project,))
         return str(row[0]) if row else ""
 
     def remotes(self, *, pinned: bool = True) -> dict[str, list[str]]:
-        """Return project id -> the remotes that it was seen with, or those that no person gave to one."""
+        """Return project id -> its remotes, with or without those that a person assigned."""
         found: dict[str, list[str]] = {}
         given = "" if pinned else " WHERE remote NOT IN (SELECT remote FROM project_remotes WHERE pinned = 1)"
         for remote, project in self._database.select(
@@ -216,11 +214,11 @@ class Projects:
         return found
 
     def aliases(self) -> dict[str, str]:
-        """Return former id -> the project that it is now."""
+        """Return former id -> the present project."""
         return dict(self._database.select("SELECT alias, project FROM project_aliases ORDER BY alias"))
 
     def moved_ids(self, places: Sequence[str]) -> dict[str, str]:
-        """Return, of ids that texts would get by their places, those whose memories have another id."""
+        """Return place id -> the id of a moved memory, for ids that texts get by their places."""
         if self._database.select_row("SELECT 1 FROM project_moves LIMIT 1") is None:
             return {}
         return dict(
@@ -228,7 +226,7 @@ class Projects:
         )
 
     def former(self, project: str) -> dict[str, str]:
-        """Return memory id -> the project that it was moved from, of memories that are in a project now."""
+        """Return memory id -> its former project, for the moved memories of a project."""
         return dict(
             self._database.select(
                 "SELECT v.memory, v.former FROM project_moves v JOIN memories m ON m.id = v.memory"
@@ -238,12 +236,12 @@ class Projects:
         )
 
     def former_of(self, memory: str) -> str:
-        """Return the project that a memory, perhaps an archived one, was moved from; "" where it was not."""
+        """Return the former project of a memory, perhaps an archived one; "" if it was not moved."""
         row = self._database.select_row("SELECT former FROM project_moves WHERE memory = ?", (memory,))
         return str(row[0]) if row else ""
 
     def alias_names(self, project: str) -> dict[str, str]:
-        """Return former id -> former name, of what was joined with a project."""
+        """Return former id -> former name of the projects that were joined with a project."""
         return dict(
             self._database.select(
                 "SELECT alias, name FROM project_aliases WHERE project = ? ORDER BY alias", (project,)
@@ -263,22 +261,22 @@ class Projects:
         return {session: project for session, project in rows if project not in NO_PROJECTS}
 
     def folders(self) -> dict[str, str]:
-        """Return path -> project, of all paths at which any was seen on this machine."""
+        """Return path -> project for all known paths on this machine."""
         here = prefix_of(self._database)
         rows = self._database.select("SELECT path, project FROM project_paths ORDER BY path")
         return {path.removeprefix(here): project for path, project in rows if path.startswith(here)}
 
-    def assigned(self, ids: Iterable[str]) -> set[str]:
-        """Return those memories whose project a person chose."""
+    def assigned_ids(self, ids: Iterable[str]) -> set[str]:
+        """Return those of the memories whose project a person chose."""
         rows = self._database.select_in(
             "SELECT memory FROM project_moves WHERE memory IN ({}) AND former = ''", ids
         )
         return {memory for (memory,) in rows}
 
     def note_moves(self, moves: Mapping[str, tuple[str, str]]) -> None:
-        """Keep place -> (id of the memory, its project before); what was known of these memories goes.
+        """Replace the moves of memories: place -> (id of the memory, its former project).
 
-        Without a project before, a person has chosen the one that it has.
+        An empty former project means that a person chose the present one.
         """
         with self._database.write() as connection:
             delete_in(connection, "project_moves", "memory", (memory for memory, _ in moves.values()))
@@ -289,13 +287,13 @@ class Projects:
             )
 
     def forget_moves(self, ids: Iterable[str]) -> None:
-        """Forget that memories were moved."""
+        """Delete the moves of memories."""
         with self._database.write() as connection:
             delete_in(connection, "project_moves", "memory", ids)
 
 
 def lead(connection: Connection, project: str, root_commit: str, remote: str) -> None:
-    """Let a first commit, where no other project has it, and a remote lead to a project."""
+    """Assign a first commit, unless another project has it, and a remote to a project."""
     if root_commit:
         connection.execute(
             "INSERT INTO project_commits (root_commit, project) VALUES (?,?)"

@@ -1,4 +1,4 @@
-"""What was read of a database, kept until anything is written there."""
+"""A cache for reads of a database, valid until anything is written there."""
 
 import sqlite3
 import threading
@@ -11,10 +11,10 @@ _T = TypeVar("_T")
 
 
 class ReadCache(Generic[_T]):
-    """A reading, repeated once this or another process has committed; safe to use from several threads.
+    """A cached read, repeated after this or another process commits; safe to use from several threads.
 
-    Each thread keeps its own, for SQLite tells a connection what others wrote since it looked. PostgreSQL
-    does not tell, so there it is read each time.
+    Each thread has its own value, because SQLite reports the writes of others per connection. PostgreSQL does
+    not report them, so that each call reads.
     """
 
     def __init__(self, database: Database, read: Callable[[], _T]) -> None:
@@ -23,12 +23,12 @@ class ReadCache(Generic[_T]):
         self._local = threading.local()
 
     def value(self) -> _T:
-        """Return what the reading gives; it sees one snapshot and must not write. Not within a write."""
+        """Return the value; the read sees one snapshot and must not write. Not within a write."""
         with self._database.read() as connection:
             if not isinstance(connection, sqlite3.Connection):
                 return self._read()
             (others,) = connection.execute("PRAGMA data_version").fetchone()
-            # The connection itself is part of it: that to a file put in this one's place counts anew.
+            # The connection is a part of the key: a connection to a replaced file counts again from 0.
             seen = (connection, others, connection.total_changes)
             held: tuple[tuple[sqlite3.Connection, int, int], _T] | None = getattr(self._local, "held", None)
             if held is None or held[0] != seen:

@@ -1,4 +1,4 @@
-"""What plots and the report count in the catalog; all of it in SQL, none of it reads a memory."""
+"""The counts for plots and the report, all in SQL without reading memories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import table_exists
 
 Timed = Literal["event_at", "created_at"]
-"""When it happened, or when it was stored."""
+"""The event time, or the time of storage."""
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionUse:
-    """What sessions were given at one sort of event: how many memories, and what became known of their use.
+    """The injections at one type of event, and how useful they were.
 
-    Each injection counts once: rated good, else rated bad, else recalled by another session too, else none.
+    Each injection counts once: rated good, or rated bad, or recalled by another session, or none of these.
     """
 
     event: str
@@ -29,7 +29,7 @@ class InjectionUse:
 
 @dataclass(frozen=True, slots=True)
 class SourceSize:
-    """How much came from one source; the moments are stamps of its first and its last event."""
+    """The size of one source; the moments are stamps of its first and its last event."""
 
     source: str
     memories: int
@@ -54,18 +54,18 @@ class Figures:
 
     def tiers(self) -> dict[tuple[str, str], int]:
         """Return (source, tier) -> memories."""
-        return {(one, two): count for one, two, count in self._counted("m.source", "m.tier")}
+        return {(one, two): count for one, two, count in self._count_by("m.source", "m.tier")}
 
     def by_project(self) -> dict[str, int]:
         """Return project -> memories, most first."""
-        found = dict(self._counted("m.project"))
+        found = dict(self._count_by("m.project"))
         return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
 
     def ages(self, edges: Sequence[int]) -> dict[tuple[str, int], int]:
         """Return (source, class) -> memories by the time of the event.
 
-        `edges` are stamps, the latest first: class 0 lies from the first of them on, class 1 from the second
-        one on, and the last before all of them.
+        `edges` are stamps, the latest first: class 0 starts at the first of them, class 1 at the second, and
+        the last class is before all of them.
         """
         place = "CASE" + "".join(f" WHEN m.event_at >= ? THEN {number}" for number in range(len(edges)))
         rows = self._database.select(
@@ -76,9 +76,9 @@ class Figures:
         return {(source, int(age)): int(count) for source, age, count in rows}
 
     def spans(self, timed: Timed, span: int, *, origin: int = 0) -> dict[int, int]:
-        """Return number -> memories in spans of so many microseconds, the first of which begins at `origin`.
+        """Return number -> memories in spans of `span` microseconds, the first of which starts at `origin`.
 
-        What lies before the origin counts as number -1.
+        Memories before the origin have the number -1.
         """
         rows = self._database.select(
             f"SELECT CASE WHEN m.{timed} < ? THEN -1 ELSE (m.{timed} - ?) / ? END AS span, count(*)"
@@ -95,7 +95,7 @@ class Figures:
         return None if first is None else (int(first), int(last))
 
     def middle(self, timed: Timed) -> int | None:
-        """Return the stamp that half of the memories lie before; None where there is none."""
+        """Return the median stamp of the memories; None where there are none."""
         row = self._database.select_row(
             f"SELECT m.{timed} FROM memories m WHERE 1 = 1{self._only} ORDER BY 1 LIMIT 1 OFFSET"
             f" (SELECT count(*) / 2 FROM memories m WHERE 1 = 1{self._only})",
@@ -113,9 +113,9 @@ class Figures:
         return [SourceSize(source, *map(int, rest)) for source, *rest in rows]
 
     def states(self, curated: Sequence[str]) -> dict[str, int]:
-        """Return state -> memories, each counted once: superseded or waiting before what its life is.
+        """Return state -> memories, each counted once: superseded or waiting take precedence.
 
-        What comes from a `curated` source is proven from the start.
+        Memories of a `curated` source are proven from the start.
         """
         kept = f" WHEN m.source IN ({marks(curated)}) THEN 'proven'" if curated else ""
         rows = self._database.select(
@@ -130,8 +130,8 @@ class Figures:
         )
         return {state: int(count) for state, count in rows}
 
-    def kept(self, curated: Sequence[str]) -> dict[str, int]:
-        """Return reason -> memories that do not expire for it; one may have several reasons."""
+    def retention_counts(self, curated: Sequence[str]) -> dict[str, int]:
+        """Return reason -> memories that do not expire because of it; one may have several reasons."""
         source = f"m.source IN ({marks(curated)})" if curated else "1 = 0"
         reasons = {
             "pinned": "coalesce(l.pinned, 0) <> 0",
@@ -149,8 +149,8 @@ class Figures:
         )
         return {reason: int(count or 0) for reason, count in zip(reasons, row, strict=True)}
 
-    def connected(self) -> dict[int, int]:
-        """Return number of connections -> memories that have so many; 0 for those that are alone."""
+    def connection_histogram(self) -> dict[int, int]:
+        """Return number of connections -> memories with this number, including 0."""
         rows = self._database.select(
             "SELECT connections, count(*) FROM (SELECT m.n, count(e.other) AS connections FROM memories m"
             " LEFT JOIN (SELECT low AS one, high AS other FROM connections"
@@ -160,8 +160,8 @@ class Figures:
         )
         return {int(number): int(count) for number, count in rows}
 
-    def recalled(self) -> dict[int, int]:
-        """Return number of sessions -> memories that were recalled in so many; 0 for none."""
+    def recall_histogram(self) -> dict[int, int]:
+        """Return number of sessions -> memories that were recalled in this number, including 0."""
         rows = self._database.select(
             "SELECT sessions, count(*) FROM (SELECT m.id, count(r.session) AS sessions FROM memories m"
             f" LEFT JOIN recalled_in r ON r.id = m.id WHERE 1 = 1{self._only} GROUP BY m.id) t"
@@ -170,8 +170,8 @@ class Figures:
         )
         return {int(number): int(count) for number, count in rows}
 
-    def given(self) -> list[InjectionUse]:
-        """Return what sessions were given, by event; nothing where the catalog is too old to know it."""
+    def injection_uses(self) -> list[InjectionUse]:
+        """Return the injections by event; nothing where the catalog is older than this table."""
         uses = ", ".join(
             f"sum(CASE WHEN use = '{use}' THEN 1 ELSE 0 END)" for use in ("good", "bad", "again")
         )
@@ -190,8 +190,8 @@ class Figures:
             ).fetchall()
         return [InjectionUse(event, *map(int, rest)) for event, *rest in rows]
 
-    def mentioned(self, limit: int) -> list[tuple[str, int]]:
-        """Return the names of entities that most memories mention, of whatever project, with how many do."""
+    def top_entities(self, limit: int) -> list[tuple[str, int]]:
+        """Return the most mentioned entities of all projects, with the numbers of memories."""
         with self._database.read() as connection:
             if not table_exists(self._database, connection, "entity_mentions"):
                 return []
@@ -204,15 +204,14 @@ class Figures:
         return [(name, int(count)) for name, count in rows]
 
     def titles(self, limit: int) -> list[str]:
-        """Return titles of memories with vectors, from all over the store and the same each time."""
-        rows = self._database.select(
+        """Return titles of memories with vectors, a stable sample of the store."""
+        return self._database.select_column(
             f"SELECT m.title FROM memories m WHERE m.title <> '' AND m.state = 'indexed'{self._only}"
             " ORDER BY m.id LIMIT ?",
             [*self._values, limit],
         )
-        return [title for (title,) in rows]
 
-    def _counted(self, *columns: str) -> list[Any]:
+    def _count_by(self, *columns: str) -> list[Any]:
         named = ", ".join(columns)
         return self._database.select(
             f"SELECT {named}, count(*) FROM memories m WHERE 1 = 1{self._only}"

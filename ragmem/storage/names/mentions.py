@@ -1,4 +1,4 @@
-"""Which entities memories mention, by the names of their nodes, and when these were spoken of."""
+"""The entities that memories mention, by the names of their nodes."""
 
 from ragmem.storage.sql.database import Database
 
@@ -11,12 +11,11 @@ class Mentions:
 
     def names(self, identifier: str) -> list[str]:
         """Return the names of the nodes that a memory mentions, in order."""
-        rows = self._database.select(
+        return self._database.select_column(
             "SELECT DISTINCT e.canonical FROM entity_mentions s JOIN entity_names e ON e.n = s.name"
             " JOIN memories m ON m.n = s.memory WHERE m.id = ? ORDER BY 1",
             (identifier,),
         )
-        return [name for (name,) in rows]
 
     def of(self, project: str) -> list[tuple[str, int]]:
         """Return (node, stamp of the event) for each memory of a project and each node that it mentions."""
@@ -29,7 +28,7 @@ class Mentions:
         return [(name, int(stamp)) for name, stamp, _ in rows]
 
     def mark(self) -> str:
-        """Return what differs once names were learnt, merged or forgotten."""
+        """Return a text that changes when names are learnt, merged or removed."""
         with self._database.read() as connection:
             (names,) = connection.execute(
                 "SELECT count(*) || '/' || coalesce(max(made_at), 0) FROM entity_names"

@@ -1,4 +1,4 @@
-"""Which names became another's: read back with the rule and what shows it."""
+"""The merges of names, with their rules and evidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,21 +6,21 @@ from dataclasses import dataclass, replace
 from ragmem.domain.model import digest
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Connection, Database
-from ragmem.storage.sql.migrations import table_exists
+from ragmem.storage.sql.migrations import select_from, table_exists
 
 STATED = ("acronym", "alias", "asked")
-"""Rules by which a text, or a person, says that two names are one."""
+"""Rules for statements of a text or a person that two names are one."""
 
 KEY_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A name that has another name's node: by which rule, since when, and a memory that shows it.
+    """A name that shares another name's node: the rule, the moment, and a memory as evidence.
 
-    `head` is the name that the rule compares it with; that may have been merged into `into` by another rule.
-    `shown` are the words to look for in the memory. `at` is when the memory was written by which it came
-    about, in microseconds since 1970. `undone`: it was once, and shall not be again.
+    `head` is the name that the rule compares it with; another rule may have merged that into `into`. `shown`
+    are the words to look for in the memory. `at` is when the memory that caused it was written, in
+    microseconds since 1970. `undone` merges are never made again.
     """
 
     project: str
@@ -35,7 +35,7 @@ class Merge:
 
     @property
     def key(self) -> str:
-        """What names the merge in a command."""
+        """The id of the merge in commands."""
         return digest("merge", self.project, self.name, self.rule)[:KEY_LENGTH]
 
 
@@ -58,20 +58,19 @@ def merges(database: Database, *, projects: Sequence[str] | None = None, name: s
         return found
 
 
-def undone(database: Database, *, projects: Sequence[str] | None = None, name: str = "") -> list[Merge]:
-    """Return what was undone, of these projects (None: all), of one name if any is given."""
+def undone_merges(
+    database: Database, *, projects: Sequence[str] | None = None, name: str = ""
+) -> list[Merge]:
+    """Return the undone merges of these projects (None: all), of one name if any is given."""
     condition, values = _condition(projects, name, ("name",))
-    with database.read() as connection:
-        if not table_exists(database, connection, "entity_apart"):
-            return []
-        return [
-            Merge(project, one, "", "", rule, at, undone=True)
-            for project, one, rule, at in connection.execute(
-                f"SELECT project, name, rule, made_at FROM entity_apart WHERE name <> '' {condition}"
-                " ORDER BY project, name, rule",
-                values,
-            )
-        ]
+    sql = (
+        f"SELECT project, name, rule, made_at FROM entity_apart WHERE name <> '' {condition}"
+        " ORDER BY project, name, rule"
+    )
+    return [
+        Merge(project, one, "", "", rule, at, undone=True)
+        for project, one, rule, at in select_from(database, "entity_apart", sql, values)
+    ]
 
 
 def _condition(projects: Sequence[str] | None, name: str, columns: Sequence[str]) -> tuple[str, list[str]]:
@@ -86,7 +85,7 @@ def _condition(projects: Sequence[str] | None, name: str, columns: Sequence[str]
 
 
 def _evidence(connection: Connection, number: int, form: str, merge: Merge) -> tuple[str, tuple[str, ...]]:
-    """Return the first memory that shows a merge, and the words in it that do."""
+    """Return the first memory that is evidence of a merge, and the words in it."""
     if merge.rule in STATED:
         row = connection.execute(
             "SELECT m.id, a.short, a.long FROM entity_aliases a JOIN memories m ON m.n = a.memory"

@@ -1,4 +1,4 @@
-"""What agents do and tell one another, in a database file of its own beside the memory."""
+"""Agents, their messages and events, in a database file beside the memory."""
 
 OPERATIONAL_NAME = "operational.db"
 """The name of the file in the home's data folder."""

@@ -1,4 +1,4 @@
-"""The agents that have checked in, as rows."""
+"""The rows of agents that have checked in."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,13 +16,13 @@ _WAITING = "(SELECT count(*) FROM messages AS m WHERE m.agent = agents.id AND m.
 
 
 def agent_of(connection: Connection, name: str) -> Agent | None:
-    """Return an agent, None where none of this id has checked in."""
+    """Return an agent, None if it has not checked in."""
     row = connection.execute(f"SELECT {_COLUMNS}, {_WAITING} FROM agents WHERE id = ?", (name,)).fetchone()
     return _agent(row) if row else None
 
 
 def all_agents(connection: Connection) -> list[Agent]:
-    """Return all agents, the one heard of last first."""
+    """Return all agents, the last active one first."""
     rows = connection.execute(f"SELECT {_COLUMNS}, {_WAITING} FROM agents ORDER BY seen_at DESC, id")
     return [_agent(row) for row in rows]
 
@@ -38,7 +38,7 @@ def count(connection: Connection) -> int:
 
 
 def put(connection: Connection, agent: Agent, *, told_event: int) -> None:
-    """Write what an agent says of itself; `told_event` counts for a new one alone."""
+    """Write an agent; `told_event` is only used for a new one."""
     values = (
         agent.id, agent.config_name, agent.project_path, agent.host, agent.pid, agent.status,
         agent.current_task, agent.progress, to_stamp(agent.joined), to_stamp(agent.last_seen), agent.stale,
@@ -56,7 +56,7 @@ def put(connection: Connection, agent: Agent, *, told_event: int) -> None:
 
 
 def silent_since(connection: Connection, moment: datetime) -> list[str]:
-    """Return who was not heard of since, has not ended, and is not known as stale yet."""
+    """Return the agents without activity since a moment that have neither ended nor are marked as stale."""
     rows = connection.execute(
         "SELECT id FROM agents WHERE stale = 0 AND seen_at < ? AND status <> ? ORDER BY id",
         (to_stamp(moment), STOPPED),
@@ -65,12 +65,12 @@ def silent_since(connection: Connection, moment: datetime) -> list[str]:
 
 
 def mark_stale(connection: Connection, agents: Sequence[str]) -> None:
-    """Mark agents as not heard of for too long."""
+    """Mark agents as stale."""
     connection.executemany("UPDATE agents SET stale = 1 WHERE id = ?", [(name,) for name in agents])
 
 
 def least_missed(connection: Connection) -> str:
-    """Return who can be forgotten: stale or ended, with nothing waiting, longest silent; else empty."""
+    """Return the agent to forget first: stale or ended, without messages, longest inactive; or ""."""
     row = connection.execute(
         f"SELECT id FROM agents WHERE (stale = 1 OR status = ?) AND {_WAITING} = 0"
         " ORDER BY seen_at, id LIMIT 1",
@@ -84,13 +84,13 @@ def forget(connection: Connection, name: str) -> None:
     connection.execute("DELETE FROM agents WHERE id = ?", (name,))
 
 
-def told_event(connection: Connection, name: str) -> int:
-    """Return the last event that a known agent was told of."""
+def last_event(connection: Connection, name: str) -> int:
+    """Return the last event that a known agent has received."""
     return int(connection.execute("SELECT told_event FROM agents WHERE id = ?", (name,)).fetchone()[0])
 
 
 def tell_event(connection: Connection, name: str, event: int) -> None:
-    """Note the last event that an agent was told of; it never goes back."""
+    """Record the last event that an agent has received; the number never decreases."""
     connection.execute(
         "UPDATE agents SET told_event = ? WHERE id = ? AND told_event < ?", (event, name, event)
     )

@@ -1,4 +1,4 @@
-"""What happened among agents, as rows, bounded by age and number."""
+"""The rows of events among agents, limited by age and number."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from ragmem.storage.sql.rows import from_stamp, to_stamp
 
 
 def add(connection: Connection, type_: str, agent: str, data: Mapping[str, Any], moment: datetime) -> int:
-    """Store an event under the next number, which is returned."""
+    """Store an event and return its number."""
     (number,) = connection.execute(
         "INSERT INTO events (at, type, agent, data) VALUES (?,?,?,?) RETURNING id",
         (to_stamp(moment), type_, agent, orjson.dumps(data).decode()),
@@ -32,14 +32,14 @@ def after(connection: Connection, number: int, *, types: Sequence[str], limit: i
 
 
 def bounds(connection: Connection) -> tuple[int, int]:
-    """Return the lowest number that is kept and the highest that was given; (1, 0) for none."""
+    """Return the lowest stored number and the highest ever used; (1, 0) for none."""
     (lowest,) = connection.execute("SELECT min(id) FROM events").fetchone()
     given = last_number(connection, "events")
     return (given + 1 if lowest is None else int(lowest)), given
 
 
 def prune(connection: Connection, *, before: datetime, most: int) -> None:
-    """Delete events from before a moment, and the oldest beyond so many."""
+    """Delete events before a moment, and the oldest beyond `most`."""
     connection.execute("DELETE FROM events WHERE at < ?", (to_stamp(before),))
     connection.execute(
         "DELETE FROM events WHERE id <= (SELECT id FROM events ORDER BY id DESC LIMIT 1 OFFSET ?)", (most,)

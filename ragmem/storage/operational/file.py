@@ -1,4 +1,4 @@
-"""The file operational.db: opened where it is first used, made where something is first written."""
+"""The file operational.db, opened on first use and created on the first write."""
 
 import sqlite3
 import threading
@@ -19,9 +19,9 @@ LOCK_NAME = "operational.lock"
 class OperationalFile:
     """The connections of one process to operational.db, which several processes share.
 
-    It has its own lock, so that no agent waits for a seed. Each write is on the disk when it returns. On a
-    memory in PostgreSQL it stays a file of this machine. Who deletes it lets agents begin anew: each is known
-    again once it checks in.
+    It has its own lock, so that no agent waits for a seed. Each write is durable when it returns. With
+    PostgreSQL it stays a file of this machine. After it is deleted, agents are registered again when they
+    check in.
     """
 
     def __init__(self, data: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
@@ -35,8 +35,8 @@ class OperationalFile:
         return self.database.exists()
 
     def prepare(self) -> None:
-        """Make the file and its tables where they are missing, and bring older ones up to date."""
-        # Not by the file's identity: the number of a deleted file may be that of the next one.
+        """Create the file and its tables if they are missing, and migrate older ones."""
+        # Not by the file's identity: the inode of a deleted file may be reused.
         if getattr(self._settled, "connection", None) is not self.database.connection():
             migrate(self.database, OPERATIONAL)
             self._settled.connection = self.database.connection()
@@ -56,7 +56,7 @@ class OperationalFile:
             yield connection
 
     def version(self) -> int:
-        """Return what differs once another thread or process has written; compare it within one thread.
+        """Return a number that changes when another thread or process writes; compare it within one thread.
 
         Costs microseconds; 0 where there is no file.
         """

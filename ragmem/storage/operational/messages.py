@@ -1,4 +1,4 @@
-"""What was sent to agents, as rows: waiting until it is acknowledged, or made void by a later signal."""
+"""The rows of messages to agents: pending until acknowledged, or superseded by a later signal."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from ragmem.domain.sessions.agents import Letter, MessageType
+from ragmem.domain.sessions.agents import AgentMessage, MessageType
 from ragmem.storage.operational.schema import last_number
 from ragmem.storage.sql.database import Connection
 from ragmem.storage.sql.rows import from_stamp, to_stamp
@@ -14,8 +14,8 @@ from ragmem.storage.sql.rows import from_stamp, to_stamp
 _COLUMNS = "id, agent, sender, sort, text, data, created_at, delivered_at"
 
 
-def add(connection: Connection, letter: Letter, key: str = "") -> int:
-    """Store what is sent, under the next number, which is returned."""
+def add(connection: Connection, letter: AgentMessage, key: str = "") -> int:
+    """Store a message and return its number."""
     (number,) = connection.execute(
         "INSERT INTO messages (agent, sender, sort, text, data, created_at, key) VALUES (?,?,?,?,?,?,?)"
         " RETURNING id",
@@ -32,8 +32,8 @@ def add(connection: Connection, letter: Letter, key: str = "") -> int:
     return int(number)
 
 
-def sent_before(connection: Connection, agent: str, sender: str, key: str) -> Letter | None:
-    """Return what this sender sent to an agent with this key, if that is kept."""
+def find_sent_message(connection: Connection, agent: str, sender: str, key: str) -> AgentMessage | None:
+    """Return the stored message of a sender to an agent with this key."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM messages WHERE agent = ? AND sender = ? AND key = ? AND key <> ''",
         (agent, sender, key),
@@ -41,9 +41,9 @@ def sent_before(connection: Connection, agent: str, sender: str, key: str) -> Le
     return _letter(row) if row else None
 
 
-def waiting(connection: Connection, agent: str, *, after: int, limit: int) -> list[Letter]:
-    """Return what waits for an agent after a number, oldest first; a number that was never given is 0."""
-    # It is from a file that was here before: to go on after it would hide what was sent since.
+def pending_messages(connection: Connection, agent: str, *, after: int, limit: int) -> list[AgentMessage]:
+    """Return the pending messages of an agent after a number, oldest first; an unknown number counts as 0."""
+    # An unknown number is from a deleted file: continuing after it would hide new messages.
     after = after if after <= last(connection) else 0
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM messages WHERE agent = ? AND settled_at IS NULL AND id > ?"
@@ -54,7 +54,7 @@ def waiting(connection: Connection, agent: str, *, after: int, limit: int) -> li
 
 
 def count_messages(connection: Connection, agent: str) -> int:
-    """Return how many messages, signals apart, wait for an agent."""
+    """Return how many messages, without signals, are pending for an agent."""
     (count,) = connection.execute(
         "SELECT count(*) FROM messages WHERE agent = ? AND settled_at IS NULL AND sort = ?",
         (agent, MessageType.MESSAGE.value),
@@ -63,7 +63,7 @@ def count_messages(connection: Connection, agent: str) -> int:
 
 
 def mark_delivered(connection: Connection, ids: Iterable[int], moment: datetime) -> None:
-    """Note when messages were handed out; the first time counts."""
+    """Record when messages were delivered; the first time counts."""
     connection.executemany(
         "UPDATE messages SET delivered_at = ? WHERE id = ? AND delivered_at IS NULL",
         [(to_stamp(moment), number) for number in ids],
@@ -71,7 +71,7 @@ def mark_delivered(connection: Connection, ids: Iterable[int], moment: datetime)
 
 
 def settle(connection: Connection, agent: str, ids: Iterable[int], moment: datetime) -> list[int]:
-    """Take what an agent acknowledges out of what waits; return the numbers that still waited."""
+    """Settle the messages that an agent acknowledges; return the numbers that were pending."""
     done: list[int] = []
     for number in ids:
         rows = connection.execute(
@@ -83,8 +83,8 @@ def settle(connection: Connection, agent: str, ids: Iterable[int], moment: datet
     return done
 
 
-def known(connection: Connection, agent: str, ids: Iterable[int]) -> list[int]:
-    """Return which of the numbers were ever given to what was sent to an agent and is kept."""
+def stored_numbers(connection: Connection, agent: str, ids: Iterable[int]) -> list[int]:
+    """Return which of the numbers are those of stored messages to an agent."""
     return [
         number
         for number in ids
@@ -95,7 +95,7 @@ def known(connection: Connection, agent: str, ids: Iterable[int]) -> list[int]:
 def supersede(
     connection: Connection, agent: str, sorts: Sequence[MessageType], moment: datetime
 ) -> list[int]:
-    """Make signals void that wait for an agent; return their numbers."""
+    """Supersede the pending signals of an agent; return their numbers."""
     places = ", ".join("?" * len(sorts))
     rows = connection.execute(
         "UPDATE messages SET settled_at = ?, superseded = 1"
@@ -106,18 +106,18 @@ def supersede(
 
 
 def last(connection: Connection) -> int:
-    """Return the highest number that was given, 0 for none."""
+    """Return the highest number ever used, 0 for none."""
     return last_number(connection, "messages")
 
 
 def receivers(connection: Connection, *, after: int) -> list[str]:
-    """Return to whom anything was sent after a number."""
+    """Return the agents to whom messages were sent after a number."""
     rows = connection.execute("SELECT DISTINCT agent FROM messages WHERE id > ?", (after,))
     return [agent for (agent,) in rows]
 
 
 def prune(connection: Connection, *, before: datetime, most: int) -> None:
-    """Delete what was settled before a moment, and the oldest of the settled beyond so many."""
+    """Delete messages settled before a moment, and the oldest settled ones beyond `most`."""
     connection.execute("DELETE FROM messages WHERE settled_at < ?", (to_stamp(before),))
     connection.execute(
         "DELETE FROM messages WHERE settled_at IS NOT NULL AND id <= ("
@@ -126,9 +126,9 @@ def prune(connection: Connection, *, before: datetime, most: int) -> None:
     )
 
 
-def _letter(row: Sequence[Any]) -> Letter:
+def _letter(row: Sequence[Any]) -> AgentMessage:
     number, agent, sender, sort, text, data, created, delivered = row
-    return Letter(
+    return AgentMessage(
         id=number,
         to=agent,
         sender=sender,

@@ -60,13 +60,13 @@ OPERATIONAL = Schema(
         Migration(1, "tables", statements_of(_TABLES)),
         Migration(2, "keys", statements_of(_KEYS), reads_without=True),
     ),
-    # A copy would lie among those of the memory, in the place of one of them, and keep what is pruned.
+    # A copy would replace one of the memory's copies, and keep pruned rows.
     copied=False,
 )
 """The tables of agents, their messages and what happened."""
 
 
 def last_number(connection: Connection, table: str) -> int:
-    """Return the highest number that a table has ever given, 0 for none."""
+    """Return the highest number that a table has ever used, 0 for none."""
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
     return int(row[0]) if row else 0

@@ -1,4 +1,4 @@
-"""Copies of the database made before something could go wrong: whole, verified, a few of them kept."""
+"""Verified copies of the database before risky operations; a few of them are kept."""
 
 import os
 import sqlite3
@@ -14,17 +14,17 @@ FOLDER = "backups"
 """Below the home's data folder."""
 
 KEPT = 3
-"""Copies of a sort that are left when another was made."""
+"""Copies of each kind that are kept."""
 
 ALL, OF_MIGRATIONS, OF_REPAIRS = "before-*.db", "before-*-schema-*.db", "before-repair-*.db"
-"""The sorts, by the names of their files."""
+"""The kinds of copies, by the names of their files."""
 
 
 def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
-    """Write what is committed in a database, which may be in use, to a new file that only its owner can read.
+    """Copy the committed state of a database, which may be in use, to a file that only its owner can read.
 
-    The copy appears under its name when it is complete and (if `verified`) sound; an existing file is
-    replaced. Raises StorageError when it cannot be written, StoreDamagedError when it is not sound.
+    The copy appears when it is complete and (if `verified`) checked; an existing file is replaced. Raises
+    StorageError when it cannot be written, StoreDamagedError when it is damaged.
     """
     unfinished = target.with_name(f"{target.name}.part")
     try:
@@ -36,10 +36,10 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
             closing(sqlite3.connect(unfinished)) as written,
         ):
             read.backup(written)
-            # One file, without a -wal beside it, that can be carried away.
+            # A single file without a -wal.
             written.execute("PRAGMA journal_mode = DELETE")
             problems = integrity_check(written, limit=20) if verified else []
-            # Full text is made from the rest; some SQLites look at it here, others do not.
+            # Full text is derived; some versions of SQLite check it here, others do not.
             problems = [line for line in problems if "FTS5" not in line]
         if problems:
             raise StoreDamagedError(
@@ -64,7 +64,7 @@ def copy_database(source: Path, target: Path, *, verified: bool = True) -> None:
 
 
 def back_up(database: Path, label: str, *, sort: str = ALL, verified: bool = True) -> Path:
-    """Copy a database into the backups beside it as `<label>-<UTC time>.db`; keep three of the sort."""
+    """Copy a database into its backup folder as `<label>-<UTC time>.db`; keep three of the kind."""
     folder = database.parent / FOLDER
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

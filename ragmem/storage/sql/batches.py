@@ -17,6 +17,6 @@ def batches(items: Iterable[T], size: int = PARAMETERS) -> Iterator[list[T]]:
 
 
 def marks(items: Sequence[object]) -> str:
-    """Return the placeholders of an IN list: `?,?,?`; for no items one that nothing is in."""
-    # PostgreSQL takes no empty list.
+    """Return the placeholders of an IN list: `?,?,?`; for no items one that matches nothing."""
+    # PostgreSQL rejects an empty list.
     return ",".join("?" * len(items)) or "NULL"

@@ -1,6 +1,6 @@
-"""What the catalog asks of a database: one write transaction at a time, and reads that never wait.
+"""The interface of a database: one write transaction at a time, and reads that never wait.
 
-SQLite (sqlite.py) is the database of one machine; PostgreSQL (postgres.py) is one that several share.
+SQLite (sqlite.py) serves one machine; PostgreSQL (postgres.py) is shared by several.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ Row = Any
 
 
 class Rows(Protocol):
-    """The outcome of a statement."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int:
@@ -29,7 +29,7 @@ class Rows(Protocol):
         ...
 
     def fetchall(self) -> list[Row]:
-        """Return the rows that are left."""
+        """Return the remaining rows."""
         ...
 
     def __iter__(self) -> Iterator[Row]: ...
@@ -64,6 +64,14 @@ class Queries(Protocol):
         with self.read() as connection:
             return connection.execute(sql, parameters).fetchone()
 
+    def select_int(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        """Return the number that a query yields in one row."""
+        return int(self.select_row(sql, parameters)[0])
+
+    def select_column(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Return the values of a query with one column."""
+        return [value for (value,) in self.select(sql, parameters)]
+
     def select_in(self, sql: str, values: Iterable[Any], *parameters: Any) -> list[Row]:
         """Return the rows of a query with `IN ({})` for any number of values, after `parameters`."""
         with self.read() as connection:
@@ -92,32 +100,32 @@ class Database(Queries, Protocol):
 
     @property
     def dialect(self) -> Dialect:
-        """Whose SQL it speaks, for the few statements that differ."""
+        """The SQL dialect, for the few statements that differ."""
         ...
 
     @property
     def home(self) -> Path:
-        """The home's data folder; also where a database elsewhere keeps what is local to this machine."""
+        """The home's data folder, which also keeps local data of this machine for a remote database."""
         ...
 
     @property
     def path(self) -> Path | None:
-        """The file that holds everything and can be copied; None for a database on a server."""
+        """The database file; None for a database on a server."""
         ...
 
     @property
     def place(self) -> str:
-        """Where the data lies, as messages name it: a path, or an address without its password."""
+        """The place of the data for messages: a path, or an address without its password."""
         ...
 
     @property
     def read_only(self) -> bool:
-        """Tell whether nothing can be written; known once it was opened."""
+        """Tell whether nothing can be written; known after it was opened."""
         ...
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """What changes when another database takes the place, as a backup that is put back does."""
+        """A value that changes when the database is replaced, as by a restore."""
         ...
 
     def exists(self) -> bool:
@@ -125,22 +133,22 @@ class Database(Queries, Protocol):
         ...
 
     def size_elsewhere(self) -> int:
-        """Return the bytes that the data takes outside of `home`."""
+        """Return the size in bytes of the data outside of `home`."""
         ...
 
     def limit_cache(self, kib: int) -> None:
-        """Let each connection that a process opens from now on keep at most `kib` KiB of a file's pages."""
+        """Limit the page cache of connections opened from now on to `kib` KiB each."""
         ...
 
     def forbid_writes(self) -> AbstractContextManager[None]:
-        """Open a file for reading only until the block ends; for one thread. On a server, rights decide."""
+        """Open a file read-only until the block ends; for one thread. On a server, rights decide."""
         ...
 
     def vacuum(self) -> bool:
         """Remove deleted rows from a file and its log; return False where a reader still needs the log.
 
-        Takes as much room as the file has. Raises StoreBusyError, StorageError, StoreDamagedError. A server
-        frees deleted rows by itself.
+        Needs free space of the size of the file. Raises StoreBusyError, StorageError, StoreDamagedError. A
+        server frees deleted rows by itself.
         """
         ...
 

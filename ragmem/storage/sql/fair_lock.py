@@ -1,9 +1,8 @@
-"""A fair queue before a lock file: who asks first gets it first, among processes and threads.
+"""A fair (first in, first out) lock file for processes and threads.
 
-A waiter holds a lock on a ticket of its own, and takes the lock file once no earlier ticket is held. The
-kernel frees the locks of a process that dies, however it dies, so a ticket counts for as long as its owner
-lives. Only the order rests on the tickets: that one has the lock at a time is the lock file's doing, also
-against a ragmem that knows nothing of tickets.
+A waiter holds a lock on its own ticket, and takes the lock file once no earlier ticket is held. The kernel
+frees the locks of a process that dies, so that a ticket counts while its owner lives. Tickets only determine
+the order: the lock file itself guarantees mutual exclusion, also against a ragmem without tickets.
 """
 
 import fcntl
@@ -20,30 +19,30 @@ COUNTER = "counter"
 
 FIRST_PAUSE = 0.0002
 LONGEST_PAUSE = 0.0015
-"""Seconds between two looks of the one whose turn is next: at most about 1 % of a core while it waits."""
+"""Seconds between two attempts of the first waiter: up to about 1 % of a core."""
 
 PAUSE_PER_PLACE = 0.001
 LONGEST_PAUSE_BEHIND = 0.01
-"""Seconds between two looks of the others: each one before will first write to the disk."""
+"""Seconds between two attempts of the others, since each one before them writes to the disk first."""
 
 STALLED_AFTER = 100
-"""Looks in a row that find the lock file free and the same ticket first, until that ticket is passed over."""
+"""Attempts in a row with a free lock file and the same first ticket, after which that ticket is skipped."""
 
 DRAWING = 0.5
-"""Seconds that drawing a ticket may take; longer, and whoever draws was stopped just there."""
+"""Seconds that drawing a ticket may take; after that the process that draws one must have been stopped."""
 
 
 @contextmanager
 def turn(lock: Path, *, timeout: float) -> Iterator[None]:
-    """Hold the lock file from when it is this caller's turn until the block ends.
+    """Wait for this caller's turn and hold the lock file until the block ends.
 
     Not reentrant: a second call in one thread waits for the first. Raises StoreBusyError after `timeout`
-    seconds, StorageError where the lock file cannot be made.
+    seconds, StorageError where the lock file cannot be created.
     """
     folder = f"{str(lock).removesuffix('.lock')}.queue"
     descriptor = None
     try:
-        # Who finds no ticket has come before everyone who draws one from now on.
+        # Without a ticket this caller is ahead of everyone who draws one from now on.
         if not _numbers(folder):
             descriptor = _take(lock)
         if descriptor is None:
@@ -60,11 +59,11 @@ def turn(lock: Path, *, timeout: float) -> Iterator[None]:
 
 
 def _take(lock: Path) -> int | None:
-    """Return the descriptor that holds the lock file, None while another one does."""
+    """Return the descriptor that holds the lock file, None if it is locked."""
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # A lock on a file that was removed or replaced meanwhile keeps nobody out.
+        # A lock on a file that was removed or replaced meanwhile excludes nobody.
         if os.path.samestat(os.fstat(descriptor), lock.stat()):
             return descriptor
     except (BlockingIOError, FileNotFoundError):
@@ -77,19 +76,19 @@ def _take(lock: Path) -> int | None:
 
 
 def _release(descriptor: int) -> None:
-    # Said explicitly, because a child that was forked meanwhile would keep the lock with its descriptor.
+    # Explicitly, because a forked child would keep the lock with its descriptor.
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 
 def _is_held(path: Path | str) -> bool:
-    """Tell whether anybody holds the lock of a file: of a ticket, whether its owner lives and waits."""
+    """Tell whether anybody holds the lock of a file; for a ticket, whether its owner is waiting."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return False
     try:
-        # Shared, so that two who look at the same time don't take each other for the owner.
+        # Shared, so that two processes that check at the same time do not take each other for the owner.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -121,11 +120,11 @@ def _wait(lock: Path, folder: str, timeout: float) -> int:
 
 
 def _look(lock: Path, folder: str, first: int, before: tuple[int, int]) -> tuple[int, int]:
-    """Return the first ticket and how often in a row it did not take a free lock file; at last, remove it.
+    """Return the first ticket and how often in a row it did not take a free lock file; finally remove it.
 
-    Its owner was stopped (by ctrl-Z, say). It lives, so its ticket is held; without it the queue goes on, and
-    the owner, once it goes on, is as good as first. Looks are counted, and not time, because this process may
-    have been stopped together with it.
+    Its owner was stopped (by ctrl-Z, say), and still holds its ticket; without it the queue continues, and
+    the owner is first when it is resumed. Attempts are counted, and not time, because this process may have
+    been stopped as well.
     """
     ticket, count = before
     if ticket != first or _is_held(lock):
@@ -137,11 +136,11 @@ def _look(lock: Path, folder: str, first: int, before: tuple[int, int]) -> tuple
 
 @contextmanager
 def _ticket(folder: str, deadline: float) -> Iterator[int]:
-    """Give a number that is higher than all before it; its ticket is held until the block ends."""
+    """Yield a number above all earlier ones; its ticket is held until the block ends."""
     try:
         number, descriptor = _draw(folder, min(deadline, time.monotonic() + DRAWING))
     except OSError:
-        # A full disk, no descriptor left: unfair is better than refused, and what waits may well free space.
+        # A full disk, no descriptor left: an unfair turn is better than none, and the writer may free space.
         yield 0
         return
     try:
@@ -170,7 +169,7 @@ def _draw(folder: str, deadline: float) -> tuple[int, int]:
                 _remove(folder, other)
         last = os.pread(counter, 20, 0)
         number = max([int(last) if last.isdigit() else 0, *numbers]) + 1
-        # Counted, and not only one above the others: a number that came twice could be removed by the former.
+        # From a counter, because the former owner of a reused number could remove the new ticket.
         os.pwrite(counter, f"{number:020d}".encode(), 0)
         descriptor = os.open(_path(folder, number), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -192,7 +191,7 @@ def _remove(folder: str, number: int) -> None:
 
 
 def _numbers(folder: str) -> list[int]:
-    """Return the numbers of all tickets, those of the dead among them, in order."""
+    """Return the numbers of all tickets, including those of dead processes, in order."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - each writer pays for it, and a Path for each name costs more
     except OSError:  # nobody has ever waited here, or nobody can
@@ -201,7 +200,7 @@ def _numbers(folder: str) -> list[int]:
 
 
 def _queue_before(folder: str, number: int) -> tuple[int, int]:
-    """Return the first ticket that is held and how many lie from there to a number; (0, 0) for none."""
+    """Return the first held ticket and its distance to a number; (0, 0) for none."""
     before = [other for other in _numbers(folder) if other < number]
     for place, other in enumerate(before):
         if _is_held(_path(folder, other)):
@@ -227,7 +226,7 @@ def leftovers(lock: Path) -> list[Path]:
 
 
 def holder(lock: Path) -> int | None:
-    """Return the process that holds a lock file, None where none does or the system does not tell."""
+    """Return the process that holds a lock file, None where it is free or unknown."""
     try:
         inode = str(lock.stat().st_ino)
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()

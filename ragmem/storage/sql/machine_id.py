@@ -1,4 +1,4 @@
-"""Tell the machines apart that share one database: a path is that of a machine, a memory is everyone's."""
+"""Distinguish the machines that share one database: paths belong to a machine, memories to all."""
 
 import os
 import secrets
@@ -12,22 +12,22 @@ _SEPARATOR = ":"
 
 
 def machine_of(database: Database) -> str:
-    """Return this machine's id, made on first use; an empty text where the database is one machine's own.
+    """Return this machine's id, created on first use; an empty text for a local database.
 
-    The id lies in the home's data folder, and two homes on one computer are two machines. Raises StorageError
-    where it cannot be kept.
+    The id is stored in the home's data folder: two homes on one computer are two machines. Raises
+    StorageError where it cannot be stored.
     """
     return "" if database.dialect == "sqlite" else _read_or_make_id(database.home / FILE_NAME)
 
 
 def prefix_of(database: Database) -> str:
-    """Return what stands before the paths of this machine in the tables `files` and `project_paths`."""
+    """Return the prefix of this machine's paths in the tables `files` and `project_paths`."""
     machine = machine_of(database)
     return machine and machine + _SEPARATOR
 
 
 def without_machine(path: str) -> str:
-    """Return a path of any machine as that machine knows it; only for databases that several share."""
+    """Return a path without the prefix of its machine; only for shared databases."""
     return path.partition(_SEPARATOR)[2]
 
 

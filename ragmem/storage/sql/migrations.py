@@ -1,11 +1,11 @@
-"""One runner for all schemas: a new database gets every step, an older one those that it lacks, all or none.
+"""Migrate databases: a new one gets every step of its schema, an older one the missing steps, all or none.
 
 A schema is a list of steps, numbered from 1; the first makes the tables. To change a released schema:
 
 1. Append a `Migration` with the next number and statements that turn the tables of the step before into the
    new ones. Never edit a step that was released: its checksum is stored in every home (a test pins them).
-2. Prefer statements that can be repeated (`IF NOT EXISTS`); what SQL cannot say is a `function`, which runs
-   after the statements, inside the same transaction.
+2. Prefer statements that can be repeated (`IF NOT EXISTS`); a `function` runs after the statements, in the
+   same transaction, for what SQL cannot express.
 3. `reads_without=True` says that a read-only home may be read before the step was taken.
 4. `python scripts/make_home_fixture.py` stores a home of the release for the tests.
 
@@ -17,13 +17,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ragmem.errors import StorageError, StoreDamagedError
 from ragmem.storage.sql.backups import OF_MIGRATIONS, back_up
-from ragmem.storage.sql.database import Connection, Database
+from ragmem.storage.sql.database import Connection, Database, Row
 
 Announce = Callable[[str], None]
-"""Is told, in one line, that something begins which lets people wait."""
+"""Receives one line before a step that takes long."""
 
 LARGE = 20_000_000
 """Bytes of a database file above which its steps take more than some seconds."""
@@ -60,7 +61,7 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """Return what tells this step from another of the same number; comments and spaces do not count."""
+        """Return a hash that identifies the step; comments and spaces do not count."""
         parts = [str(self.version), self.name, *(normalize(statement) for statement in self.statements)]
         if self.function is not None:
             parts.append(self.function.__qualname__)
@@ -110,7 +111,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class SchemaState:
-    """Where a database stands: its version (0: no tables) and version -> checksum of the recorded steps."""
+    """The version of a database (0: no tables) and version -> checksum of the recorded steps."""
 
     version: int
     recorded: Mapping[int, str]
@@ -134,8 +135,15 @@ def table_exists(database: Database, connection: Connection, name: str) -> bool:
     return bool(count)
 
 
+def select_from(database: Database, table: str, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+    """Return the rows of a query; none where the database is older than the table."""
+    with database.read() as connection:
+        known = table_exists(database, connection, table)
+        return connection.execute(sql, parameters).fetchall() if known else []
+
+
 def schema_state(database: Database, connection: Connection, schema: Schema) -> SchemaState:
-    """Return where a database stands; raises StoreDamagedError where the file is not ours."""
+    """Return the state of a database; raises StoreDamagedError where the file is not ours."""
     stamped = schema.stamped(database, connection)
     recorded: dict[int, str] = {}
     if stamped != 0 and table_exists(database, connection, TABLE):
@@ -149,15 +157,15 @@ def schema_state(database: Database, connection: Connection, schema: Schema) -> 
 
 
 def silent(line: str) -> None:
-    """Tell nobody."""
+    """Ignore the line."""
     del line
 
 
 def migrate(database: Database, schema: Schema, *, create: bool = True, announce: Announce = silent) -> bool:
-    """Bring a database to this ragmem's schema; return whether its tables are there.
+    """Bring a database to this ragmem's schema; return whether its tables exist.
 
-    A new database gets them if `create`. An older one is backed up first (where it is to be), then takes the
-    steps that it lacks in one transaction: a process that is killed leaves the old version or the new one.
+    A new database gets them if `create`. An older one is backed up first (if `copied`), then takes the
+    missing steps in one transaction: a killed process leaves the old version or the new one.
     Raises StoreDamagedError when a newer ragmem or another build wrote it, StorageError when it is older and
     cannot be written.
     """
@@ -168,7 +176,7 @@ def migrate(database: Database, schema: Schema, *, create: bool = True, announce
     if found.version == 0 and not create:
         return False
     if database.read_only and found.version:
-        if all(step.reads_without for step in _pending(schema, found)):
+        if all(step.reads_without for step in _pending_steps(schema, found)):
             return True
         raise StorageError(
             f'the {schema.component} in "{database.place}" has the older schema {found.version}'
@@ -180,7 +188,7 @@ def migrate(database: Database, schema: Schema, *, create: bool = True, announce
         found = schema_state(database, connection, schema)
         if _is_current(database, schema, found):
             return True
-        if found.version and _takes_long(database, _pending(schema, found)):
+        if found.version and _takes_long(database, _pending_steps(schema, found)):
             announce(
                 f'bringing "{database.place}" from schema {found.version} to {schema.version}:'
                 " about a minute for each 100,000 chunks"
@@ -189,7 +197,7 @@ def migrate(database: Database, schema: Schema, *, create: bool = True, announce
             label = f"before-{schema.component}-schema-{schema.version}"
             back_up(Path(database.place), label, sort=OF_MIGRATIONS)
         connection.execute(_CREATE)
-        for step in _pending(schema, found):
+        for step in _pending_steps(schema, found):
             step.run(connection)
         record(connection, schema)
         if schema.stamp is not None:
@@ -198,7 +206,7 @@ def migrate(database: Database, schema: Schema, *, create: bool = True, announce
 
 
 def record(connection: Connection, schema: Schema) -> None:
-    """Write down that all steps were taken; those that are recorded keep their date."""
+    """Record all steps; those that are already recorded keep their date."""
     connection.execute(_CREATE)
     moment = time.time_ns() // 1000
     connection.executemany(
@@ -217,12 +225,12 @@ def _takes_long(database: Database, steps: Sequence[Migration]) -> bool:
     return database.dialect != "sqlite" or Path(database.place).stat().st_size > LARGE
 
 
-def _pending(schema: Schema, found: SchemaState) -> list[Migration]:
+def _pending_steps(schema: Schema, found: SchemaState) -> list[Migration]:
     return [step for step in schema.migrations if step.version > found.version]
 
 
 def _is_current(database: Database, schema: Schema, found: SchemaState) -> bool:
-    """Tell whether nothing is to be done; raises StoreDamagedError for what must not be touched."""
+    """Tell whether a database is current; raises StoreDamagedError for one that must not be changed."""
     if problem := problem_of(schema, found):
         message, hint = problem
         raise StoreDamagedError(f'the database "{database.place}" {message}', hint=hint)
@@ -230,7 +238,7 @@ def _is_current(database: Database, schema: Schema, found: SchemaState) -> bool:
 
 
 def problem_of(schema: Schema, found: SchemaState) -> tuple[str, str] | None:
-    """Return what forbids to use a database that stands so, as (what it "was" or "has", the next step)."""
+    """Return why a database in this state must not be used, as (problem, next step); None if it may."""
     last = max(found.recorded, default=0)
     newest = max(found.version, last)
     if newest > schema.version:

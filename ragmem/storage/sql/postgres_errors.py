@@ -1,4 +1,4 @@
-"""What an error of PostgreSQL means to a person."""
+"""Translate errors of PostgreSQL for people."""
 
 from ragmem.config.secrets import mask_password
 from ragmem.errors import (
@@ -62,7 +62,7 @@ def error_for(state: str | None, text: str, place: str) -> RagmemError:
 def refusal(text: str, place: str) -> RagmemError:
     """Return the error for a connection that could not be made."""
     words = " ".join(text.split())
-    # What the server itself said; before it stands how it was reached.
+    # The server's own message follows a description of the connection.
     _, told, answer = words.rpartition("FATAL: ")
     for word, state in _WORDS:
         if (told or word == _UNGIVEN) and word in answer:

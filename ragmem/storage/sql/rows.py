@@ -1,4 +1,4 @@
-"""Memories as rows, and rows as memories."""
+"""Convert memories to rows, and rows to memories."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ _STATES: Mapping[str, State] = {state.value: state for state in State}
 
 
 class Outline(NamedTuple):
-    """What ranking needs to know of a memory, without its text, which may be large."""
+    """The fields of a memory that ranking needs, without its text, which may be large."""
 
     id: str
     source: str
@@ -51,13 +51,13 @@ class Outline(NamedTuple):
 def to_stamp(moment: datetime) -> int:
     """Return microseconds since 1970 in UTC, exactly.
 
-    A zone can put a moment hours outside the years 1 to 9999: it counts as the first or last one of these.
+    A time zone can shift a moment outside the years 1 to 9999: it is clamped to this range.
     """
     return min(max((moment - _EPOCH) // _MICROSECOND, _FIRST), _LAST)
 
 
 def from_stamp(stamp: int) -> datetime:
-    """Return the timezone-aware moment of a stamp; raises StoreDamagedError for what is none."""
+    """Return the timezone-aware moment of a stamp; raises StoreDamagedError for an invalid one."""
     try:
         return _EPOCH + timedelta(microseconds=stamp)
     except (TypeError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""Whether a SQLite database has the tables, columns, indexes and triggers of its schema."""
+"""Check whether a SQLite database has the tables, columns, indexes and triggers of its schema."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -21,23 +21,23 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What a database lacks: (what it is, the statement that makes it; empty where none can)."""
+    """The missing objects of a database: (name, statement that creates it; empty where none can)."""
 
     missing: tuple[tuple[str, str], ...] = ()
     record: str = ""
-    """What is wrong with the version and the record of the steps."""
+    """The fault in the version and the recorded steps."""
 
     @property
     def text(self) -> str:
-        """What is wrong, in one line; empty when all is there."""
+        """The damage in one line; an empty text without any."""
         lacking = f"missing: {', '.join(what for what, _ in self.missing)}" if self.missing else ""
         return "; ".join(part for part in (self.record, lacking) if part)
 
 
 def find_damage(database: Database, schema: Schema, *, version: int = 0) -> Damage:
-    """Compare a SQLite database with what the schema's steps make, up to a version (0: the database's own).
+    """Compare a SQLite database with the schema's steps up to a version (0: the database's own).
 
-    Raises StoreDamagedError where the file is another program's, or its schema newer or another build's.
+    Raises StoreDamagedError where another program, a newer ragmem or another build wrote the file.
     """
     with database.read() as connection:
         found = schema_state(database, connection, schema)
@@ -73,10 +73,10 @@ def find_damage(database: Database, schema: Schema, *, version: int = 0) -> Dama
 
 
 def complete(database: Database, schema: Schema) -> list[str]:
-    """Make what is missing and record the steps, in one transaction; return what was made.
+    """Create the missing objects and record the steps, in one transaction; return what was created.
 
-    Tables that hold what nothing else knows come back empty: who calls this refuses where that is a loss.
-    Raises StoreDamagedError where no statement makes what is missing.
+    Missing tables come back empty: the caller must refuse where that loses data. Raises StoreDamagedError
+    where no statement can create an object.
     """
     with database.write() as connection:
         lacking = find_damage(database, schema, version=schema.version)
@@ -115,7 +115,7 @@ def _objects(connection: Connection) -> dict[str, Object]:
     return {
         name: Object(kind, sql, _columns(connection, name) if kind == "table" else {})
         for kind, name, sql in rows
-        # The tables in which a virtual table keeps its content come and go with it.
+        # A virtual table creates and drops the tables with its content itself.
         if not (virtual and name.startswith(virtual))
     }
 

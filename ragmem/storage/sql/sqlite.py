@@ -15,9 +15,9 @@ from weakref import ref
 from ragmem.errors import StorageError
 from ragmem.storage.sql.database import Dialect, Queries
 from ragmem.storage.sql.fair_lock import turn
+from ragmem.storage.sql.sqlite_connect import CACHE_KIB, LOG_LIMIT, OpenFile, open_file
 from ragmem.storage.sql.sqlite_errors import translate
 from ragmem.storage.sql.sqlite_files import checkpoint, log_of
-from ragmem.storage.sql.sqlite_opening import CACHE_KIB, LOG_LIMIT, OpenFile, open_file
 
 __all__ = ["BUSY_TIMEOUT", "DATABASE_NAME", "LOCK_NAME", "SQLiteDatabase", "translate"]
 
@@ -27,7 +27,7 @@ BUSY_TIMEOUT = 30.0
 """Seconds that a writer waits for the lock."""
 
 LOG_PATIENCE = 0.1
-"""Seconds that a writer waits for the readers of a long log; those that begin meanwhile do not prolong it."""
+"""Seconds that a writer waits for the readers of a long log; later readers do not prolong it."""
 
 VACUUM_PATIENCE = 10.0
 """Seconds that a vacuum waits for readers: while one reads an older state, the log cannot be emptied."""
@@ -38,14 +38,14 @@ def _active(connection: sqlite3.Connection) -> bool:
 
 
 class _Thread:
-    """What a thread holds as long as it lives, and nobody else does."""
+    """An object that lives as long as its thread."""
 
 
 class SQLiteDatabase(Queries):
     """The connections of one process to one home's database.
 
-    Each transaction first looks whether the file was replaced (a backup was put back), and opens the new one.
-    One that was removed is an error, unless its content may be lost: `anew` begins an empty one then.
+    Each transaction first checks whether the file was replaced (by a restore), and opens the new one. A
+    removed file is an error, unless its content may be lost: with `anew` an empty one is created.
     """
 
     def __init__(
@@ -83,23 +83,23 @@ class SQLiteDatabase(Queries):
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """What changes when another file takes the place; what was kept of the former's content is void."""
+        """A value that changes when the file is replaced, which invalidates caches of its content."""
         return self._opened().identity
 
     def exists(self) -> bool:
-        """Tell whether the database file is there."""
+        """Tell whether the database file exists."""
         return self.path.is_file()
 
     def size_elsewhere(self) -> int:
-        """Nothing: the file lies in `home`."""
+        """Return 0: the file is in `home`."""
         return 0
 
     def limit_cache(self, kib: int) -> None:
-        """Let each connection that is opened from now on keep at most `kib` KiB of pages."""
+        """Limit the page cache of connections opened from now on to `kib` KiB each."""
         self._cache_kib = kib
 
     def connection(self) -> sqlite3.Connection:
-        """Return this thread's connection to the file that is there now, opened on first use.
+        """Return this thread's connection to the present file, opened on first use.
 
         Raises StorageError, StoreBusyError or StoreDamagedError.
         """
@@ -155,11 +155,11 @@ class SQLiteDatabase(Queries):
             if not self.path.exists():
                 for one in remains:
                     one.unlink(missing_ok=True)
-                # Within the turn: who comes next must not take the new file's log for the removed one's.
+                # Within the turn: the next opener must not take the new file's log for the removed one's.
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def _of_living(self) -> "Iterator[tuple[ref[_Thread], sqlite3.Connection]]":
-        """Yield what is open, and close what threads have left behind: a server that goes on has new ones."""
+        """Yield the open connections, and close those of threads that have ended."""
         for thread, connection in self._all:
             if thread() is None:
                 connection.close()
@@ -167,7 +167,7 @@ class SQLiteDatabase(Queries):
                 yield thread, connection
 
     def _drop(self, held: OpenFile) -> None:
-        """Close a connection; that to a replaced file leaves the log of the new one alone (SQLite 3.26)."""
+        """Close a connection; for a replaced file this leaves the log of the new one alone (SQLite 3.26)."""
         self._local.opened = None
         with self._guard:
             self._all = [one for one in self._all if one[1] is not held.connection]
@@ -241,10 +241,10 @@ class SQLiteDatabase(Queries):
 
     @contextmanager
     def _turn_on_file(self, patience: float | None) -> Iterator[OpenFile]:
-        """Give a connection that can write, in this writer's turn, to the file that is there then."""
+        """Yield a connection that can write to the present file, in this writer's turn."""
         held = self._held()
         if held is not None and held.obstacle:
-            # What was in the way, a full disk for one, may be gone.
+            # The obstacle, such as a full disk, may be gone.
             self._drop(held)
         while True:
             # Opened before its turn, because opening a new file takes a turn itself.
@@ -264,7 +264,7 @@ class SQLiteDatabase(Queries):
         return turn(self.lock, timeout=timeout)
 
     def _shorten_log(self, connection: sqlite3.Connection) -> None:
-        """Begin the log anew where it has grown long; all is committed, so a failure loses nothing."""
+        """Truncate a long log; everything is committed, so that a failure loses nothing."""
         try:
             size = self._log.stat().st_size
         except FileNotFoundError:
@@ -275,7 +275,7 @@ class SQLiteDatabase(Queries):
             emptied = self._empty_log(connection, LOG_PATIENCE)
         except sqlite3.Error:  # a full disk: the next writer reports it
             emptied = False
-        # A reader that stays for long would make each writer wait.
+        # Otherwise a long-lived reader would delay each writer.
         self._log_limit = LOG_LIMIT if emptied else size + LOG_LIMIT
 
     def _empty_log(self, connection: sqlite3.Connection, patience: float) -> bool:
@@ -285,16 +285,16 @@ class SQLiteDatabase(Queries):
         return emptied
 
     def vacuum(self) -> bool:
-        """Write the file anew without deleted rows, and empty its log; return whether the log is empty.
+        """Rewrite the file without deleted rows, and empty its log; return whether the log is empty.
 
-        Readers go on meanwhile, and writers wait. Raises StoreBusyError, StorageError where there is no room
-        for it (as much again as the file has), StoreDamagedError.
+        Readers continue meanwhile, and writers wait. Raises StoreBusyError, StorageError where there is not
+        enough free space (the size of the file), StoreDamagedError.
         """
         with self._turn():
             connection = self.connection()
             try:
                 connection.execute("PRAGMA secure_delete = ON")
-                # In a file: a memory of a gigabyte must not need a process of that size.
+                # In a file: a database of a gigabyte must not need that much main memory.
                 connection.execute("PRAGMA temp_store = FILE")
                 connection.execute("VACUUM")
                 connection.execute("PRAGMA temp_store = MEMORY")

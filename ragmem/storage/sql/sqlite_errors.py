@@ -1,4 +1,4 @@
-"""What the errors of SQLite mean to a person."""
+"""Translate errors of SQLite for people."""
 
 import errno
 import os
@@ -15,8 +15,8 @@ _PAGE = 4096
 
 
 def translate(error: sqlite3.Error, path: Path) -> RagmemError:
-    """Return the RagmemError that says what a SQLite error means to a person."""
-    # What could not be decoded follows, and that is a memory's whole text.
+    """Return the RagmemError for a SQLite error."""
+    # The rest of the message is the text that could not be decoded, perhaps a whole memory.
     problem = str(error).partition(" with text ")[0]
     text = problem.lower()
     if any(word in text for word in _DAMAGED):
@@ -44,7 +44,7 @@ def translate(error: sqlite3.Error, path: Path) -> RagmemError:
 
 
 def _cause(path: Path) -> str:
-    """Return what SQLite calls an I/O error or a file that it cannot open, where the system tells more."""
+    """Return the cause of an I/O error or a file that cannot be opened, if the system knows it."""
     try:
         room = os.statvfs(path.parent)
         os.close(os.open(path.parent, os.O_RDONLY))

@@ -1,4 +1,4 @@
-"""SQLite files that no home has open: backups, copies, and what Tab reads."""
+"""SQLite files outside of an open home: backups, copies, and reads for completion."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ def remove_log(path: Path) -> None:
 def open_read_only(path: Path, *, patience: float = 5.0) -> Iterator[sqlite3.Connection]:
     """Open a database for reading; wait up to `patience` seconds for a lock. Raises sqlite3.Error.
 
-    Without a log nobody has the file open. It is then read as immutable, which leaves no file behind and
-    works in a read-only folder.
+    Without a log nobody has the file open. It is then opened as immutable, which creates no file and works in
+    a read-only folder.
     """
     mode = "mode=ro" if log_of(path).exists() else "mode=ro&immutable=1"
     uri = f"{path.absolute().as_uri()}?{mode}"
@@ -61,7 +61,7 @@ def checkpoint(connection: sqlite3.Connection) -> bool:
 
 
 def integrity_check(connection: Connection, *, quick: bool = False, limit: int = 100) -> list[str]:
-    """Return what is wrong with the pages of a database, one line each; empty for a sound one.
+    """Return the faults in the pages of a database, one line each.
 
     `quick` leaves out the comparison of indexes with their tables.
     """
@@ -70,7 +70,7 @@ def integrity_check(connection: Connection, *, quick: bool = False, limit: int =
 
 
 def integrity_check_of(path: Path) -> list[str]:
-    """Return the first thing that is wrong with the pages of a file; empty for a sound one."""
+    """Return the first fault in the pages of a file, or an empty list."""
     try:
         with open_read_only(path) as connection:
             return integrity_check(connection, limit=1)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ragmem.backends.lightrag import engine, merging
+from ragmem.backends.lightrag import engine, merge
 from ragmem.backends.lightrag.rows import records
 from ragmem.backends.lightrag.storages import registration
 from ragmem.testing import make_record
@@ -183,7 +183,7 @@ def test_our_merge_leaves_what_lightrags_merge_leaves_on_the_storages_themselves
 
     for merges in made_up_merges(seed):
         with database.write():
-            run(merging.merge, ours, database, merges)
+            run(merge.merge, ours, database, merges)
             run(
                 merge_nodes_and_edges,
                 chunk_results=merges,

@@ -34,7 +34,7 @@ def test_an_interrupted_coroutine_has_ended_before_the_next_one_begins():
 
 
 def test_an_interrupted_coroutine_that_does_not_end_is_left_after_a_while(monkeypatch):
-    monkeypatch.setattr(engine, "FAREWELL", 0.05)
+    monkeypatch.setattr(engine, "SHUTDOWN_TIMEOUT_S", 0.05)
     frozen = asyncio.Event()
 
     def interrupt():

@@ -6,7 +6,7 @@ import pytest
 
 from ragmem.backends.lightrag import engine, ingest
 from ragmem.backends.lightrag.rows import graph_sql
-from ragmem.backends.lightrag.storages import relation_pruning
+from ragmem.backends.lightrag.storages import query_relations
 from ragmem.testing import make_record
 
 WORKSPACE = "graph"
@@ -45,7 +45,7 @@ def ranks(database, pairs, workspace=WORKSPACE):
 
 def leading_pairs(database, names, limit):
     with database.read() as connection:
-        found = relation_pruning.leading(connection, WORKSPACE, names, limit)
+        found = query_relations.top_relations(connection, WORKSPACE, names, limit)
     return {tuple(sorted((name, other))) for name, others in found.items() for other in others}
 
 
@@ -59,7 +59,7 @@ def test_the_leading_edges_are_those_that_lightrag_ranks_highest(database, graph
 
 
 def test_of_a_great_hub_those_to_the_most_connected_lead(database, graph, monkeypatch):
-    monkeypatch.setattr(relation_pruning, "HUB_DEGREE", 60)
+    monkeypatch.setattr(query_relations, "HUB_DEGREE", 60)
     every = [pair for pair in graph if "Hub A" in pair]
     assert ranks(database, leading_pairs(database, ["Hub A"], 25)) == ranks(database, every)[:25]
     assert len(leading_pairs(database, ["Hub A"], 100)) == 100
@@ -78,22 +78,22 @@ def test_reading_a_great_hub_takes_as_long_as_reading_a_lesser_one(storage, data
 
             connection.set_progress_handler(count, 100)
             try:
-                found = relation_pruning.leading(
-                    connection, WORKSPACE, ["Hub"], relation_pruning.RELATIONS_OF_A_QUERY
+                found = query_relations.top_relations(
+                    connection, WORKSPACE, ["Hub"], query_relations.RELATIONS_OF_A_QUERY
                 )
             finally:
                 connection.set_progress_handler(None, 0)
-        assert len(found["Hub"]) == relation_pruning.RELATIONS_OF_A_QUERY
+        assert len(found["Hub"]) == query_relations.RELATIONS_OF_A_QUERY
         return steps
 
-    lesser = work(relation_pruning.HUB_DEGREE + 1)
-    assert work(3 * relation_pruning.HUB_DEGREE) < 1.3 * lesser
+    lesser = work(query_relations.HUB_DEGREE + 1)
+    assert work(3 * query_relations.HUB_DEGREE) < 1.3 * lesser
 
 
 def test_only_a_query_is_given_the_leading_edges_alone(storage, graph, monkeypatch):
-    monkeypatch.setattr(relation_pruning, "RELATIONS_OF_A_QUERY", 10)
+    monkeypatch.setattr(query_relations, "RELATIONS_OF_A_QUERY", 10)
     every = sum("Hub A" in pair for pair in graph)
-    with relation_pruning.answering():
+    with query_relations.limit_relations():
         assert len(run(storage.get_nodes_edges_batch, ["Hub A"])["Hub A"]) == 10
         assert len(run(storage.get_node_edges, "Hub A")) == every
     assert len(run(storage.get_nodes_edges_batch, ["Hub A"])["Hub A"]) == every
@@ -128,6 +128,6 @@ def test_an_answer_from_the_leading_edges_is_the_answer_from_all(store, database
 
     with database.read() as connection:
         (edges,) = connection.execute("SELECT count(*) FROM store_edges").fetchone()
-    assert edges > relation_pruning.RELATIONS_OF_A_QUERY
+    assert edges > query_relations.RELATIONS_OF_A_QUERY
     assert 100 < len(told(answer)[0]) < edges
     assert told(answer) == told(with_all)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ragmem.backends import fake, lightrag
-from ragmem.backends.lightrag.vectors import reembedding, vector_index
+from ragmem.backends.lightrag.vectors import second_model, vector_index
 from ragmem.errors import BackendError
 from ragmem.storage.activity.model_record import ACTIVE, NEXT, ModelRecord
 from ragmem.storage.home.catalog import Catalog
@@ -77,7 +77,7 @@ def test_a_model_that_makes_vectors_of_another_length_under_its_name_is_told(pla
 
 def test_each_batch_is_kept_when_the_next_one_never_comes(place, monkeypatch):
     _, store, _ = place
-    monkeypatch.setattr(reembedding, "EMBEDDED_AT_ONCE", 4)
+    monkeypatch.setattr(second_model, "EMBEDDED_AT_ONCE", 4)
     made = records(10)
     store.put(made)
     filling = store.fill(NEW, texts_of(made))
@@ -90,7 +90,7 @@ def test_each_batch_is_kept_when_the_next_one_never_comes(place, monkeypatch):
 
 def test_the_newest_chunks_come_first_and_before_the_graph(place, monkeypatch):
     catalog, store, _ = place
-    monkeypatch.setattr(reembedding, "EMBEDDED_AT_ONCE", 1)
+    monkeypatch.setattr(second_model, "EMBEDDED_AT_ONCE", 1)
     made = records(3)
     for record in made:
         store.put([record])

@@ -23,7 +23,7 @@ needs_onnx = pytest.mark.skipif(find_spec("onnxruntime") is None, reason="onnxru
 def two_engines(monkeypatch):
     """Make numpy and onnx the candidates, and a few texts enough to measure them."""
     for module in ("embedder", "engines"):
-        monkeypatch.setattr(f"ragmem.backends.minilm.{module}.candidates_here", lambda: ("onnx", "numpy"))
+        monkeypatch.setattr(f"ragmem.backends.minilm.{module}.local_candidates", lambda: ("onnx", "numpy"))
     monkeypatch.setattr("ragmem.backends.minilm.embedder.WORTH_TOKENS", 64)
 
 

@@ -219,8 +219,8 @@ def test_instructions_are_computed_once(chatty):
 
     def work():
         loaded = checkpoint.load(chatty)
-        prefixes = generation.Prefixes(loaded)
-        patience = generation.Patience(60)
+        prefixes = generation.PrefixCache(loaded)
+        patience = generation.Deadline(60)
 
         def render(prompt):
             return prompts.render(loaded.tokenizer, SYSTEM, prompt)
@@ -228,7 +228,7 @@ def test_instructions_are_computed_once(chatty):
         counts = []
         for prompt in ("Redis.", "Kafka.", "Redis."):
             tokens = render(prompt)
-            cache, known = prefixes.begin(SYSTEM, render, tokens, patience)
+            cache, known = prefixes.cache_for(SYSTEM, render, tokens, patience)
             counts.append((len(tokens), known, cache[0].offset))
         return counts, len(render("")) - len(loaded.tokenizer.encode("<|im_end|>\n<|im_start|>assistant\n"))
 
@@ -268,14 +268,14 @@ def test_an_idle_model_is_freed_and_comes_back(chatty):
     models = mlx.open_models({"language_model": str(chatty), "idle_s": 0.2})
     model = models.language_model
     before = model.complete("Redis.", max_tokens=8)
-    assert model.loaded
+    assert model.is_loaded
     deadline = time.monotonic() + 10
-    while model.loaded and time.monotonic() < deadline:
+    while model.is_loaded and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not model.loaded
+    assert not model.is_loaded
     assert model.complete("Redis.", max_tokens=8) == before
     models.close()
-    assert not model.loaded
+    assert not model.is_loaded
 
 
 def test_the_middle_of_a_prompt_beyond_the_window_is_left_out(chatty):

@@ -31,8 +31,8 @@ def wait_until(true, seconds=10.0):
 def test_an_idle_model_is_freed_and_the_next_text_loads_it_again(open_tiny):
     embedder = open_tiny(idle_s=0.1)
     before = documents(embedder)
-    assert embedder.loaded
-    wait_until(lambda: not embedder.loaded)
+    assert embedder.is_loaded
+    wait_until(lambda: not embedder.is_loaded)
     assert np.array_equal(documents(embedder), before)
 
 
@@ -41,7 +41,7 @@ def test_a_model_in_use_is_not_idle(open_tiny):
     for _ in range(12):
         documents(embedder, ["x"])
         time.sleep(0.1)
-        assert embedder.loaded
+        assert embedder.is_loaded
 
 
 def test_a_question_comes_between_the_batches_of_a_long_seeding(open_tiny, monkeypatch):
@@ -163,14 +163,14 @@ def test_a_model_that_cannot_fit_is_refused_before_it_is_loaded(open_tiny):
     with pytest.raises(BackendError, match="the limit is 0 MB") as caught:
         documents(embedder)
     assert "memory_limit_mb" in caught.value.hint
-    assert not embedder.loaded
+    assert not embedder.is_loaded
 
 
 def test_a_model_makes_room_for_the_next_one_where_both_do_not_fit(open_tiny):
     first = open_tiny()
     expected = documents(first)
     documents(open_tiny("bert", memory_limit_mb=0.6))
-    assert not first.loaded
+    assert not first.is_loaded
     assert np.array_equal(documents(first), expected)
 
 
@@ -195,7 +195,7 @@ def test_a_full_device_is_a_backend_error_and_frees_the_model(error, open_tiny, 
         with pytest.raises(BackendError, match="out of memory") as caught:
             documents(embedder)
     assert "batch_tokens" in caught.value.hint
-    assert not embedder.loaded
+    assert not embedder.is_loaded
     assert np.array_equal(documents(embedder), before)
 
 

@@ -19,7 +19,7 @@ from vectors import TEXTS, documents, gap
 
 from ragmem.backends import mlx
 from ragmem.backends.mlx import device
-from ragmem.backends.mlx.decoder import import_alone
+from ragmem.backends.mlx.decoder import import_standalone
 from ragmem.backends.mlx.description import DECODERS, INSTRUCTION
 from ragmem.backends.mlx.embedder import bucket
 from ragmem.errors import ConfigError
@@ -94,7 +94,7 @@ def test_other_decoders_are_computed_as_mlx_lm_does(model_type, open_tiny, copy_
         mx = device.import_mlx()
         from mlx.utils import tree_flatten
 
-        architecture = import_alone(DECODERS[model_type])
+        architecture = import_standalone(DECODERS[model_type])
         config = json.loads((folder / "config.json").read_text())
         model = architecture.Model(architecture.ModelArgs.from_dict(config))
         mx.save_safetensors(str(folder / "model.safetensors"), dict(tree_flatten(model.parameters())))
@@ -131,7 +131,7 @@ def test_every_packing_of_mlx_is_read(packing, open_tiny, copy_tiny):
         from mlx import nn
         from mlx.utils import tree_flatten
 
-        architecture, path = import_alone("qwen3"), str(folder / "model.safetensors")
+        architecture, path = import_standalone("qwen3"), str(folder / "model.safetensors")
         config = json.loads((folder / "config.json").read_text())
         model = architecture.Model(architecture.ModelArgs.from_dict(config))
         model.load_weights(path)
@@ -171,7 +171,7 @@ def test_mlx_lm_itself_computes_an_architecture_that_was_not_imported_alone(open
     asked = open_tiny("embedding_4bit", library="mlx-lm")
     assert gap(documents(asked), expected) < 1e-5
     # The one that was imported alone stands beside it, and does not stand for it.
-    assert sys.modules["mlx_lm.models.qwen3"] is not import_alone("qwen3")
+    assert sys.modules["mlx_lm.models.qwen3"] is not import_standalone("qwen3")
     assert callable(sys.modules["mlx_lm"].load)
 
 

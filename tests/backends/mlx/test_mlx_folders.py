@@ -49,7 +49,7 @@ def test_the_id_differs_between_two_trainings_of_one_model(file, open_tiny, copy
 def test_who_the_model_is_and_its_length_are_known_before_it_is_loaded(open_tiny):
     embedder = open_tiny()
     assert (embedder.dimensions, embedder.model_id != "") == (WIDTH, True)
-    assert not embedder.loaded
+    assert not embedder.is_loaded
 
 
 # Where models lie

@@ -8,7 +8,7 @@ from provider_servers import serving
 
 from ragmem.backends import open_models
 from ragmem.backends.providers.completion import without_fence
-from ragmem.backends.providers.schemas import strict, subset
+from ragmem.backends.providers.schemas import openapi_subset, strict_schema
 from ragmem.errors import BackendError
 
 SCHEMA = {
@@ -282,7 +282,7 @@ def test_a_fence_is_taken_off_and_nothing_else(text, json_text):
 
 
 def test_a_strict_schema_closes_every_object():
-    closed = strict(SCHEMA)
+    closed = strict_schema(SCHEMA)
 
     assert closed["additionalProperties"] is False
     assert closed["required"] == ["entities", "title"]
@@ -293,6 +293,6 @@ def test_a_strict_schema_closes_every_object():
 
 def test_names_of_properties_are_not_taken_for_words_of_the_schema():
     # "title" and "type" are both.
-    assert set(strict(SCHEMA)["properties"]) == {"entities", "title"}
-    assert set(subset({**SCHEMA, "additionalProperties": False})) == {"type", "properties"}
-    assert set(subset(SCHEMA)["properties"]["entities"]["items"]["properties"]) == {"name", "type"}
+    assert set(strict_schema(SCHEMA)["properties"]) == {"entities", "title"}
+    assert set(openapi_subset({**SCHEMA, "additionalProperties": False})) == {"type", "properties"}
+    assert set(openapi_subset(SCHEMA)["properties"]["entities"]["items"]["properties"]) == {"name", "type"}

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from ragmem.backends import SHIPPED, open_models
-from ragmem.backends.composed import completion_options, embedding_options, reranking_options
-from ragmem.config import LanguageModelSettings, ModelSettings
-from ragmem.config.models import RerankerSettings
+from ragmem.backends.composed_models import completion_options, embedding_options, reranking_options
+from ragmem.config.models import LanguageModelSettings, ModelSettings, RerankerSettings
 from ragmem.domain.secrets.redaction import DEFAULT
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,7 +14,7 @@ from provider_servers import serving
 from ragmem.backends import open_models
 from ragmem.backends.providers import compatible
 from ragmem.backends.providers.models import ProviderModels
-from ragmem.backends.providers.pacing import MINUTE_S, Clock, Pacing, Patience
+from ragmem.backends.providers.rate_limit import MINUTE_S, Clock, RateLimiter, RetryPolicy
 from ragmem.backends.providers.vectors import EMPTY, batches, estimate_tokens
 from ragmem.errors import BackendError, ConfigError
 from ragmem.testing import RecordingMeter
@@ -352,10 +352,10 @@ def test_of_many_questions_the_newest_are_kept(server, embedder):
 def test_no_minute_has_more_requests_than_allowed():
     moment = [0.0]
     clock = Clock(now=lambda: moment[0], sleep=lambda seconds: moment.__setitem__(0, moment[0] + seconds))
-    pacing = Pacing(5, clock)
+    pacing = RateLimiter(5, clock)
     times = []
     for _ in range(23):
-        pacing.wait(Patience(60, None, 3))
+        pacing.wait(RetryPolicy(60, None, 3))
         times.append(moment[0])
         moment[0] += 1.0
 
@@ -371,11 +371,11 @@ def test_the_limit_holds_for_all_threads_together():
         own.moment = moment[0]
         return own.moment
 
-    pacing = Pacing(3, Clock(now=now, sleep=lambda seconds: time.sleep(0.001)))
+    pacing = RateLimiter(3, Clock(now=now, sleep=lambda seconds: time.sleep(0.001)))
 
     def work():
         for _ in range(3):
-            pacing.wait(Patience(60, None, 3))
+            pacing.wait(RetryPolicy(60, None, 3))
             times.append(own.moment)
 
     threads = [threading.Thread(target=work) for _ in range(4)]

@@ -21,7 +21,7 @@ from ragmem.backends.providers import (
     voyage,
 )
 from ragmem.backends.providers.models import ProviderModels
-from ragmem.backends.providers.pacing import LONGEST_ASKED_S, Clock
+from ragmem.backends.providers.rate_limit import LONGEST_ASKED_S, Clock
 from ragmem.errors import BackendError
 
 

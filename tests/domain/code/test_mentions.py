@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.code.mentions import MAX_LINE, Mention, mentions
-from ragmem.domain.code.names import KnownSymbol, Names, file_of, resolve_mentions
+from ragmem.domain.code.names import Names, ProjectSymbol, file_of, resolve_mentions
 
 
 def named(text):
@@ -67,19 +67,19 @@ def test_a_line_of_data_mentions_nothing():
 
 
 KNOWN = {
-    "parse_config": [KnownSymbol("app.config.parse_config", "src/app/config.py")],
+    "parse_config": [ProjectSymbol("app.config.parse_config", "src/app/config.py")],
     "run": [
-        KnownSymbol("app.server.run", "src/app/server.py"),
-        KnownSymbol("app.worker.Worker.run", "src/app/worker.py", is_method=True),
+        ProjectSymbol("app.server.run", "src/app/server.py"),
+        ProjectSymbol("app.worker.Worker.run", "src/app/worker.py", is_method=True),
     ],
-    "stop": [KnownSymbol("app.worker.Worker.stop", "src/app/worker.py", is_method=True)],
-    "latest": [KnownSymbol("app.server.latest", "src/app/server.py")],
-    "fixture": [KnownSymbol("tests.test_config.fixture", "tests/test_config.py", is_test=True)],
-    "Worker": [KnownSymbol("app.worker.Worker", "src/app/worker.py")],
-    "worker": [KnownSymbol("app.worker", "src/app/worker.py", is_module=True)],
+    "stop": [ProjectSymbol("app.worker.Worker.stop", "src/app/worker.py", is_method=True)],
+    "latest": [ProjectSymbol("app.server.latest", "src/app/server.py")],
+    "fixture": [ProjectSymbol("tests.test_config.fixture", "tests/test_config.py", is_test=True)],
+    "Worker": [ProjectSymbol("app.worker.Worker", "src/app/worker.py")],
+    "worker": [ProjectSymbol("app.worker", "src/app/worker.py", is_module=True)],
     "load": [
-        KnownSymbol("app.config.load", "src/app/config.py"),
-        KnownSymbol("tests.test_config.load", "tests/test_config.py", is_test=True),
+        ProjectSymbol("app.config.load", "src/app/config.py"),
+        ProjectSymbol("tests.test_config.load", "tests/test_config.py", is_test=True),
     ],
 }
 FILES = {

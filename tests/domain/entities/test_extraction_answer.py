@@ -20,7 +20,7 @@ from ragmem.domain.entities.extraction_prompt import (
 )
 from ragmem.domain.entities.extraction_union import unite
 from ragmem.domain.model import Chunk, Entity, Extraction, Relation, digest
-from ragmem.domain.text.loose_json import MAX_CHARS, read_loosely
+from ragmem.domain.text.loose_json import MAX_CHARS, parse_loose_json
 from ragmem.domain.text.token_types import ENTITY_TYPES
 
 TEXT = "We moved the Tide Board to PostgreSQL 16.\nThe `Store.open` call of redis\nfails in src/app.py."
@@ -95,7 +95,7 @@ def test_what_the_text_does_not_name_is_counted_and_left_out():
     read = read_answer(
         answered(entity("PostgreSQL"), entity("Kafka"), entity("able"), entity("Board to")), TEXT
     )
-    assert (names(read), read.invented, read.valid) == (["PostgreSQL", "Board to"], 2, True)
+    assert (names(read), read.invented, read.is_valid) == (["PostgreSQL", "Board to"], 2, True)
 
 
 def test_general_words_numbers_and_novels_are_no_names():
@@ -168,11 +168,11 @@ def test_controls_and_broken_characters_stay_out():
 )
 def test_what_is_whole_of_a_sloppy_answer_is_taken(answer):
     read = read_answer(answer, TEXT)
-    assert (names(read), read.valid) == (["Redis"], True)
+    assert (names(read), read.is_valid) == (["Redis"], True)
 
 
 def test_a_text_that_names_nothing_is_a_valid_answer():
-    assert read_answer('```\n{"entities": [], "relationships": []}\n```', TEXT).valid
+    assert read_answer('```\n{"entities": [], "relationships": []}\n```', TEXT).is_valid
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_text_that_names_nothing_is_a_valid_answer():
 )
 def test_an_answer_of_which_nothing_is_left_is_invalid_and_tells_why(answer):
     read = read_answer(answer, TEXT)
-    assert not read.valid
+    assert not read.is_valid
     assert read.problem
     assert answer.startswith(read.excerpt)
 
@@ -245,7 +245,7 @@ def test_no_answer_at_all_breaks_its_reading(answer, text, cut):
 @given(VALUES)
 def test_json_as_it_should_be_is_read_as_it_is(value):
     written = json.dumps(value)
-    read = read_loosely(written)
+    read = parse_loose_json(written)
     assert read.whole or len(written) > MAX_CHARS
     if value == value:  # noqa: PLR0124 - NaN is not, and need not be
         assert json.dumps(read.values) == f"[{written}]"

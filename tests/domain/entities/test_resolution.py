@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragmem.domain.entities.aliases import ACRONYM, ALIAS, Alias, aliases
-from ragmem.domain.entities.canonical_names import AliasForm, CatalogName, work_out
+from ragmem.domain.entities.canonical_names import AliasForm, CatalogName, choose_nodes
 from ragmem.domain.entities.resolution import Name, canonical_form, heads, resolve_names, rule_of
 from ragmem.domain.model import Entity, Extraction, Relation
 
@@ -38,7 +38,9 @@ def nodes(*names, stated=(), apart=()):
     made = known(*names, apart=apart)
     shared = [one for one in made if one.form]
     found = {one.name: one.name for one in made}
-    return found | {name: node.canonical for name, node in work_out(shared, of_texts, lambda _: 0).items()}
+    return found | {
+        name: node.canonical for name, node in choose_nodes(shared, of_texts, lambda _: 0).items()
+    }
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_nothing_protected_is_ever_archived(entries, after):
     made = age(entries, {}, policy)
     assert [decision.id for decision in made] == [one.id for one in entries]
     for one, decision in zip(entries, made, strict=True):
-        assert not (one.protected and decision.action in {"archive", "reprieve"})
+        assert not (one.is_protected and decision.action in {"archive", "reprieve"})
 
 
 @settings(max_examples=50, deadline=None)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ragmem.domain.model import Chunk, Match, Memory, Scope, Supersession
 from ragmem.domain.model.document_place import place_metadata
 from ragmem.domain.model.supersession import (
+    REPLACES,
     declared_references,
     direct_successors,
     names,
@@ -164,7 +165,8 @@ def test_a_page_is_named_by_its_document_whatever_the_page_is_called():
 
 
 def test_lists_are_read_as_frontmatter_and_json_write_them():
-    assert declared_references({"supersedes": '["aaaa1", "bbbb1"]', "replaces": "cccc1, aaaa1"}) == (
+    metadata = {"supersedes": '["aaaa1", "bbbb1"]', "replaces": "cccc1, aaaa1"}
+    assert declared_references(metadata, REPLACES) == (
         "aaaa1",
         "bbbb1",
         "cccc1",

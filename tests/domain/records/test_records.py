@@ -7,7 +7,7 @@ from hypothesis import given
 from record_fields import records
 
 from ragmem.domain.model import Category, Kind, Memory, Scope, content_hash, memory_id
-from ragmem.domain.records.record_types import SHAPES
+from ragmem.domain.records.record_types import RECORD_SCHEMAS
 from ragmem.domain.records.records import draft_of, record, record_of
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import UsageError
@@ -48,7 +48,7 @@ def test_what_is_stored_of_a_record_gives_the_same_record(item):
 
 @given(records())
 def test_every_line_of_every_field_stands_in_the_text(item):
-    aside = SHAPES[item.type].aside
+    aside = RECORD_SCHEMAS[item.type].data_only
     for value in (value for name, value in item.fields.items() if name not in aside):
         for text in texts_in(value):
             for line in text.split("\n"):
@@ -136,7 +136,7 @@ def test_every_type_has_a_kind_that_fits_and_corrections_are_protected():
             event_time=NOW,
             redactor=DEFAULT,
         )
-        for kind, shape in SHAPES.items()
+        for kind, shape in RECORD_SCHEMAS.items()
     }
     assert {kind: (draft.kind, draft.category) for kind, draft in made.items()} == {
         "session_insight": (Kind.GENERAL, Category.NONE),

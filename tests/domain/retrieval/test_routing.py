@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.retrieval.routing import is_pasted_error, plain, route, symbols
+from ragmem.domain.retrieval.routing import is_pasted_error, mask_names, route, symbols
 from ragmem.domain.retrieval.routing_cues import CUES, Route
 
 QUESTIONS = Path(__file__).parents[2] / "data" / "routing.jsonl"
@@ -66,7 +66,7 @@ def test_a_text_without_any_cue_wants_knowledge_by_a_small_margin() -> None:
 
 
 def test_a_word_inside_a_name_of_code_is_no_cue() -> None:
-    assert plain("does `queue_status()` return ENT-12?") == "does SYMBOL return TICKET ?"
+    assert mask_names("does `queue_status()` return ENT-12?") == "does SYMBOL return TICKET ?"
 
 
 def test_reasons_are_sorted_by_weight_and_carry_the_margin() -> None:
@@ -79,17 +79,17 @@ def test_reasons_are_sorted_by_weight_and_carry_the_margin() -> None:
 
 
 def test_the_words_that_a_cue_needs_never_hide_it() -> None:
-    texts = [plain(row["query"]) for row in _questions()]
+    texts = [mask_names(row["query"]) for row in _questions()]
     for cue in CUES:
         unguarded = replace(cue, needs=())
-        assert [text for text in texts if cue.found(text)] == [
-            text for text in texts if unguarded.found(text)
+        assert [text for text in texts if cue.matches(text)] == [
+            text for text in texts if unguarded.matches(text)
         ]
 
 
 def test_every_cue_is_found_in_more_than_one_question() -> None:
-    texts = [plain(row["query"]) for row in _questions()]
-    assert not [cue.name for cue in CUES if sum(cue.found(text) for text in texts) < 2]
+    texts = [mask_names(row["query"]) for row in _questions()]
+    assert not [cue.name for cue in CUES if sum(cue.matches(text) for text in texts) < 2]
 
 
 def test_names_of_code_are_found_as_they_are_written() -> None:

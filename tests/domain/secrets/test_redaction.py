@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.secrets.redaction import DEFAULT, Secret, cover, find_secrets
-from ragmem.domain.secrets.shapes import SHAPES
+from ragmem.domain.secrets.token_formats import TOKEN_FORMATS
 
 LETTERS = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -208,7 +208,7 @@ def test_a_part_of_a_text_shows_nothing_of_a_secret_that_reaches_beyond_it():
 
 
 def test_no_two_shapes_share_a_beginning_with_different_ends():
-    leads = [lead for shape in SHAPES for lead in shape.begins]
+    leads = [lead for shape in TOKEN_FORMATS for lead in shape.begins]
     assert len(set(leads)) == len(leads)
     assert len(leads) >= 20
 
@@ -218,7 +218,7 @@ FRAGMENTS = st.sampled_from(
         *KEYS.values(),
         *ASSIGNED,
         *STAY,
-        *(lead for shape in SHAPES for lead in shape.begins),
+        *(lead for shape in TOKEN_FORMATS for lead in shape.begins),
         "<private>",
         "</private>",
         "password=",
@@ -326,7 +326,7 @@ HOSTILE = [
     "AAAAAAAAAAAAAAAA\n-----END RSA PRIVATE KEY-----",
     "://a:b@b",
     b64encode(b"API_TOKEN=aB3dE5gH7jK9mN1p\n").decode(),
-    "".join(lead for shape in SHAPES for lead in shape.begins),
+    "".join(lead for shape in TOKEN_FORMATS for lead in shape.begins),
     "$1$",
     "$6$a$",
     "{SSHA}",

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ragmem.domain.secrets.names import NAMES
 from ragmem.domain.secrets.redaction import DEFAULT, find_secrets
-from ragmem.domain.secrets.shapes import RUN, SHAPES, in_known_formats
+from ragmem.domain.secrets.token_formats import RUN, TOKEN_FORMATS, find_known_formats
 from ragmem.domain.secrets.values import has_mixed_characters, is_placeholder
-from ragmem.inbox.cautious import may_hold_a_secret
+from ragmem.inbox.redaction import may_hold_a_secret
 from tests.domain.secrets.test_redaction import ASSIGNED, HEX, KEYS, STAY, made
 
 redact = DEFAULT.redact
@@ -166,7 +166,7 @@ def test_what_only_stands_beside_a_telling_name_stays(text):
 def slowly(text):
     """Find the shapes by trying every place of a text."""
     found = set()
-    for shape in SHAPES:
+    for shape in TOKEN_FORMATS:
         for place in range(len(text)):
             begin = next((lead for lead in shape.begins if text.startswith(lead, place)), None)
             glued = place and re.match(r"[A-Za-z0-9]", text[place - 1]) and begin and begin[0].isalnum()
@@ -180,7 +180,7 @@ def slowly(text):
     return found
 
 
-LEADS = [lead for shape in SHAPES for lead in shape.begins]
+LEADS = [lead for shape in TOKEN_FORMATS for lead in shape.begins]
 PIECES = st.one_of(
     st.sampled_from([*KEYS.values(), *LEADS, "é", "_", "-", ".", "/", " ", "\n", "'", "="]),
     st.text(string.ascii_letters + string.digits + "_-.", min_size=4, max_size=48),
@@ -191,12 +191,12 @@ PIECES = st.one_of(
 @given(st.lists(PIECES, max_size=8).map("".join))
 def test_looking_quickly_finds_every_shape_that_looking_slowly_finds(text):
     raw = text.encode("ascii", "replace")
-    quickly = {(one.kind, one.end) for one in in_known_formats(text, raw, raw.lower())}
+    quickly = {(one.kind, one.end) for one in find_known_formats(text, raw, raw.lower())}
     assert slowly(text) <= quickly
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data(), st.sampled_from([shape for shape in SHAPES if not shape.wide]))
+@given(st.data(), st.sampled_from([shape for shape in TOKEN_FORMATS if not shape.wide]))
 def test_each_shape_that_is_not_wide_has_a_long_run(data, shape):
     sample = data.draw(st.from_regex(shape.pattern, fullmatch=True))
     assert re.search(rf"[A-Za-z0-9_-]{{{RUN}}}", sample)
@@ -214,7 +214,7 @@ def test_a_text_with_a_secret_is_one_that_the_inbox_looks_at(text):
 
 def test_the_inbox_looks_at_every_name_and_every_wide_shape():
     assert all(may_hold_a_secret(name.decode()) for name in NAMES)
-    wide = {lead for shape in SHAPES if shape.wide for lead in shape.begins}
+    wide = {lead for shape in TOKEN_FORMATS if shape.wide for lead in shape.begins}
     # What follows this one has a long run itself.
     assert all(map(may_hold_a_secret, wide - {"s."}))
     assert all(may_hold_a_secret(text) for text, _ in DRESSED)

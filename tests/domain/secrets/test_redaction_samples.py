@@ -1,7 +1,7 @@
 """Shapes that the rules were not made from lose their secrets as well."""
 
 from ragmem.domain.secrets.redaction import DEFAULT, find_secrets
-from ragmem.inbox.cautious import may_hold_a_secret
+from ragmem.inbox.redaction import may_hold_a_secret
 from tests.domain.secrets.secret_samples import halves
 
 HALF_A, HALF_B = halves()

@@ -28,8 +28,8 @@ WORDS = (
 )
 
 
-def exchange(*acts: Act, asked: str = "why is the tide table late?", **more: Any) -> Exchange:
-    return Exchange("s1", 1, "claude", asked, acts, cwd="/srv/tide", **more)
+def exchange(*acts: Act, question: str = "why is the tide table late?", **more: Any) -> Exchange:
+    return Exchange("s1", 1, "claude", question, acts, cwd="/srv/tide", **more)
 
 
 def test_phases_follow_what_was_done() -> None:
@@ -63,7 +63,7 @@ def test_an_answer_in_words_alone_has_no_headings() -> None:
 
 
 def test_a_short_question_stands_with_the_one_before_it() -> None:
-    leaning = exchange(Act(ActType.SAID, "Done."), asked="yes", before="shall the moon be asked once?")
+    leaning = exchange(Act(ActType.SAID, "Done."), question="yes", before="shall the moon be asked once?")
     assert "shall the moon be asked once?" in text_of(leaning)
     assert title_of(leaning, 80, redactor=DEFAULT) == "yes (earlier: shall the moon be asked once?)"
 
@@ -108,5 +108,5 @@ TEXT = st.lists(LINES, min_size=1, max_size=6).map("\n".join)
 @settings(max_examples=60, deadline=None)
 @given(asked=TEXT, answers=st.lists(TEXT, min_size=1, max_size=3))
 def test_no_text_can_take_a_turn_of_its_own(deed: ActType, asked: str, answers: list[str]) -> None:
-    text = text_of(exchange(*(Act(deed, answer) for answer in answers), asked=asked))
+    text = text_of(exchange(*(Act(deed, answer) for answer in answers), question=asked))
     assert [turn.speaker for turn in turns(text)] == ["user", "assistant"]

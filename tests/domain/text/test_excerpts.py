@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.text.excerpts import announces, atoms, estimate_tokens, overlapping, runs
+from ragmem.domain.text.excerpts import announces, atoms, estimate_tokens, find_overlaps, runs
 
 TEXT = """# Pool
 
@@ -74,4 +74,4 @@ def test_the_parts_that_a_span_reaches_are_those_it_overlaps(start, length):
     parts = [(0, 3), (4, 6), (6, 9), (11, 12)]
     end = start + length
     wanted = [n for n, (a, b) in enumerate(parts) if a < end and b > start]
-    assert list(overlapping(parts, start, end)) == (wanted if length else [])
+    assert list(find_overlaps(parts, start, end)) == (wanted if length else [])

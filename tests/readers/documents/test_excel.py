@@ -14,7 +14,7 @@ from PIL import Image
 
 from ragmem.readers.documents.formats.excel import read
 from ragmem.readers.documents.model import Limits, RefusedError
-from ragmem.readers.documents.workbook.numbers import shown
+from ragmem.readers.documents.workbook.numbers import format_number
 
 
 @pytest.fixture
@@ -77,11 +77,11 @@ def _with_values(path, cells):
     ],
 )
 def test_a_number_is_told_as_its_format_shows_it(value, code, told):
-    assert shown(value, code)[0] == told
+    assert format_number(value, code) == told
 
 
 def test_dates_of_1904_are_the_days_that_they_mean():
-    assert shown(1, "yyyy-mm-dd", is_1904=True)[0] == "1904-01-02"
+    assert format_number(1, "yyyy-mm-dd", is_1904=True) == "1904-01-02"
 
 
 def test_each_sheet_is_a_part_with_its_rows_as_sentences(saved):

@@ -17,8 +17,7 @@ import hostile
 import pytest
 
 from ragmem.api.memory import Ragmem
-from ragmem.readers.documents import converting
-from ragmem.readers.documents.converting import Converter
+from ragmem.readers.documents.converter import Converter
 from ragmem.readers.documents.model import Limits, RefusedError
 from ragmem.services.seeding.report import SeedReport
 
@@ -311,7 +310,8 @@ def test_an_answer_that_is_nonsense_is_a_refusal(
     frame = tmp_path / "frame"
     frame.write_bytes(len(body).to_bytes(8, "big") + body)
     monkeypatch.setattr(
-        converting, "_START", f"import sys; sys.stdout.buffer.write(open({str(frame)!r}, 'rb').read())"
+        "ragmem.readers.documents.converter._START",
+        f"import sys; sys.stdout.buffer.write(open({str(frame)!r}, 'rb').read())",
     )
     with (
         Converter(seconds=SECONDS) as converter,
@@ -362,7 +362,7 @@ def test_no_process_is_left_of_a_run_that_is_killed(tmp_path: Path) -> None:
     """The document is a pipe that gives nothing, so that the process would wait for ever."""
     os.mkfifo(tmp_path / "endless.pdf")
     code = (
-        "import pathlib, sys; from ragmem.readers.documents.converting import Converter\n"
+        "import pathlib, sys; from ragmem.readers.documents.converter import Converter\n"
         "Converter(seconds=600).convert(pathlib.Path(sys.argv[1]))\n"
     )
     asking = subprocess.Popen([sys.executable, "-c", code, tmp_path / "endless.pdf"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from ragmem.readers.documents.formats import html
-from ragmem.readers.documents.formats.html.html_decoding import decode_page
+from ragmem.readers.documents.formats.html.html_charset import decode_page
 from ragmem.readers.documents.model import Limits, RefusedError
 
 

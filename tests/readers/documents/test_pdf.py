@@ -9,9 +9,9 @@ import hostile
 import pytest
 from samples_pdf import SAMPLES
 
-from ragmem.readers.documents.converting import Converter
+from ragmem.readers.documents.converter import Converter
 from ragmem.readers.documents.formats import pdf
-from ragmem.readers.documents.model import Converted, Limits, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, RefusedError
 
 A4 = (595.0, 842.0)
 BY_NAME = {sample.name: sample for sample in SAMPLES}
@@ -22,7 +22,9 @@ def sample(tmp_path: Path, name: str) -> list[str]:
     return [part.text for part in pdf.read(str(tmp_path / name), Limits()).parts]
 
 
-def drawn(path: Path, *pages: Callable[[Any], None], limits: Limits | None = None, **facts: str) -> Converted:
+def drawn(
+    path: Path, *pages: Callable[[Any], None], limits: Limits | None = None, **facts: str
+) -> ConvertedDocument:
     """Return what is read of pages that are drawn on a canvas."""
     from reportlab.pdfgen.canvas import Canvas
 

@@ -17,7 +17,7 @@ from word_pieces import M, fraction, run
 
 from ragmem.readers.documents.formats import powerpoint
 from ragmem.readers.documents.formats.slide_order import Box, sort_shapes
-from ragmem.readers.documents.model import Converted, Limits, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, RefusedError
 
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
@@ -31,7 +31,7 @@ def deck():
 
 @pytest.fixture
 def read(tmp_path):
-    def converted(deck, limits=None) -> Converted:
+    def converted(deck, limits=None) -> ConvertedDocument:
         path = tmp_path / "made.pptx"
         deck.save(path)
         return powerpoint.read(str(path), limits or Limits())

@@ -11,7 +11,6 @@ import pytest
 
 from ragmem.api.memory import Ragmem
 from ragmem.errors import SourceError
-from ragmem.readers.documents import converting
 from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.lifecycle.items import Item
 
@@ -142,7 +141,7 @@ def test_pages_go_with_the_next_run_where_one_is_killed_before(
     seed(memory)
     write_pdf(report, ["The lantern is new.", PAGES[1]])
     with monkeypatch.context() as patched:
-        patched.setattr("ragmem.services.seeding.removed_pages.archive_gone_parts", lambda *_, **__: 1 / 0)
+        patched.setattr("ragmem.services.seeding.removed_pages.archive_missing_parts", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             seed(memory)
     (told,) = [one.reason for one in seed(memory).problems]
@@ -259,11 +258,14 @@ def test_a_document_that_ended_its_process_is_not_tried_by_each_run(
             return [one.reason for one in done.problems]
 
     with monkeypatch.context() as patched:
-        patched.setattr(converting, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+        patched.setattr(
+            "ragmem.readers.documents.converter._START",
+            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+        )
         assert "SIGSEGV" in seeded(60)[0]
         patched.setattr(subprocess, "Popen", None)  # no process can start
         (told,) = seeded(60)
-    assert f'cannot read "{report}": it took too much before; it is tried again once it or' in told
+    assert f'cannot read "{report}": it exceeded the limits before; it is read again after it or' in told
     assert seeded(61) == []
     assert seeded(60) == []
 
@@ -271,10 +273,10 @@ def test_a_document_that_ended_its_process_is_not_tried_by_each_run(
 def test_a_document_that_is_handed_in_is_kept_whole_with_its_places(memory: Ragmem, report: Path) -> None:
     handed = memory.ingestion.draft([report], DraftOptions(tags=("harbour",)))
     stored = memory.ingest(handed.drafts, projects=handed.projects)
-    assert [one.judged.memory.text for one in stored] == PAGES
-    assert {one.judged.memory.tier.value for one in stored} == {"ingest"}
-    assert stored[1].judged.memory.metadata["document_label"] == "page 2"
-    assert stored[1].judged.memory.tags == ("harbour",)
+    assert [one.classified.memory.text for one in stored] == PAGES
+    assert {one.classified.memory.tier.value for one in stored} == {"ingest"}
+    assert stored[1].classified.memory.metadata["document_label"] == "page 2"
+    assert stored[1].classified.memory.tags == ("harbour",)
     write_pdf(report, PAGES[:2])
     handed = memory.ingestion.draft([report], DraftOptions())
     memory.ingest(handed.drafts)
@@ -350,7 +352,7 @@ def test_without_the_extra_the_line_says_what_to_install(tmp_path: Path, report:
     root = Path(ragmem.__file__).parent.parent
     code = (
         "import sys; sys.path.append(sys.argv[1])\n"
-        "import pathlib; from ragmem.readers.documents.converting import Converter\n"
+        "import pathlib; from ragmem.readers.documents.converter import Converter\n"
         "from ragmem.readers.documents.model import RefusedError\n"
         "try:\n    Converter().convert(pathlib.Path(sys.argv[2]))\n"
         "except RefusedError as error:\n    print(error.problem)\n"
@@ -369,7 +371,7 @@ def test_without_the_extra_the_line_says_what_to_install(tmp_path: Path, report:
 def test_the_process_has_nothing_of_the_environment_but_a_few_names(
     tmp_path: Path, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ragmem.readers.documents.converting import Converter
+    from ragmem.readers.documents.converter import Converter
 
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     with Converter() as converter:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragmem.readers.documents.formats.spans import Cell, flat, told
+from ragmem.readers.documents.formats.spans import Cell, flat, write_merged_table
 
 
 def cell(words, columns=1, rows=1, *, heading=False):
@@ -12,13 +12,13 @@ def cell(words, columns=1, rows=1, *, heading=False):
 
 def test_a_first_row_over_all_columns_is_the_caption():
     table = [[cell("Fares", 2)], [cell("To"), cell("Euros")], [cell("Juist"), cell("23")]]
-    assert told(table).startswith("Fares\n\n| To | Euros |")
-    assert told(table, caption="Table 1").startswith("Fares\n\nTable 1\n\n| To | Euros |")
+    assert write_merged_table(table).startswith("Fares\n\n| To | Euros |")
+    assert write_merged_table(table, caption="Table 1").startswith("Fares\n\nTable 1\n\n| To | Euros |")
 
 
 def test_a_row_within_that_is_one_cell_is_told_once():
     table = [[cell("To"), cell("Euros")], [cell("Islands", 2)], [cell("Juist"), cell("23")]]
-    assert "| Islands |  |" in told(table)
+    assert "| Islands |  |" in write_merged_table(table)
 
 
 def test_three_rows_of_headings_that_are_marked_become_one():
@@ -28,7 +28,7 @@ def test_three_rows_of_headings_that_are_marked_become_one():
         [cell("ebb", heading=True), cell("flood", heading=True)],
         [cell("Emden"), cell("8"), cell("11")],
     ]
-    assert told(table).endswith("Port: Emden; Depth summer ebb: 8; Depth summer flood: 11.")
+    assert write_merged_table(table).endswith("Port: Emden; Depth summer ebb: 8; Depth summer flood: 11.")
 
 
 def test_headings_at_the_side_of_three_columns_need_none_above():
@@ -36,7 +36,10 @@ def test_headings_at_the_side_of_three_columns_need_none_above():
         [cell("Built", heading=True), cell("1793"), cell("stone")],
         [cell("Lit", heading=True), cell("1801"), cell("")],
     ]
-    assert told(table) == "|  |  |  |\n| --- | --- | --- |\n| Built | 1793 | stone |\n| Lit | 1801 |  |"
+    assert (
+        write_merged_table(table)
+        == "|  |  |  |\n| --- | --- | --- |\n| Built | 1793 | stone |\n| Lit | 1801 |  |"
+    )
 
 
 def test_a_table_in_a_cell_is_a_line():
@@ -62,6 +65,6 @@ CELLS = st.builds(
     st.sampled_from(["", "Table 1"]),
 )
 def test_every_cell_is_in_what_is_told(rows, headings, caption):
-    found = told(rows, headings=headings, caption=caption)
+    found = write_merged_table(rows, headings=headings, caption=caption)
     assert all(each.text in found for row in rows for each in row)
     assert caption in found

@@ -25,7 +25,7 @@ from word_pieces import (
 )
 
 from ragmem.readers.documents.formats import word
-from ragmem.readers.documents.model import Converted, Limits, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, RefusedError
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def document():
 
 @pytest.fixture
 def read(tmp_path):
-    def converted(document, limits=None) -> Converted:
+    def converted(document, limits=None) -> ConvertedDocument:
         path = tmp_path / "made.docx"
         document.save(path)
         return word.read(str(path), limits or Limits())

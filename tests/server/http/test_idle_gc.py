@@ -15,9 +15,9 @@ from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Draft, Scope
 from ragmem.server.http import idle_gc
 from ragmem.server.http.activity import Activity
-from ragmem.server.http.idle_gc import EVERY, UNDONE, NotIdleError, WhileIdle, tend, tend_when_idle
+from ragmem.server.http.idle_gc import EVERY, UNDONE, IdleProgress, NotIdleError, run_gc, run_gc_when_idle
 from ragmem.server.http.workers import Workers
-from ragmem.services.connections.connecting import ConnectionReport
+from ragmem.services.connections.connect import ConnectionReport
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.lifecycle.items import MergePlan
 from ragmem.storage.lifecycle.idle_mark import mark_of
@@ -85,28 +85,28 @@ def test_a_request_counts_as_activity_until_it_is_answered():
     moment = [0.0]
     activity = Activity(clock=lambda: moment[0])
     moment[0] = 5.0
-    assert activity.idle_since() == 5.0
-    activity.began()
+    assert activity.idle_seconds() == 5.0
+    activity.start_request()
     moment[0] = 9.0
-    assert activity.idle_since() == 0.0
-    activity.ended()
+    assert activity.idle_seconds() == 0.0
+    activity.finish_request()
     moment[0] = 11.0
-    assert activity.idle_since() == 2.0
+    assert activity.idle_seconds() == 2.0
     activity.end()
-    assert activity.idle_since() == 0.0
+    assert activity.idle_seconds() == 0.0
 
 
 def test_tending_runs_gc_as_idle_and_not_again_before_anything_changed(open_memory, quiet):
     memory = open_memory()
     fill(memory, "one")
     said = []
-    tend(memory, quiet, said.append)
+    run_gc(memory, quiet, said.append)
     [run] = runs(memory)
     assert (run.caller, said) == ("idle", [])
     assert run.ended is not None
     kept = mark_of(memory.catalog.database)
     fill(memory, "two")
-    tend(memory, quiet, said.append)
+    run_gc(memory, quiet, said.append)
     assert len(runs(memory)) == 1
     assert mark_of(memory.catalog.database) == kept
 
@@ -127,7 +127,7 @@ def test_no_memory_is_changed_unless_idle_gc_was_switched_on(open_memory, quiet,
     at = now()
     for hours in range(3):
         monkeypatch.setattr(idle_gc, "now", lambda hours=hours: at + hours * EVERY)
-        tend(memory, quiet, pytest.fail)
+        run_gc(memory, quiet, pytest.fail)
     assert states(memory) == before
     assert [one for one in runs(memory) if one.caller == "idle"] == []
 
@@ -135,14 +135,14 @@ def test_no_memory_is_changed_unless_idle_gc_was_switched_on(open_memory, quiet,
     assert (said.returncode, said.stdout.splitlines()[0][:14]) == (0, "idle gc is on:")
     assert memory.reports.lifecycle().automatic
     monkeypatch.setattr(idle_gc, "now", lambda: at + 4 * EVERY)
-    tend(memory, quiet, pytest.fail)
+    run_gc(memory, quiet, pytest.fail)
     assert [one.caller for one in runs(memory)][:1] == ["idle"]
 
     assert run("gc", "--disable-idle", **off).stdout == "idle gc is off: gc runs only when somebody runs it\n"
     fill(memory, "two")
     left = states(memory)
     monkeypatch.setattr(idle_gc, "now", lambda: at + 5 * EVERY)
-    tend(memory, quiet, pytest.fail)
+    run_gc(memory, quiet, pytest.fail)
     assert states(memory) == left
 
 
@@ -173,14 +173,14 @@ def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memor
     fill(memory, "one", count=8)
     before = memory.catalog.memories.ids()
     said = []
-    tend(memory, quiet, said.append)
+    run_gc(memory, quiet, said.append)
     assert (memory.catalog.memories.ids(), runs(memory)) == (before, [])
     assert re.fullmatch(r"gc does not run by itself: \d+ of 57 memories would go, more than half; .*", *said)
     assert memory.reports.lifecycle().tended.refused in said[0]
     later = now() + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)
     monkeypatch.setattr(Gc, "plan", lambda *_, **__: pytest.fail("planned"))
-    tend(memory, quiet, said.append)
+    run_gc(memory, quiet, said.append)
     assert len(said) == 1
 
 
@@ -188,12 +188,12 @@ def test_what_was_undone_is_told_and_left(open_memory, quiet, monkeypatch):
     memory = open_memory()
     fill(memory, "one")
     said = []
-    tend(memory, quiet, said.append)
+    run_gc(memory, quiet, said.append)
     memory.gc.undo()
     before = memory.catalog.memories.ids()
     later = now() + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)
-    tend(memory, quiet, said.append)
+    run_gc(memory, quiet, said.append)
     assert memory.catalog.memories.ids() == before
     assert said == [f"gc does not run by itself: {UNDONE}"]
 
@@ -204,18 +204,18 @@ def test_where_time_was_up_while_memories_were_compared_the_next_run_goes_on(ope
     done = iter(
         [ConnectionReport(new=9, waiting=6), ConnectionReport(new=0, waiting=6), ConnectionReport(new=6)]
     )
-    monkeypatch.setattr("ragmem.services.connections.connecting.connect", lambda *_, **__: next(done))
-    tend(memory, quiet, pytest.fail)
+    monkeypatch.setattr("ragmem.services.connections.connect.connect", lambda *_, **__: next(done))
+    run_gc(memory, quiet, pytest.fail)
     assert (mark_of(memory.catalog.database), runs(memory)) == (None, [])
     # Where nothing more could be compared, the rest is done; it waits some hours, though not for a change.
     for _ in range(2):
-        tend(memory, quiet, pytest.fail)
+        run_gc(memory, quiet, pytest.fail)
     assert mark_of(memory.catalog.database) is not None
     assert len(runs(memory)) == 1
     fill(memory, "two")
     later = now() + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)
-    tend(memory, quiet, pytest.fail)
+    run_gc(memory, quiet, pytest.fail)
     assert len(runs(memory)) == 2
 
 
@@ -232,11 +232,11 @@ def test_where_memories_cannot_be_compared_it_tries_again_though_nothing_changed
 
     monkeypatch.setattr(Gc, "plan", lacking)
     for _ in range(2):
-        tend(memory, quiet, pytest.fail)
+        run_gc(memory, quiet, pytest.fail)
     assert asked == [1]
     later = now() + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)
-    tend(memory, quiet, pytest.fail)
+    run_gc(memory, quiet, pytest.fail)
     assert asked == [1, 1]
 
 
@@ -260,17 +260,17 @@ def test_what_a_language_model_is_to_merge_is_left_to_a_person(open_memory, monk
 def test_after_some_hours_what_changed_is_tended_and_what_did_not_is_left(open_memory, quiet, monkeypatch):
     memory = open_memory()
     fill(memory, "one")
-    tend(memory, quiet, lambda _: None)
+    run_gc(memory, quiet, lambda _: None)
     later = mark_of(memory.catalog.database).at + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)
     planned = []
     monkeypatch.setattr(Gc, "plan", lambda self, **more: planned.append(more) or pytest.fail("planned"))
-    tend(memory, quiet, lambda _: None)
+    run_gc(memory, quiet, lambda _: None)
     assert planned == []
     monkeypatch.undo()
     monkeypatch.setattr(idle_gc, "now", lambda: later)
     fill(memory, "two")
-    tend(memory, quiet, lambda _: None)
+    run_gc(memory, quiet, lambda _: None)
     assert [run.caller for run in runs(memory)] == ["idle", "idle"]
 
 
@@ -285,25 +285,25 @@ def test_a_request_ends_a_run_between_two_steps_and_the_next_one_goes_on(open_me
 
         looked = 0
 
-        def idle_since(self):
+        def idle_seconds(self):
             self.looked += 1
             return 60.0 if self.looked < looks else 0.0
 
     said = []
-    tend(memory, Asked(), said.append)
+    run_gc(memory, Asked(), said.append)
     assert (said, mark_of(memory.catalog.database)) == ([], None)
     assert violations(memory.catalog, memory.store) == []
     assert memory.catalog.memories.ids() <= left
-    tend(memory, quiet, said.append)
+    run_gc(memory, quiet, said.append)
     assert len(memory.catalog.memories.ids()) == len(left) - len(FACTS)
     assert mark_of(memory.catalog.database) is not None
 
 
 def test_a_progress_raises_as_soon_as_somebody_asks(quiet):
-    watched = WhileIdle(quiet)
+    watched = IdleProgress(quiet)
     watched.begin("x", 3)
     watched.advance()
-    quiet.began()
+    quiet.start_request()
     with pytest.raises(NotIdleError):
         watched.advance(2)
 
@@ -316,9 +316,9 @@ def test_what_goes_wrong_is_said_and_raises_nothing(open_memory, quiet, monkeypa
     monkeypatch.setattr(memory.catalog.database, "busy_timeout", 0.2)
     said = []
     with holder.catalog.database.write():
-        tend(memory, quiet, said.append)
-    assert all(line.startswith("the memory was not tended: ") for line in said)
-    tend(open_memory(RAGMEM_HOME=str(memory.home / "nothing")), quiet, said.append)
+        run_gc(memory, quiet, said.append)
+    assert all(line.startswith("gc failed on the idle server: ") for line in said)
+    run_gc(open_memory(RAGMEM_HOME=str(memory.home / "nothing")), quiet, said.append)
     assert not (memory.home / "nothing").exists()
 
 
@@ -351,7 +351,7 @@ def test_a_server_tends_while_nobody_asks_and_goes_on_answering_until_it_is_told
 def test_nothing_is_tended_where_the_settings_say_so(open_memory, quiet):
     memory = open_memory(RAGMEM_LIFECYCLE_IDLE_MINUTES="0")
     # Else it would look again and again, until it is cancelled.
-    asyncio.run(asyncio.wait_for(tend_when_idle(memory, quiet, Workers(1), pytest.fail), 10))
+    asyncio.run(asyncio.wait_for(run_gc_when_idle(memory, quiet, Workers(1), pytest.fail), 10))
 
 
 def test_a_server_that_is_told_to_end_while_it_tends_ends_soon(open_memory, connect, monkeypatch):

@@ -14,12 +14,12 @@ from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem
 from ragmem.backends import open_models
 from ragmem.backends.fake import FakeEmbedder, FakeModels
-from ragmem.config import load
+from ragmem.config.loader import load
 from ragmem.errors import BackendError, LimitReachedError
 from ragmem.server import app
 from ragmem.server.http.llm_workers import LlmWorkers
 from ragmem.server.http.shutdown import Shutdown
-from ragmem.server.inference.chatting import Stops, schema_problem
+from ragmem.server.inference.chat import Stops, schema_problem
 from ragmem.services.ingestion.drafts import DraftOptions
 
 SCHEMA = {
@@ -281,7 +281,7 @@ def test_what_cannot_be_embedded_is_refused_in_openais_shape(reader, body, told)
         ({"messages": []}, "messages"),
         ({"messages": [{"role": "system", "content": "x"}]}, "no message to answer"),
         ({"messages": [{"role": "alien", "content": "x"}]}, "role"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "no text"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "not text"),
         ({"messages": ASKED, "n": 2}, "n is 2"),
         ({"messages": ASKED, "stop": ["a", "b", "c", "d", "e"]}, "5 stops"),
         ({"messages": ASKED, "functions": [{}]}, "functions are refused"),
@@ -393,7 +393,7 @@ def test_answers_that_nobody_waits_for_any_more_keep_their_place_until_they_end(
         for thread in begun:
             await asyncio.to_thread(thread.join, 10)
         await asyncio.sleep(0)
-        return speaking.going
+        return speaking.active_count
 
     assert asyncio.run(leave_again_and_again()) == 0
 

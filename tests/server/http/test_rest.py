@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ragmem.domain.model import Draft, Scope, Supersession
-from ragmem.server.http.workers import ASKING, LABOURING, SOON
+from ragmem.server.http.workers import LONG_THREADS, QUERY_THREADS, QUICK_THREADS
 from ragmem.server.lightrag import responses
 from ragmem.server.security.guard import MAX_BODY
 from ragmem.storage.activity.model_record import ACTIVE
@@ -640,7 +640,7 @@ def test_many_requests_at_once_open_no_more_connections_than_threads(client, fil
     question = ("POST", "/query", {"json": {"query": "PostgreSQL Kubernetes"}})
     for _ in range(3):
         assert {response.status_code for response in client.together(*[question] * 40)} == {200}
-    assert len(filled.catalog.database._all) <= SOON + ASKING + LABOURING + 1
+    assert len(filled.catalog.database._all) <= QUICK_THREADS + QUERY_THREADS + LONG_THREADS + 1
 
 
 def test_two_threads_open_one_store(open_memory):

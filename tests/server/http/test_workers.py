@@ -8,12 +8,12 @@ import pytest
 
 from ragmem.api.retrieval import Retrieval
 from ragmem.server.http.failures import status_of
-from ragmem.server.http.workers import ASKING, OverloadedError, Workers
+from ragmem.server.http.workers import QUERY_THREADS, OverloadedError, Workers
 
 
 def test_more_than_the_line_holds_is_refused_and_room_comes_back():
     async def crowd():
-        workers = Workers(1, line=2)
+        workers = Workers(1, queue=2)
         go = threading.Event()
         begun = [asyncio.create_task(workers.run(go.wait)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -30,7 +30,7 @@ def test_more_than_the_line_holds_is_refused_and_room_comes_back():
 
 def test_what_nobody_waits_for_is_not_begun_and_leaves_the_line():
     async def give_up():
-        workers = Workers(1, line=1)
+        workers = Workers(1, queue=1)
         go = threading.Event()
         begun = []
         first = asyncio.create_task(workers.run(go.wait))
@@ -51,7 +51,7 @@ def test_what_nobody_waits_for_is_not_begun_and_leaves_the_line():
 
 def test_what_the_work_raises_is_raised_and_gives_its_place_back():
     async def fail():
-        workers = Workers(1, line=0)
+        workers = Workers(1, queue=0)
         for _ in range(3):
             with pytest.raises(ZeroDivisionError):
                 await workers.run(lambda: 1 / 0)
@@ -64,9 +64,9 @@ def test_what_the_work_raises_is_raised_and_gives_its_place_back():
 
 def test_no_lane_waits_for_another():
     async def fill_all_but_one(name):
-        workers = Workers(1, asking=1, labouring=1, line=1)
+        workers = Workers(1, queries=1, long=1, queue=1)
         go = threading.Event()
-        lanes = {"run": workers.run, "ask": workers.ask, "labour": workers.labour}
+        lanes = {"run": workers.run, "ask": workers.ask, "run_long": workers.run_long}
         free = lanes.pop(name)
         held = [asyncio.create_task(lane(go.wait)) for lane in lanes.values() for _ in range(2)]
         try:
@@ -76,7 +76,7 @@ def test_no_lane_waits_for_another():
             await asyncio.gather(*held)
             workers.close()
 
-    assert [asyncio.run(fill_all_but_one(name)) for name in ("run", "ask", "labour")] == ["done"] * 3
+    assert [asyncio.run(fill_all_but_one(name)) for name in ("run", "ask", "run_long")] == ["done"] * 3
 
 
 def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, monkeypatch):
@@ -85,7 +85,7 @@ def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, 
 
     def held(retrieval, question, *more, **options):
         asked.append(question.text)
-        if len(asked) == ASKING:
+        if len(asked) == QUERY_THREADS:
             full.release()
         go.wait(60)
         return answer(retrieval, question, *more, **options)
@@ -95,7 +95,7 @@ def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, 
     async def crowd():
         questions = [
             asyncio.create_task(client.http.post("/query", json={"query": f"question {number}"}))
-            for number in range(3 * ASKING)
+            for number in range(3 * QUERY_THREADS)
         ]
         await asyncio.to_thread(full.acquire, timeout=60)
         text = {"text": "We keep the harbour log in Tromso.", "file_source": "harbour"}
@@ -111,8 +111,8 @@ def test_writes_and_health_are_answered_while_questions_fill_their_lane(client, 
     others, begun, questions = client.runner.run(crowd())
     assert [one.status_code for one in others] == [200] * 3
     assert others[1].json()["counts"]["memories"] == 4
-    assert begun == ASKING
-    assert [one.status_code for one in questions] == [200] * 3 * ASKING
+    assert begun == QUERY_THREADS
+    assert [one.status_code for one in questions] == [200] * 3 * QUERY_THREADS
 
 
 def test_tools_of_mcp_that_look_up_are_answered_while_questions_fill_their_lane(client, monkeypatch):
@@ -144,7 +144,7 @@ def test_tools_of_mcp_that_look_up_are_answered_while_questions_fill_their_lane(
         headers["Mcp-Session-Id"] = begun.headers["mcp-session-id"]
         questions = [
             asyncio.create_task(client.http.post("/query", json={"query": f"question {number}"}))
-            for number in range(ASKING)
+            for number in range(QUERY_THREADS)
         ]
         for _ in questions:
             assert await asyncio.to_thread(full.acquire, timeout=60)
@@ -163,7 +163,7 @@ def test_tools_of_mcp_that_look_up_are_answered_while_questions_fill_their_lane(
 
 def test_each_thread_that_stays_does_its_beginning_once():
     async def begin():
-        workers = Workers(2, asking=3)
+        workers = Workers(2, queries=3)
         begun = []
         await workers.begin(lambda: begun.append(threading.get_ident()))
         later = [await lane(threading.get_ident) for lane in (workers.run, workers.ask) for _ in range(5)]
@@ -179,14 +179,14 @@ def test_where_the_system_gives_no_more_threads_the_beginning_fails_and_nothing_
     start, started = threading.Thread.start, []
 
     def start_one(thread):
-        if thread.name.startswith("serve-soon"):
+        if thread.name.startswith("serve-quick"):
             started.append(thread)
             if len(started) > 1:
                 raise RuntimeError("can't start new thread")
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start_one)
-    workers = Workers(2, asking=1)
+    workers = Workers(2, queries=1)
     with pytest.raises(RuntimeError, match="new thread"):
         asyncio.run(workers.begin(lambda: None))
     closing = threading.Thread(target=workers.close, daemon=True)

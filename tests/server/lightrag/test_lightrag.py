@@ -11,7 +11,7 @@ import pytest
 from ragmem.api.memory import Ragmem
 from ragmem.server.http.workers import Workers
 from ragmem.server.lightrag.pipeline import Job, Pipeline
-from ragmem.server.lightrag.upload_tracking import plain_name
+from ragmem.server.lightrag.uploaded_files import plain_name
 from ragmem.server.security.guest_auth import GUEST
 from ragmem.services.ingestion.drafts import DraftOptions
 from tests.server.conftest import TOKEN, client_of, environment, fill
@@ -253,7 +253,7 @@ def test_what_of_an_uploaded_document_is_not_stored_is_told(client):
     page = b"<html><body><p>&lt;private&gt;The vault is below the quay.&lt;/private&gt;</p></body></html>"
     refused = upload(client, "vault.xhtml", page)
     assert refused.status_code == 400
-    assert "vault.xhtml: nothing is left of the text without what is private" in refused.text
+    assert "vault.xhtml: nothing is left of the text without its private parts" in refused.text
 
 
 def test_of_an_uploaded_document_each_page_is_stored_under_its_name(client):

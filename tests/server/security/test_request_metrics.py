@@ -122,8 +122,8 @@ def test_a_request_is_one_line_of_json_without_what_was_asked(filled, connect):
 def test_as_text_a_request_is_one_line_and_only_from_info_on():
     stream = io.StringIO()
     log = Log(level="info", stream=stream)
-    log.tell("info", "request", route="/query", status=200)
-    log.tell("debug", "request", route="/health", status=200)
+    log.write("info", "request", route="/query", status=200)
+    log.write("debug", "request", route="/health", status=200)
     log.close()
     assert re.fullmatch(r"\d\d:\d\d:\d\d info request: route=/query status=200\n", stream.getvalue())
 
@@ -156,7 +156,7 @@ def test_a_log_that_nobody_reads_stops_nobody_and_tells_what_it_left_out():
     log = Log(level="info", stream=stream)
     began = time.monotonic()
     for _ in range(LINES + 50):
-        log.tell("info", "request", status=200)
+        log.write("info", "request", status=200)
     assert time.monotonic() - began < 20
     stream.read = True
     time.sleep(0.1)

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 
 from ragmem.api import gc
 from ragmem.server.http.workers import Workers
-from ragmem.server.v1.jobs import PLANS, Jobs
+from ragmem.server.v1.jobs import MAX_PLANS, Jobs
 from ragmem.services.lifecycle import plan
 from ragmem.services.lifecycle import workers as gc_workers
 from ragmem.services.processes import worker_pool
@@ -55,14 +55,14 @@ def test_the_report_tells_states_and_what_goes_next(api):
 
 def test_a_large_memory_is_planned_in_several_processes(open_memory, connect, monkeypatch):
     monkeypatch.setattr(gc, "LARGE", 1)
-    monkeypatch.setattr(worker_pool, "cores", lambda: 2)
-    asked, plans = [], gc_workers.plans
+    monkeypatch.setattr(worker_pool, "cpu_count", lambda: 2)
+    asked, plans = [], gc_workers.plan_projects
 
     def told(catalog, store, projects, *, workers):
         asked.append(workers)
         return plans(catalog, store, projects, workers=1)
 
-    monkeypatch.setattr(plan, "plans", told)
+    monkeypatch.setattr(plan, "plan_projects", told)
     memory = open_memory()
     with connect(memory) as client:
         client.post("/v1/memory/memories", text="The brass tap in the kitchen drips since March.")
@@ -71,11 +71,11 @@ def test_a_large_memory_is_planned_in_several_processes(open_memory, connect, mo
 
 
 def test_the_plans_of_the_latest_jobs_are_kept(api):
-    jobs = [planned(api)["id"] for _ in range(PLANS + 1)]
-    assert [api.read(f"gc/jobs/{job}")["plan"] is None for job in jobs] == [True] + [False] * PLANS
+    jobs = [planned(api)["id"] for _ in range(MAX_PLANS + 1)]
+    assert [api.read(f"gc/jobs/{job}")["plan"] is None for job in jobs] == [True] + [False] * MAX_PLANS
     refused = api.post("gc/apply", job=jobs[0], confirm=True)
     assert refused.status_code == 400
-    assert "the latest are kept" in refused.json()["hint"]
+    assert "the latest plans are kept" in refused.json()["hint"]
 
 
 def test_a_plan_is_carried_out_and_taken_back(api):
@@ -157,7 +157,7 @@ async def two_jobs() -> tuple[str, int, str]:
         running = first.status
         hold.set()
         while jobs.of(first.id).status == "running":
-            await jobs.settled()
+            await jobs.join()
         return running, refused.value.status_code, jobs.of(first.id).status
     finally:
         hold.set()
@@ -181,7 +181,7 @@ async def ended_job() -> tuple[str, str]:
     job = await jobs.begin("plan", work, wait=0.01)
     begun.wait(5)
     workers.close()
-    await jobs.settled()
+    await jobs.join()
     return job.status, str(job.error)
 
 

@@ -90,7 +90,7 @@ def test_all_who_ask_for_the_health_wait_in_one_thread(open_memory, connect, mon
         async def ask_meanwhile():
             asked = [
                 asyncio.create_task(client.http.get("/v1/memory/health"))
-                for _ in range(2 * (workers.SOON + workers.ASKING))
+                for _ in range(2 * (workers.QUICK_THREADS + workers.QUERY_THREADS))
             ]
             for _ in range(5):
                 assert (await client.http.get("/documents/status_counts")).status_code == 200

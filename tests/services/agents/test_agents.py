@@ -134,8 +134,8 @@ def test_what_is_sent_to_all_reaches_who_is_known_then_but_not_the_sender_nor_wh
     sent = agents.signal("stop", to="all", sender="two", reason="enough")
     assert list(sent.accepted) == ["one"]
     assert list(sent.refused) == ["three"]
-    assert agents.shutdown_check("one").stop_reason == "enough"
-    assert not agents.shutdown_check("two").should_stop
+    assert agents.require("one").stop_reason == "enough"
+    assert not agents.require("two").should_stop
     # Who comes later, or begins anew, was not meant.
     assert not agents.heartbeat("four").should_stop
     assert not agents.heartbeat("three", status="starting").should_stop
@@ -245,9 +245,9 @@ def test_secrets_are_covered_before_anything_is_stored(agents, tmp_path):
     [
         ("", None, "empty"),
         ("x" * 70_000, None, "70,000 characters"),
-        ("\ud800", None, "no text"),
+        ("\ud800", None, "not text"),
         ("x", {"n": "y" * 70_000}, "bytes as JSON"),
-        ("x", {"n": 2**70}, "no JSON object"),
+        ("x", {"n": 2**70}, "not a JSON object"),
     ],
 )
 def test_what_is_too_large_or_no_text_is_refused(agents, text, data, told):

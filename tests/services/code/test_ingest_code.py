@@ -15,8 +15,8 @@ from ragmem.domain.code.code import EdgeKind
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.code.ingest_code import ingest_code
 from ragmem.services.processes.progress import Silent
-from ragmem.storage.code import writing as code_writing
-from ragmem.storage.code.writing import CodeWriting
+from ragmem.storage.code import code_writer
+from ragmem.storage.code.code_writer import CodeWriter
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.home.postgres import PostgresDatabase
 from ragmem.storage.maintenance.invariants import violations
@@ -61,7 +61,7 @@ both = pytest.mark.parametrize("shop", ["whole", "near"], indirect=True)
 def shop(notes, request, monkeypatch):
     """A repository of three files, outside of which nothing is read; changes are linked as in a large one."""
     if getattr(request, "param", "whole") == "near":
-        monkeypatch.setattr("ragmem.services.code.relinking.WHOLE_BYTES", -1)
+        monkeypatch.setattr("ragmem.services.code.relink.WHOLE_BYTES", -1)
     root = notes.parent / "shop"
     root.mkdir()
     for path, text in {
@@ -192,12 +192,12 @@ def test_only_files_that_name_it_are_linked_with_a_new_name(memory, shop):
         "import shop.pay\n\n\ndef refund():\n    return getattr(shop.pay, 'give_back')(1)\n",
     )
     report = memory.code.ingest(shop)
-    writing = CodeWriting(memory.catalog.database, report.project)
-    near = writing.neighbours(writing.standing())
+    writing = CodeWriter(memory.catalog.database, report.project)
+    near = writing.neighbours(writing.state())
     every = {"shop/back.py", "shop/cart.py", "shop/__init__.py", "shop/nowhere.py"}
-    assert near.naming(every, ["give_back", "hand"]) == {"shop/back.py"}
-    assert near.naming(every, ["charge", "give"]) == {"shop/cart.py"}
-    assert near.naming(every, []) == set()
+    assert near.files_with_words(every, ["give_back", "hand"]) == {"shop/back.py"}
+    assert near.files_with_words(every, ["charge", "give"]) == {"shop/cart.py"}
+    assert near.files_with_words(every, []) == set()
 
 
 @both
@@ -403,26 +403,26 @@ def test_no_secret_of_the_code_itself_is_stored(memory, shop):
 def test_what_is_no_project_is_refused(memory, shop):
     with pytest.raises(NotFoundError, match="nowhere"):
         memory.code.ingest(shop / "nowhere")
-    with pytest.raises(UsageError, match="is no project"):
+    with pytest.raises(UsageError, match="is not a project"):
         memory.code.ingest(shop.parent)
 
 
 KILLED = """
 import os, sys
 from pathlib import Path
-from ragmem.storage.code import writing as code_writing
+from ragmem.storage.code import code_writer
 from ragmem.storage.home.catalog import Catalog
 from ragmem.api.memory import Ragmem
-code_writing.ROWS_AT_ONCE = 1
+code_writer.ROWS_AT_ONCE = 1
 home, shop, deadly = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-real, written = code_writing._write_edges, 0
+real, written = code_writer._write_edges, 0
 def write(*arguments):
     global written
     real(*arguments)
     written += 1
     if written == deadly:
         os.kill(os.getpid(), 9)
-code_writing._write_edges = write
+code_writer._write_edges = write
 Ragmem.open(environ={"RAGMEM_HOME": str(home)}, home=shop.parent, cwd=shop).code.ingest(shop)
 """
 
@@ -449,7 +449,7 @@ def test_a_run_that_is_killed_leaves_whole_files_and_the_next_one_completes_it(
 
 
 def test_two_at_once_make_one_graph(open_memory, shop, monkeypatch):
-    monkeypatch.setattr(code_writing, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(code_writer, "ROWS_AT_ONCE", 1)
     reports, failures = [], []
 
     def ingest() -> None:
@@ -472,17 +472,17 @@ def test_two_at_once_make_one_graph(open_memory, shop, monkeypatch):
 
 def test_a_run_that_another_machine_overtakes_begins_anew(memory, shop, monkeypatch):
     memory.code.ingest(shop)
-    real = code_writing.CodeWriting.write
+    real = code_writer.CodeWriter.write
     overtaken = []
 
     def write(self, standing, **plan):
         if not overtaken:
             overtaken.append(standing)
-            same = self.standing()
+            same = self.state()
             real(self, same, **{**plan, "files": [], "gone": [], "renames": []})
         return real(self, standing, **plan)
 
-    monkeypatch.setattr(code_writing.CodeWriting, "write", write)
+    monkeypatch.setattr(code_writer.CodeWriter, "write", write)
     put(shop, "shop/new.py", "def fresh():\n    pass\n")
     report = memory.code.ingest(shop)
     assert overtaken

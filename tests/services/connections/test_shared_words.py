@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.lifecycle.relatedness import ENOUGH, MOST_WORDS, USUAL_WORDS, weights
-from ragmem.domain.text.word_ids import SAYS_NOTHING, WordNumbers
+from ragmem.domain.text.word_ids import STOP_WORD, WordNumbers
 from ragmem.services.connections.shared_words import SharedWords, strengths
 
 BAKERY = (
@@ -31,7 +31,7 @@ def sharing(*texts, names=None):
     told = read(texts, names or {})
     words = SharedWords(len(texts), lambda places: [told[place] for place in places], told)
     ones, others = np.divmod(np.arange(len(texts) ** 2), len(texts))
-    return words.shared(ones, others).reshape(len(texts), len(texts))
+    return words.overlap(ones, others).reshape(len(texts), len(texts))
 
 
 def strength(cosine, shared):
@@ -79,7 +79,7 @@ def by_two(texts):
     numbers, counted = WordNumbers(), []
     for _, title, text, summary, names in read(texts, {}):
         counted.append(Counter(numbers.of(title, text, summary, names)))
-        counted[-1].pop(SAYS_NOTHING, None)
+        counted[-1].pop(STOP_WORD, None)
     known = weights(("", set(count)) for count in counted).get("", {})
     telling = [
         sorted(count, key=lambda word: (-known[word] * math.log1p(count[word]), word))[:MOST_WORDS]

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem
-from ragmem.domain.injection.framing import CLOSING, OPENING
+from ragmem.domain.injection.memory_frame import CLOSING, OPENING
 from ragmem.domain.model import Category, Chunk, Draft, Kind, Match, Memory, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.text.excerpts import estimate_tokens

@@ -170,7 +170,7 @@ def test_an_agent_within_a_session_has_its_own_sight(filled):
 
 def test_an_event_that_there_is_none_of_is_refused(filled):
     memory, _ = filled
-    with pytest.raises(UsageError, match='"later" is no event'):
+    with pytest.raises(UsageError, match='"later" is not an event'):
         told(memory, event="later")
 
 

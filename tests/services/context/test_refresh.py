@@ -414,7 +414,7 @@ def test_three_sessions_that_recall_a_memory_promote_it_and_two_do_not(memory, t
     wish = stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
     path = tmp_path / "A.md"
     for session, told in (("s1", False), ("s2", False), ("s3", True)):
-        memory.catalog.lives.recalled([Recall(one, session, NOW)])
+        memory.catalog.lives.add_recalls([Recall(one, session, NOW)])
         refreshed(memory, path)
         assert wish[:12] in path.read_text()
         assert (one[:12] in path.read_text()) is told

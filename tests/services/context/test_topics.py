@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragmem.services.context.topics import (
     THRESHOLD,
     Topic,
-    calibrated,
+    calibrate,
     from_document,
     prompt_text,
     reason_to_skip,
@@ -117,13 +117,13 @@ def test_a_model_whose_unrelated_texts_lie_near_gets_a_lower_threshold():
     def around(spread: float) -> list[tuple[float, ...]]:
         return [(1.0, *(spread if place == item % 40 else 0.0 for place in range(40))) for item in range(80)]
 
-    assert calibrated(around(0.5)) < calibrated(around(3.0)) <= 1.0
+    assert calibrate(around(0.5)) < calibrate(around(3.0)) <= 1.0
     assert 0 < THRESHOLD < 1
 
 
 def test_too_few_texts_do_not_calibrate():
     with pytest.raises(ValueError, match="too few"):
-        calibrated([EAST, NORTH])
+        calibrate([EAST, NORTH])
 
 
 def test_what_is_tagged_or_fenced_is_not_said():

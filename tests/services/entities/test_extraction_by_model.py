@@ -312,7 +312,7 @@ def test_a_seed_is_well_although_no_model_is_there(home, inside):
     assert "6 texts wait for the language model, the rules' entities stand: the fake" in done.stderr
     none = inside(*arguments, **environ | {"RAGMEM_LANGUAGE_MODEL_BACKEND": ""})
     assert none.returncode == 0
-    assert "no model stands below [language_model]" in none.stderr
+    assert "no model is set in [language_model]" in none.stderr
     assert "language model" not in inside(*arguments, "--no-llm", **environ).stderr
     waits = inside(*arguments, "--dry-run", "--json", **environ)
     assert '"waiting": 6' in waits.stdout
@@ -441,7 +441,7 @@ def test_a_model_that_takes_many_prompts_gets_many(home):
 
 
 def test_an_interrupted_pass_keeps_what_was_answered(home, monkeypatch):
-    monkeypatch.setattr(completions, "AT_ONCE", 2)
+    monkeypatch.setattr(completions, "BATCH_SIZE", 2)
     valid = FakeLanguageModel("valid").complete
 
     def interrupted(prompt, **options):
@@ -645,7 +645,7 @@ def test_a_killed_pass_goes_on_and_asks_nothing_twice(home):
     asked = (home.place / "asked").read_text().splitlines()
     assert len(asked) == len(set(asked)) == len(NAMES)
     memory = home.memory("both")
-    assert len(memory.catalog.extractions.asked("counted prompt 1")) == len(NAMES)
+    assert len(memory.catalog.extractions.answered_texts("counted prompt 1")) == len(NAMES)
     assert {"Harbour", "Harbour Board"} <= names(memory)
     assert sound(memory)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragmem.api.memory import Ragmem, now
 from ragmem.domain.model import Draft, Entity, Extraction, Record, Relation, Scope
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.graph.files import Edge, Node, open_graph, writable
+from ragmem.services.graph.files import Edge, Node, open_graph, replace_invalid_characters
 from ragmem.services.ingestion.classify import classify_draft
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -26,7 +26,9 @@ ODD = [
     "bell\x07",
 ]
 
-NAMES = st.lists(st.text(min_size=1, max_size=12).map(writable), min_size=1, max_size=8, unique=True)
+NAMES = st.lists(
+    st.text(min_size=1, max_size=12).map(replace_invalid_characters), min_size=1, max_size=8, unique=True
+)
 
 
 @pytest.fixture(params=["fake", "lightrag"])
@@ -78,10 +80,10 @@ def test_an_export_has_the_same_nodes_and_edges_as_the_store(memory, form):
     graph = read(form, data)
 
     stored = {entity.name: entity for entity, _ in memory.store.nodes("user")}
-    shown = {name: writable(name) for name in stored}
+    shown = {name: replace_invalid_characters(name) for name in stored}
     assert set(graph) == set(shown.values())
     assert {graph.nodes[shown[name]]["description"] for name in stored} == {
-        writable(entity.description) if form == "graphml" else entity.description
+        replace_invalid_characters(entity.description) if form == "graphml" else entity.description
         for entity in stored.values()
     }
     assert ends(graph) == {

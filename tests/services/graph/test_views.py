@@ -48,7 +48,7 @@ def test_an_entity_tells_who_speaks_of_it_latest_first_and_its_neighbours(memory
 
     [view] = memory.graph().entity("Redis")
     assert (view.place.entity.type, view.place.degree, view.memories) == ("tool", 2, 2)
-    assert [(one.memory_id, one.text) for one in view.told] == [
+    assert [(one.memory_id, one.text) for one in view.quotations] == [
         (new, "Then Billing asks Redis."),
         (old, "Redis caches the sessions."),
     ]
@@ -59,7 +59,7 @@ def test_no_more_memories_and_neighbours_are_shown_than_asked_for(memory):
     for number in range(4):
         tell(memory, f"Redis serves part {number}.", ("Redis", f"part {number}"), days=number)
     [view] = memory.graph().entity("Redis", limit=2)
-    assert [one.text for one in view.told] == ["Redis serves part 3.", "Redis serves part 2."]
+    assert [one.text for one in view.quotations] == ["Redis serves part 3.", "Redis serves part 2."]
     assert (len(view.neighbours), view.memories, view.place.degree) == (2, 4, 4)
 
 
@@ -105,7 +105,7 @@ def test_projects_never_mix(memory):
         "gullwing": {"gulls"},
     }
     [alone] = memory.graph(["tideline"]).entity("Redis")
-    assert [one.memory_id for one in alone.told] == [here]
+    assert [one.memory_id for one in alone.quotations] == [here]
     assert memory.graph(["tideline"]).scope.elsewhere("Redis") == ["gullwing"]
     assert memory.graph().path("tides", "sea") == []
     with pytest.raises(NotFoundError) as error:
@@ -125,7 +125,7 @@ def test_a_name_that_was_merged_leads_to_its_entity(memory):
     assert [[set(view.place.names) for view in each] for each in views] == [
         [{"MCP", "Model Context Protocol"}]
     ] * 2
-    assert {one.text for one in views[0][0].told} == set(texts.values())
+    assert {one.text for one in views[0][0].quotations} == set(texts.values())
 
 
 def test_a_name_leads_to_its_entity_in_each_project_whether_merged_there_or_not(memory):
@@ -152,7 +152,9 @@ def test_a_path_tells_the_memory_that_says_each_step_and_avoids_hubs(memory):
 
     best, other = memory.graph().path("LEDGER", "outage", count=2)
     assert best.names == ("ledger", "queue", "outage")
-    assert [(step.relation.keywords, step.told.memory_id, step.told.text) for step in best.steps] == [
+    assert [
+        (step.relation.keywords, step.quotation.memory_id, step.quotation.text) for step in best.steps
+    ] == [
         ("fills", first, "The ledger fills the queue."),
         ("causes", second, "A full queue caused the outage."),
     ]
@@ -212,7 +214,7 @@ def test_what_was_forgotten_is_not_told_of(memory):
     tell(memory, "Redis is there.", ("Redis", "queue"))
     memory.forget([gone])
     [view] = memory.graph().entity("Redis")
-    assert [one.text for one in view.told] == ["Redis is there."]
+    assert [one.text for one in view.quotations] == ["Redis is there."]
     assert memory.graph().timeline("Redis").total == 1
 
 

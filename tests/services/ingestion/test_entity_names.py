@@ -141,7 +141,7 @@ def test_undoing_a_merge_leaves_transcripts_that_wait_to_who_makes_their_vectors
     )
     memory.catalog.memories.mark([told.id], State.PENDING)
     undo(memory, "tide.py", now)
-    assert memory.catalog.memories.waiting() == [told.id]
+    assert memory.catalog.memories.pending_ids() == [told.id]
     assert "tide.py" in names(memory)
 
 
@@ -209,7 +209,7 @@ def test_one_write_puts_a_bounded_number_of_memories_again(memory):
     late = [check.detail for check in memory.doctor.examine().checks if check.mend == "pending"]
     assert late == ["1 names have another entity since; what mentions them is put again by a seed or this"]
     memory.seed()
-    assert memory.catalog.names.late() == 0
+    assert memory.catalog.names.count_late() == 0
     assert "tide.py" not in names(memory)
 
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.backends.fake import FakeModels, FakeStore
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Category, Kind, Memory, Scope, State, Tier, content_hash, memory_id
 from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.domain.secrets.redaction import DEFAULT
@@ -27,9 +27,9 @@ from ragmem.services.ingestion import entity_names
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.index import index, record_of
 from ragmem.services.processes.progress import Silent
-from ragmem.services.transfer.export_reading import ExportReader
-from ragmem.services.transfer.exporting import export, export_file
-from ragmem.services.transfer.importing import import_export
+from ragmem.services.transfer.export_reader import ExportReader
+from ragmem.services.transfer.exporter import export, export_file
+from ragmem.services.transfer.importer import import_export
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import ArchiveEntry
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
@@ -419,7 +419,7 @@ def lived(home):
         [LifeRow(first, LifecycleState.PROVEN, feedback=-2, reason="merged"), LifeRow(second, pinned=True)],
         now=NOW,
     )
-    catalog.lives.recalled([Recall(second, "s2", NOW), Recall(second, "s1", LATER)])
+    catalog.lives.add_recalls([Recall(second, "s2", NOW), Recall(second, "s1", LATER)])
     catalog.supersessions.put([Supersession(first, second, NOW, LATER, "value", "3 to 4", LATER)])
     catalog.gc_runs.link("run", {second: ["gone", first]})
     return first, second

@@ -19,10 +19,10 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import USER, Kind, State, Supersession
 from ragmem.domain.model.lifecycle import PROTECTED_TYPES, EntryType, entry_type
 from ragmem.errors import StorageError
-from ragmem.inbox import reading
+from ragmem.inbox import reader
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.ingestion.inbox import QUICK_BYTES, QUICK_FILES
-from ragmem.services.ingestion.inbox_waiting import waiting
+from ragmem.services.ingestion.inbox_status import inbox_status
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 SAID = "We decided to pin the driver at 2.9 because version 3 leaks connections."
@@ -49,7 +49,7 @@ class Place:
         return inbox.put(self.data, text, at_ns=time.time_ns(), **said)
 
     def names(self) -> list[str]:
-        return reading.waiting(str(self.inbox))
+        return reader.list_writes(str(self.inbox))
 
     def project(self, name: str) -> Path:
         root = self.folder / name
@@ -308,8 +308,8 @@ def test_what_is_no_write_is_set_aside_with_its_reason_and_blocks_nothing(place:
         assert (len(done.ids), done.aside, done.left) == (1, 6, 0)
         assert texts(memory) == [SAID]
         found = {path.name.partition("-")[0]: reason for path, reason in memory.inbox.status().aside}
-    assert found["foreign.txt"] == "it is no write of ragmem"
-    assert found["broken.write"] == "it is damaged: the check sum is another"
+    assert found["foreign.txt"] == "it is not a write of ragmem"
+    assert found["broken.write"] == "it is damaged: the checksum does not match"
     assert found["later.write"] == "another release of ragmem wrote it"
     assert found["folder"] == found["pipe.write"] == "it is not a regular file"
     assert set(found) == {"foreign.txt", "folder", "link.write", "pipe.write", "broken.write", "later.write"}
@@ -323,15 +323,15 @@ def sealed(header: str, content: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("header", "content", "reason"),
     [
-        ("at 1", b"\xff", "it is no UTF-8"),
-        ("at 1\ntitle \udcff", b"text", "it is no UTF-8"),
+        ("at 1", b"\xff", "it is not UTF-8"),
+        ("at 1\ntitle \udcff", b"text", "it is not UTF-8"),
         ("at 1", b" \n", "it has no text"),
-        ("at soon", b"text", "its head says what cannot be"),
-        ("title x", b"text", "its head says what cannot be"),
-        ("at 1\ntype wish", b"text", "its head says what cannot be"),
-        ("at 1\nkind wish", b"text", "its head says what cannot be"),
-        ("at 1\nevent soon", b"text", "its head says what cannot be"),
-        ("at 1\nevent 0001-01-01T00:00:00+14:00", b"text", "its head says what cannot be"),
+        ("at soon", b"text", "its head has an invalid field"),
+        ("title x", b"text", "its head has an invalid field"),
+        ("at 1\ntype wish", b"text", "its head has an invalid field"),
+        ("at 1\nkind wish", b"text", "its head has an invalid field"),
+        ("at 1\nevent soon", b"text", "its head has an invalid field"),
+        ("at 1\nevent 0001-01-01T00:00:00+14:00", b"text", "its head has an invalid field"),
     ],
 )
 def test_a_file_whose_sum_is_right_and_whose_content_is_not_is_set_aside(
@@ -354,7 +354,7 @@ def test_an_inbox_that_is_no_folder_stops_no_question(place: Place):
         place.inbox.write_text("")
         answer = memory.query("why do we pin the driver")
         assert [match.memory.text for match in answer.matches] == [SAID]
-        assert answer.notes[-1].startswith("not all that waits in the inbox was asked: cannot read")
+        assert answer.notes[-1].startswith("not all writes in the inbox were searched: cannot read")
         assert [
             check.status for check in memory.doctor.examine(read_only=True).checks if check.name == "inbox"
         ] == ["failed"]
@@ -377,8 +377,8 @@ def test_an_inbox_from_which_nothing_can_be_removed_stops_no_question(place: Pla
             for _ in range(2):
                 answer = memory.query("why do we pin the driver")
                 assert [match.memory.text for match in answer.matches] == [SAID]
-                assert answer.notes[-1].startswith("not all that waits in the inbox was asked: cannot remove")
-            with pytest.raises(StorageError, match="which is taken in: operation not permitted"):
+                assert answer.notes[-1].startswith("not all writes in the inbox were searched: cannot remove")
+            with pytest.raises(StorageError, match="which is stored already: operation not permitted"):
                 memory.inbox.drain()
         assert memory.inbox.drain().duplicates == 1
         assert texts(memory) == [SAID]
@@ -392,7 +392,7 @@ def test_doctor_and_statistics_tell_what_waits_and_what_was_set_aside(place: Pla
         place.put("The second one of them.")
         told = [check for check in memory.doctor.examine(read_only=True).checks if check.name == "inbox"]
         assert [check.status for check in told] == ["warning", "ok"]
-        assert "no write of ragmem" in told[0].detail
+        assert "not a write of ragmem" in told[0].detail
         assert told[1].detail.startswith("1 write waits since ")
         assert memory.reports.statistics()["inbox"] == {"waiting": 0, "since": None, "aside": 1}
 
@@ -467,7 +467,7 @@ def test_while_another_process_writes_a_text_is_accepted_and_a_question_goes_on_
             assert time.monotonic() - began < 5
             assert [match.memory.text for match in answer.matches] == [SAID]
             assert answer.notes[-1].startswith(
-                "not all that waits in the inbox was asked: another process has been"
+                "not all writes in the inbox were searched: another process has been"
             )
         finally:
             release.set()
@@ -562,7 +562,7 @@ def test_what_a_killed_writer_acknowledged_is_there_and_nothing_half(place: Plac
         process.kill()
         names += process.stdout.read().split()
     for name in place.names():
-        assert reading.read(str(place.inbox / name)).text.count("word") == 2000
+        assert reader.read(str(place.inbox / name)).text.count("word") == 2000
     assert {f"{name}{inbox.SUFFIX}" for name in names if len(name) == 32} <= set(place.names())
 
 
@@ -578,7 +578,7 @@ def test_the_draft_of_a_killed_writer_is_swept_once_it_is_old_and_never_taken_in
         memory.inbox.drain()
         assert not draft.exists()
         assert len(texts(memory)) == 2
-    assert waiting(place.data).aside == ()
+    assert inbox_status(place.data).aside == ()
 
 
 TAKER = """
@@ -615,8 +615,8 @@ def test_two_writers_and_two_drainers_at_once_lose_and_double_nothing(place: Pla
     assert sorted(heads) == sorted(
         f"{name} {number}" for name in ("one", "two", "same") for number in range(each)
     )
-    assert waiting(place.data).aside == ()
-    assert reading.unfinished(str(place.inbox)) == []
+    assert inbox_status(place.data).aside == ()
+    assert reader.list_unfinished(str(place.inbox)) == []
 
 
 def test_a_backup_and_an_export_hold_what_waited_and_a_restore_leaves_what_waits(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem, now
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.classification.evidence import MAX_CHARS
 from ragmem.domain.classification.evidence_cues import EvidenceType
 from ragmem.domain.model import Draft, Memory, State
@@ -23,7 +23,7 @@ TEXT = "The importer failed because of a lock: the fix is one writer, by config.
 
 def test_what_was_handed_in_is_indexed_when_it_returns(memory):
     (stored,) = memory.ingest([Draft("ingest", "/n", TEXT, "n")])
-    assert (stored.judged.memory.state, stored.note) == (State.INDEXED, "")
+    assert (stored.classified.memory.state, stored.note) == (State.INDEXED, "")
     assert memory.memory(stored.id).state is State.INDEXED
 
 
@@ -135,7 +135,7 @@ def test_without_a_model_the_text_is_kept_and_found_and_finished_later(open_memo
     broken = open_memory(RAGMEM_MODELS_BACKEND="nowhere")
     (stored,) = broken.ingest([Draft("ingest", "/n", TEXT, "n")])
     assert "nowhere" in stored.note
-    assert stored.judged.memory.state is State.PENDING
+    assert stored.classified.memory.state is State.PENDING
     answer = broken.query("importer lock writer")
     assert [match.memory.id for match in answer.matches] == [stored.id]
     assert answer.rung == "text"

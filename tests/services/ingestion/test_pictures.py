@@ -244,7 +244,7 @@ def test_a_failure_is_a_warning_and_after_three_nobody_is_asked(seeded, eyes):
     assert len(texts) == 5
     assert report.failed == 0
     assert sum("no eyes" in one for one in _warnings(report)) == 3
-    assert sum("no description came" in one for one in _warnings(report)) == 2
+    assert sum("the previous requests failed" in one for one in _warnings(report)) == 2
     asked = {json.dumps(post.body["messages"]) for post in eyes.posts}
     assert len(asked) == 3
 

@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Draft
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion import entities
 from ragmem.services.ingestion.classify import classify_draft
-from ragmem.services.ingestion.prefetch import reading_of
+from ragmem.services.ingestion.prefetch import analyze_memory
 from ragmem.storage.memories.memories import words_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -34,10 +34,10 @@ def test_it_is_what_is_found_without_it(monkeypatch, text):
         redactor=DEFAULT,
     )
     item = (judged.memory, judged.chunks)
-    monkeypatch.setattr(entities, "_kept", {})
+    monkeypatch.setattr(entities, "_cache", {})
     found = entities.extract_by_rule(*item, DEFAULT)
-    reading = reading_of(item, redactor=DEFAULT)
-    monkeypatch.setattr(entities, "_kept", {})
+    reading = analyze_memory(item, redactor=DEFAULT)
+    monkeypatch.setattr(entities, "_cache", {})
     reading.keep()
     monkeypatch.setattr(entities, "extract", None)
 
@@ -47,8 +47,8 @@ def test_it_is_what_is_found_without_it(monkeypatch, text):
 
 
 def test_only_so_many_extractions_are_kept(monkeypatch):
-    monkeypatch.setattr(entities, "_kept", {})
-    monkeypatch.setattr(entities, "KEPT", 2)
+    monkeypatch.setattr(entities, "_cache", {})
+    monkeypatch.setattr(entities, "CACHE_SIZE", 2)
     for n in range(5):
         item = classify_draft(
             Draft("notes", f"/{n}.md", f"See load{n}.py there."),
@@ -57,5 +57,5 @@ def test_only_so_many_extractions_are_kept(monkeypatch):
             rule="off",
             redactor=DEFAULT,
         )
-        reading_of((item.memory, item.chunks), redactor=DEFAULT).keep()
-        assert len(entities._kept) <= 2
+        analyze_memory((item.memory, item.chunks), redactor=DEFAULT).keep()
+        assert len(entities._cache) <= 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragmem import __main__, inbox
 from ragmem.__main__ import run
-from ragmem.inbox.cautious import redact_write
+from ragmem.inbox.redaction import redact_write
 from ragmem.services.ingestion.drafts import DraftOptions
 
 CHOOSER = random.Random(9)
@@ -95,7 +95,7 @@ def test_the_inbox_follows_the_settings_of_the_person(tmp_path):
 def test_a_plain_text_waits_as_it_is(tmp_path):
     write = {"text": "The tide table loads in 40 ms."}
     assert redact_write(write, environ={"RAGMEM_HOME": str(tmp_path)}, home="/", cwd="/") is write
-    assert not inbox.folder_in(tmp_path).startswith("inbox")
+    assert not inbox.inbox_folder(tmp_path).startswith("inbox")
 
 
 def test_the_report_of_a_bug_quotes_no_secret(monkeypatch, capsys, tmp_path):

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragmem.config import ChunkingSettings
-from ragmem.domain.injection.framing import CLOSING, FIRST_WORDS, OPENING
-from ragmem.domain.injection.injected import without_injections
+from ragmem.config.settings import ChunkingSettings
+from ragmem.domain.injection.injection_removal import without_injections
+from ragmem.domain.injection.memory_frame import CLOSING, FIRST_WORDS, OPENING
 from ragmem.domain.model import Draft, State
 from ragmem.domain.records.records import FIELDS
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.services.ingestion.classify import classify_draft, rules_version
-from ragmem.services.ingestion.sanitize import purified_memory, sanitize_draft, sanitize_text
+from ragmem.services.ingestion.sanitize import sanitize_draft, sanitize_memory, sanitize_text
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -133,11 +133,11 @@ def test_a_memory_of_another_home_is_purified_with_its_summary():
         draft(f"log in with {TOKEN}"), now=now, sizes=ChunkingSettings(), rule="off", redactor=storing
     ).memory
     assert TOKEN in memory.text
-    clean = purified_memory(memory, redactor=DEFAULT)
+    clean = sanitize_memory(memory, redactor=DEFAULT)
     assert TOKEN not in clean.text
     assert clean.content_hash != memory.content_hash
     assert clean.id == memory.id
-    assert purified_memory(clean, redactor=DEFAULT) is clean
+    assert sanitize_memory(clean, redactor=DEFAULT) is clean
     assert memory.state is State.PENDING
 
 

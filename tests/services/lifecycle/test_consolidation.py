@@ -74,7 +74,7 @@ def merged(tmp_path, monkeypatch):
                 ],
                 rule="off",
             )
-            monkeypatch.setattr("ragmem.services.lifecycle.plan._connected", lambda *_, **__: ({}, ""))
+            monkeypatch.setattr("ragmem.services.lifecycle.plan._connect_memories", lambda *_, **__: ({}, ""))
             done = memory.gc.apply(memory.gc.plan())
             (found,) = memory.catalog.memories.each()
             return found, done, model

@@ -11,7 +11,7 @@ import pytest
 from ragmem.domain.model import Draft
 from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.errors import NotFoundError
-from ragmem.services.lifecycle.recalls import MOST_CHARS, recalled_by, session_id
+from ragmem.services.lifecycle.recalls import MOST_CHARS, recalled_ids, session_id
 from ragmem.services.retrieval.query import Question
 from ragmem.storage.lifecycle.lifecycle_state import Recall
 
@@ -69,14 +69,14 @@ def test_without_a_session_nothing_counts(filled):
 
 def test_only_what_answers_above_the_floor_counts(filled):
     answer = asked(filled)
-    counted = recalled_by(answer, floor=0.1)
+    counted = recalled_ids(answer, floor=0.1)
     assert counted == [match.memory.id for match in answer.matches]
-    assert recalled_by(answer, floor=2.0) == []
-    assert recalled_by(replace(answer, question=replace(answer.question, nearest=True)), floor=0.1) == []
-    assert recalled_by(replace(answer, question=replace(answer.question, mode="mix")), floor=0.1) == []
+    assert recalled_ids(answer, floor=2.0) == []
+    assert recalled_ids(replace(answer, question=replace(answer.question, nearest=True)), floor=0.1) == []
+    assert recalled_ids(replace(answer, question=replace(answer.question, mode="mix")), floor=0.1) == []
     silent = asked(filled, "zebra quantum marmalade")
     assert silent.matches == ()
-    assert recalled_by(silent, floor=0.0) == []
+    assert recalled_ids(silent, floor=0.0) == []
 
 
 def test_the_next_writer_takes_in_what_was_noted(filled):
@@ -180,7 +180,7 @@ def test_a_pin_outlasts_a_changed_text(filled):
 def test_recalls_of_many_memories_are_told_by_id(filled):
     lock, tides = by_uri(filled, "lock").id, by_uri(filled, "tides").id
     recalls = [Recall(lock, "a", NOW), Recall(lock, "b", NOW + timedelta(seconds=1)), Recall(tides, "a", NOW)]
-    assert filled.catalog.lives.recalled([*recalls, Recall("a" * 26, "a", NOW)]) == 3
+    assert filled.catalog.lives.add_recalls([*recalls, Recall("a" * 26, "a", NOW)]) == 3
     assert filled.catalog.lives.recalls([lock]) == recalls[:2]
     assert len(filled.catalog.lives.recalls()) == 3
 

@@ -28,7 +28,7 @@ def test_an_orderly_store_needs_nothing(memory):
 
 def test_the_plan_changes_nothing(memory):
     memory.ingest([note(1, text=f"{TEXT}x"), note(2, text=f"{TEXT}x")])
-    assert [item.rule for item in memory.gc.plan().acting()] == ["duplicate"]
+    assert [item.rule for item in memory.gc.plan().active_items()] == ["duplicate"]
     assert len(memory.catalog.memories.ids()) == 2
 
 
@@ -82,7 +82,7 @@ def test_a_vanished_file_is_only_missing_when_asked(memory, notes: Path):
     memory.seed()
     (notes / "bug.md").unlink()
     assert memory.gc.plan().empty
-    assert [item.rule for item in memory.gc.plan(missing=True).acting()] == ["missing"]
+    assert [item.rule for item in memory.gc.plan(missing=True).active_items()] == ["missing"]
 
 
 def test_a_file_that_comes_back_is_seeded_again(memory, notes: Path):
@@ -116,7 +116,7 @@ def test_an_entry_that_left_its_file_is_missing_and_its_neighbours_are_not(tmp_p
         memory.seed()
         assert memory.gc.plan(missing=True).empty
         (notes / "log#1.jsonl").write_text(lines[0] + lines[2])
-        (item,) = memory.gc.plan(missing=True).acting()
+        (item,) = memory.gc.plan(missing=True).active_items()
         assert "task 2" in memory.memory(item.id).text
 
 

@@ -11,7 +11,7 @@ from ragmem.domain.model.document_place import place_metadata
 from ragmem.domain.model.lifecycle import Connection, LifecycleState
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.lifecycle import merging
+from ragmem.services.lifecycle import merger
 from ragmem.services.lifecycle.items import RULES
 from ragmem.services.lifecycle.outcome import Outcome
 from ragmem.services.lifecycle.purge import purge
@@ -59,7 +59,7 @@ def connected(memory, monkeypatch):
         del catalog, store
         return dict.fromkeys(wanted, 0.0)
 
-    monkeypatch.setattr("ragmem.services.lifecycle.plan._connected", all_compared)
+    monkeypatch.setattr("ragmem.services.lifecycle.plan._connect_memories", all_compared)
     monkeypatch.setattr("ragmem.services.lifecycle.project.nearest", alone)
     monkeypatch.setattr(memory.catalog.connections, "of", of)
 
@@ -224,7 +224,7 @@ def test_what_is_isolated_and_says_nothing_is_archived_when_it_is_old(connected)
         connected, *(f"The {w} well of {w} needs {w} rope because {w} winches slip." for w in words)
     )
     plan = connected.gc.plan(rules=["no-substance"])
-    assert [item.id for item in plan.acting()] == [old]
+    assert [item.id for item in plan.active_items()] == [old]
     connected.gc.apply(plan)
     assert old not in ids(connected)
     item, note = connected.gc.restore(old[:12])
@@ -233,7 +233,7 @@ def test_what_is_isolated_and_says_nothing_is_archived_when_it_is_old(connected)
         connected.catalog.lives.entry(old, policy=connected.settings.lifecycle.policy).life
         is LifecycleState.PROVEN
     )
-    assert old not in {item.id for item in connected.gc.plan().acting()}
+    assert old not in {item.id for item in connected.gc.plan().active_items()}
     sound(connected)
 
 
@@ -273,7 +273,7 @@ def test_what_a_killed_run_had_merged_is_taken_out_and_merged_anew(connected, mo
 
     plan = connected.gc.plan()
     with monkeypatch.context() as patch:
-        patch.setattr("ragmem.services.lifecycle.merging.take_out", killed)
+        patch.setattr("ragmem.services.lifecycle.merger.archive_memories", killed)
         with pytest.raises(KeyboardInterrupt):
             connected.gc.apply(plan)
     (half_made,) = ids(connected) - set(bread)
@@ -299,7 +299,7 @@ def test_an_interrupted_run_tells_what_it_did_and_can_be_undone(connected, monke
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ragmem.services.lifecycle.merging.Merger.merge", interrupted)
+    monkeypatch.setattr("ragmem.services.lifecycle.merger.Merger.merge", interrupted)
     outcome = Outcome()
     with pytest.raises(KeyboardInterrupt):
         connected.gc.apply(connected.gc.plan(), allow_large=True, outcome=outcome)
@@ -382,7 +382,7 @@ def test_several_processes_decide_as_one_does(memory):
     ]
     memory.ingest(drafts, rule="off")
     alone, together = memory.gc.plan(), memory.gc.plan(workers=2)
-    assert len(alone.acting()) == 9
+    assert len(alone.active_items()) == 9
     assert together == alone
 
 
@@ -421,7 +421,7 @@ def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
 def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
     bread = spoken(connected, *SAID)
     plan, same_plan = connected.gc.plan(), connected.gc.plan()
-    put, others = merging.put_again, []
+    put, others = merger.index_by_id, []
 
     def other_run_first(catalog, store, made):
         put(catalog, store, made)
@@ -429,7 +429,7 @@ def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
             others.append("")
             others.append(connected.gc.apply(same_plan).run)
 
-    monkeypatch.setattr(merging, "put_again", other_run_first)
+    monkeypatch.setattr(merger, "index_by_id", other_run_first)
     done = connected.gc.apply(plan)
     (merged,) = ids(connected)
     assert (done.made, done.skipped) == (0, 3)
@@ -444,16 +444,16 @@ def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
 
 def test_a_run_that_another_takes_for_killed_keeps_what_it_merged(connected, monkeypatch):
     bread = spoken(connected, *SAID)
-    plan, put = connected.gc.plan(), merging.put_again
+    plan, put = connected.gc.plan(), merger.index_by_id
     taken_for_killed = []
 
     def look_at_it(catalog, store, made):
         put(catalog, store, made)
         taken_for_killed.append(connected.gc.plan(rules=["unfinished"]))
 
-    monkeypatch.setattr(merging, "put_again", look_at_it)
+    monkeypatch.setattr(merger, "index_by_id", look_at_it)
     connected.gc.apply(plan)
-    assert len(taken_for_killed[0].acting()) == 1
+    assert len(taken_for_killed[0].active_items()) == 1
     assert connected.gc.apply(taken_for_killed[0]).skipped == 1
     assert len(ids(connected) - set(bread)) == 1
     sound(connected)
@@ -498,7 +498,7 @@ def test_what_is_merged_is_not_proven_by_it(connected):
     connected.gc.apply(connected.gc.plan())
     (merged,) = ids(connected)
     entry = connected.catalog.lives.entry(merged, policy=connected.settings.lifecycle.policy)
-    assert (entry.life, entry.mergeable) == (LifecycleState.BUFFER, False)
+    assert (entry.life, entry.is_mergeable) == (LifecycleState.BUFFER, False)
     sound(connected)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.models.bundle import INSTALL, without_secrets
+from ragmem.services.models.bundle import INSTALL, remove_secrets
 
 CONFIG = """\
 # what I chose
@@ -136,7 +136,7 @@ def test_any_change_is_found(bundle, change):
     result, _ = bundle("b.tar", "--verify")
 
     assert (result.returncode, result.stdout) == (3, "")
-    assert "is no sound bundle" in result.stderr
+    assert "is not a valid bundle" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["b.tar", "b.tar.gz"])
@@ -189,7 +189,7 @@ def test_a_secret_that_cannot_be_taken_out_is_refused(bundle, home):
 
 def test_a_short_secret_leaves_other_words_alone():
     text = "[store.options]\ntoken = 'a'\n[query]\nlimit = 5 # a letter\n"
-    assert without_secrets(text, redactor=DEFAULT) == (text.replace("'a'", "'***'"), ["store.options.token"])
+    assert remove_secrets(text, redactor=DEFAULT) == (text.replace("'a'", "'***'"), ["store.options.token"])
 
 
 def test_an_existing_file_is_replaced_only_with_force(bundle):
@@ -255,7 +255,8 @@ def test_offline_the_wheels_come_from_a_folder_only(ragmem, tmp_path):
 
 FAKE = {
     "ragmem/__init__.py": "",
-    "ragmem/config.py": "from ragmem_places import find_places\n",
+    "ragmem/config/__init__.py": "",
+    "ragmem/config/places.py": "from ragmem_places import find_places\n",
     "ragmem/main.py": "import sys\ndef main():\n    print('ran', *sys.argv[1:])\n",
 }
 PLACES = """

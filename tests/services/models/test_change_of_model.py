@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ragmem.backends.lightrag.vectors import reembedding
+from ragmem.backends.lightrag.vectors import second_model
 from ragmem.domain.model import Draft, State
 from ragmem.errors import StoreBusyError, UsageError
 from ragmem.services.models.active_models import settings_of
@@ -74,7 +74,7 @@ def test_a_new_home_takes_the_configured_model_at_once(open_memory):
 def test_everything_goes_on_with_the_old_model_until_the_new_one_is_complete(
     filled, open_memory, monkeypatch
 ):
-    monkeypatch.setattr(reembedding, "EMBEDDED_AT_ONCE", 8)
+    monkeypatch.setattr(second_model, "EMBEDDED_AT_ONCE", 8)
     # Two processes that know nothing of each other: one makes the vectors, one goes on with its day.
     changing, working = open_memory(**STORE, **OTHER), open_memory(**STORE, **OTHER)
     rungs, added = [], []
@@ -109,7 +109,7 @@ def test_everything_goes_on_with_the_old_model_until_the_new_one_is_complete(
 
 
 def test_a_change_back_before_the_end_leaves_nothing_of_the_other_model(filled, open_memory, monkeypatch):
-    monkeypatch.setattr(reembedding, "EMBEDDED_AT_ONCE", 8)
+    monkeypatch.setattr(second_model, "EMBEDDED_AT_ONCE", 8)
 
     def stop():
         raise KeyboardInterrupt
@@ -125,7 +125,7 @@ def test_a_change_back_before_the_end_leaves_nothing_of_the_other_model(filled, 
 KILLED = """
 import sys
 from pathlib import Path
-from ragmem.backends.lightrag.vectors import reembedding as second_model
+from ragmem.backends.lightrag.vectors import second_model
 from ragmem.api.memory import Ragmem
 second_model.EMBEDDED_AT_ONCE = 4
 second_model.DELETED_AT_ONCE = 4
@@ -288,7 +288,7 @@ def test_a_home_of_an_earlier_release_changes_its_model(name, open_memory, tmp_p
     assert answer.rung == "text"
     assert OLD_ID in answer.notes[0]
     assert answer.matches
-    assert "cannot be had" in memory.vectors.status().problem
+    assert "is unavailable" in memory.vectors.status().problem
     (told,) = [check for check in memory.doctor.examine().checks if check.name == "model change"]
     assert told.fix == "ragmem models resume"
     (stored,) = memory.ingest(drafts(1))

@@ -16,9 +16,9 @@ from hub_server import HubServer, serving
 
 from ragmem.config.hub import folder_of
 from ragmem.errors import NotFoundError, RagmemError, StoreBusyError, UsageError
-from ragmem.services.models.found import find_models
 from ragmem.services.models.hub import DEFAULT_ENDPOINT, Hub
-from ragmem.services.models.pull import apply, key_of, plan, removable, remove
+from ragmem.services.models.local_models import find_local_models
+from ragmem.services.models.pull import apply, key_of, plan, removable_folders, remove
 from ragmem.services.processes.progress import Silent
 
 NAME = "team/tiny-embedding-4bit"
@@ -72,12 +72,12 @@ def pulled(data, server, **options):
 
 
 def names(data, tmp_path):
-    return [(one.name, one.problem) for one in find_models(data, {}, home=tmp_path)]
+    return [(one.name, one.problem) for one in find_local_models(data, {}, home=tmp_path)]
 
 
 def test_a_model_is_fetched_with_what_is_safe_to_read_and_nothing_else(hub, data, model, tmp_path):
     to_fetch = plan(data, opened(hub), NAME)
-    assert (to_fetch.model.licence, to_fetch.left, to_fetch.there) == (
+    assert (to_fetch.model.licence, to_fetch.missing_bytes, to_fetch.is_complete) == (
         "apache-2.0",
         to_fetch.model.bytes,
         False,
@@ -99,7 +99,7 @@ def test_a_model_is_fetched_with_what_is_safe_to_read_and_nothing_else(hub, data
     }
     assert (folder / "model.safetensors").read_bytes() == (model / "model.safetensors").read_bytes()
     assert json.loads((folder / ".ragmem.json").read_text())["revision"] == hub.revision
-    [one] = find_models(data, {}, home=tmp_path)
+    [one] = find_local_models(data, {}, home=tmp_path)
     assert (one.name, one.place, one.use, one.parameters, one.problem) == (
         NAME,
         "ragmem",
@@ -112,13 +112,13 @@ def test_a_model_is_fetched_with_what_is_safe_to_read_and_nothing_else(hub, data
 
 def test_what_is_there_already_is_not_fetched_again_and_a_new_revision_is(hub, data, model):
     pulled(data, hub)
-    assert plan(data, opened(hub), NAME).there
+    assert plan(data, opened(hub), NAME).is_complete
     hub.revision = "b" * 40
     (model / "config.json").write_text('{"model_type": "bert"}')
-    assert not plan(data, opened(hub), NAME).there
+    assert not plan(data, opened(hub), NAME).is_complete
     pulled(data, hub)
     assert "bert" in (folder_of(data, NAME) / "config.json").read_text()
-    assert plan(data, opened(hub), NAME).there
+    assert plan(data, opened(hub), NAME).is_complete
 
 
 def test_a_connection_that_breaks_off_is_taken_up_where_it_broke(hub, data, model, tmp_path):
@@ -132,7 +132,7 @@ def test_a_connection_that_breaks_off_is_taken_up_where_it_broke(hub, data, mode
 
 def test_a_hub_that_breaks_off_again_and_again_leaves_what_came_for_the_next_time(hub, data, tmp_path):
     hub.stall_after = hub.break_after = 0
-    with pytest.raises(RagmemError, match="breaks off again and again") as caught:
+    with pytest.raises(RagmemError, match="was interrupted again and again") as caught:
         pulled(data, hub)
     assert (caught.value.exit_code, names(data, tmp_path)) == (3, [])
     hub.break_after = -1
@@ -163,7 +163,7 @@ def test_a_pull_that_was_killed_is_not_listed_and_goes_on(hub, data, tmp_path):
     assert names(data, tmp_path) == []
     hub.released.set()
     hub.stall_after = -1
-    assert plan(data, opened(hub), NAME).left <= 160_100 - 60_000
+    assert plan(data, opened(hub), NAME).missing_bytes <= 160_100 - 60_000
     done = subprocess.run(
         [*command, "pull", NAME, "--json"], env=environ, capture_output=True, check=False, timeout=60
     )
@@ -197,7 +197,7 @@ def test_the_key_goes_to_the_hub_and_not_to_where_it_sends_us(hub, data, model, 
 
 def test_a_busy_hub_is_asked_again(hub, data):
     hub.busy = 3
-    assert plan(data, opened(hub), NAME).left
+    assert plan(data, opened(hub), NAME).missing_bytes
     hub.busy = 4
     with pytest.raises(RagmemError, match="answers 503"):
         plan(data, opened(hub), NAME)
@@ -207,10 +207,10 @@ def refusals():
     yield "no/such", "main", {}, NotFoundError, 'there is no model "no/such"'
     yield NAME, "v9", {}, NotFoundError, 'has no revision "v9"'
     yield NAME, "main", {"gated": True}, RagmemError, "only to those who agreed"
-    yield NAME, "main", {"token": "x"}, RagmemError, "does not give .* to us: 401"
-    yield "../../etc", "main", {}, UsageError, "is no name of a model"
-    yield "tiny", "main", {}, UsageError, "is no name of a model"
-    yield "a/b--c", "main", {}, UsageError, "is no name of a model"
+    yield NAME, "main", {"token": "x"}, RagmemError, "denies access to .*: 401"
+    yield "../../etc", "main", {}, UsageError, "is not a name of a model"
+    yield "tiny", "main", {}, UsageError, "is not a name of a model"
+    yield "a/b--c", "main", {}, UsageError, "is not a name of a model"
 
 
 @pytest.mark.parametrize("refusal", list(refusals()), ids=str)
@@ -226,7 +226,7 @@ def test_a_refusal_says_what_to_do_and_writes_nothing(hub, data, refusal):
 
 def test_a_model_without_safe_weights_is_refused(hub, data, model):
     (model / "model.safetensors").unlink()
-    with pytest.raises(UsageError, match="has no weights in the form of safetensors"):
+    with pytest.raises(UsageError, match="has no weights in the format safetensors"):
         plan(data, opened(hub), NAME)
 
 
@@ -256,7 +256,7 @@ def test_names_of_files_that_lead_out_of_the_folder_are_left_out(hub, data, tmp_
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"siblings": []}', b'{"sha": "x", "siblings": [{}]}'])
 def test_what_is_no_hub_is_told(hub, data, body, monkeypatch):
     monkeypatch.setattr(hub, "describe", lambda _: json.loads(body) if body[:1] in b"{[" else "page")
-    with pytest.raises(RagmemError, match="does not answer as a hub"):
+    with pytest.raises(RagmemError, match="is not a hub"):
         plan(data, opened(hub), NAME)
 
 
@@ -273,10 +273,10 @@ def test_what_was_fetched_can_be_removed_with_its_remains(hub, data, tmp_path):
     shutil.copytree(
         folder_of(data, NAME), folder_of(data, NAME).with_name(".partial-team--tiny-embedding-4bit")
     )
-    remove(removable(data, NAME))
+    remove(removable_folders(data, NAME))
     assert list((data / "models").iterdir()) == []
     with pytest.raises(NotFoundError, match="was not fetched by ragmem"):
-        removable(data, NAME)
+        removable_folders(data, NAME)
 
 
 def test_the_token_of_a_file_is_for_the_public_hub_alone(tmp_path):
@@ -304,7 +304,7 @@ def test_what_is_no_address_of_a_hub_is_refused_without_its_password(inside, add
 
 def test_an_answer_that_breaks_off_is_told(hub, data):
     hub.broken_answer = True
-    with pytest.raises(RagmemError, match="breaks off"):
+    with pytest.raises(RagmemError, match="was interrupted"):
         plan(data, opened(hub), NAME)
 
 
@@ -312,9 +312,9 @@ def test_a_model_whose_files_went_is_fetched_once_more(hub, data, tmp_path):
     folder = pulled(data, hub).folder
     (folder / "model.safetensors").unlink()
     (folder / "config.json").write_bytes(b"")
-    assert not pulled(data, hub).there
+    assert not pulled(data, hub).is_complete
     assert names(data, tmp_path) == [(NAME, "")]
-    assert pulled(data, hub).there
+    assert pulled(data, hub).is_complete
 
 
 def test_a_lock_that_a_process_left_behind_holds_nobody_up(hub, data, tmp_path):

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.__main__ import run
-from ragmem.config import load
+from ragmem.config.loader import load
 from ragmem.errors import BackendError
 from ragmem.ports import INVALID, Call
 from ragmem.services.models.usage import Ledger
@@ -127,7 +127,7 @@ def test_a_cap_stops_background_work_and_says_how_to_go_on(home, cap, value, sai
     for purpose in ("document", "extraction"):
         with pytest.raises(BackendError) as raised:
             ledger.admit(purpose)
-        assert str(raised.value) == f"{said}; it starts anew at 00:00 UTC, in 12 h"
+        assert str(raised.value) == f"{said}; it resets at 00:00 UTC, in 12 h"
         assert f"raise {cap.lower()} below [spend]" in raised.value.hint
     for purpose in ("query", "answer", "test"):
         ledger.admit(purpose)

@@ -19,7 +19,7 @@ from ragmem.services.processes.batch_size import AIM_S, BatchSize
 def test_as_many_follow_as_fit_the_time(count, seconds, expected):
     pace = BatchSize(50, 400)
     assert pace.size == 50
-    pace.took(count, seconds)
+    pace.adapt(count, seconds)
     assert pace.size == expected
 
 

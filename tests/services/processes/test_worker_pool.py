@@ -81,7 +81,7 @@ def test_several_processes_plan_what_one_does(projects, monkeypatch, large):
 def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back(projects, monkeypatch):
     plan = projects.gc.plan()
     monkeypatch.setattr(apply, "MANY", 1)
-    monkeypatch.setattr(entities, "_kept", {})
+    monkeypatch.setattr(entities, "_cache", {})
     monkeypatch.setattr(entities, "extract", None)
     done = projects.gc.apply(plan, allow_large=True, workers=2)
 
@@ -91,7 +91,7 @@ def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back
     assert violations(projects.catalog, projects.store, deep=True) == []
 
     monkeypatch.setattr(undo, "MANY", 1)
-    monkeypatch.setattr(entities, "_kept", {})
+    monkeypatch.setattr(entities, "_cache", {})
     assert projects.gc.undo(workers=2).restored == done.archived + done.merged
     assert len(projects.store.memory_ids()) == len(TEXTS) + 15
     assert violations(projects.catalog, projects.store, deep=True) == []
@@ -99,8 +99,8 @@ def test_other_processes_read_the_texts_that_are_merged_and_those_that_come_back
 
 def test_what_is_spread_comes_in_order_and_from_another_process():
     with WorkerPool(2) as processes:
-        assert list(processes.spread(abs, range(-600, 0))) == list(range(600, 0, -1))
-        assert os.getpid() not in processes.spread(_process, range(3))
+        assert list(processes.map(abs, range(-600, 0))) == list(range(600, 0, -1))
+        assert os.getpid() not in processes.map(_process, range(3))
 
 
 def _process(_):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem
 from ragmem.services.ingestion.drafts import DraftOptions
-from ragmem.services.ingestion.scope import finder, project_at, remember_projects
+from ragmem.services.ingestion.scope import project_at, project_finder, remember_projects
 from ragmem.services.transcripts.scopes import Scopes
 
 NAMES = ("a", "b", "a/c", "a/c/d", "b/e", "wide")
@@ -171,7 +171,7 @@ class World:
                 [newest] = [one for one in here.catalog.memories.each() if f"port {number} " in one.text]
             scopes = {newest.scope.project}
         else:
-            projects = finder(self.memory.catalog, home=self.home)
+            projects = project_finder(self.memory.catalog, home=self.home)
             scopes = {Scopes(self.memory.catalog, projects, home=self.home).of(str(at)).project}
             remember_projects(self.memory.catalog, projects)
         if expected is not None:

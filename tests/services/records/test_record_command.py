@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragmem.domain.records.record_types import SHAPES, RecordType
+from ragmem.domain.records.record_types import RECORD_SCHEMAS, RecordType
 
 DOCUMENTS = {
     "session_insight": {
@@ -33,9 +33,9 @@ def ragmem(inside, tmp_path):
 
 def options(kind, fields):
     """Return a record's fields as a command line gives them."""
-    yield str(fields[SHAPES[kind].main])
+    yield str(fields[RECORD_SCHEMAS[kind].main])
     for name, value in fields.items():
-        if name == SHAPES[kind].main:
+        if name == RECORD_SCHEMAS[kind].main:
             continue
         if isinstance(value, dict):
             pairs = [(f"{name}.{key}", text) for key, text in value.items()]
@@ -145,12 +145,12 @@ def test_without_a_model_it_is_stored_with_a_note(ragmem):
         (["gotcha", "x", "-f", "gotcha=y"], "", '"gotcha" is given twice'),
         (["task_outcome", "x", "-f", "success=1", "-f", "metadata=2"], "", 'wants a name for "2"'),
         (["gotcha", "-", "-f", "trigger=y"], "{}", "exclude each other"),
-        (["gotcha", "-"], "{", "is no JSON"),
-        (["gotcha", "-"], "", "is no JSON"),
-        (["gotcha", "-"], "[]", "no JSON object of fields"),
-        (["gotcha", "-"], '["x"]', "no JSON object of fields"),
-        (["gotcha", "-"], "[" * 100_000, "is no JSON"),
-        (["gotcha", "-"], '{"gotcha": "\\ud800"}', "is no text"),
+        (["gotcha", "-"], "{", "is not JSON"),
+        (["gotcha", "-"], "", "is not JSON"),
+        (["gotcha", "-"], "[]", "not a JSON object of fields"),
+        (["gotcha", "-"], '["x"]', "not a JSON object of fields"),
+        (["gotcha", "-"], "[" * 100_000, "is not JSON"),
+        (["gotcha", "-"], '{"gotcha": "\\ud800"}', "is not text"),
         (["gotcha", "x", "--at", "soon"], "", '"soon" is not a date'),
     ],
 )

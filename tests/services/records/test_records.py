@@ -16,7 +16,7 @@ from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.records.records import discoveries
 from ragmem.services.retrieval.query import Question
-from ragmem.storage.memories.recorded import list_records
+from ragmem.storage.memories.record_queries import list_records
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SHORT = "Ann is right."

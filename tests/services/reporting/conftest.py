@@ -13,7 +13,7 @@ from ragmem.domain.model.lifecycle import LifecycleState
 from ragmem.storage.activity.injections import Injection
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
 from ragmem.storage.lifecycle.supersessions import Supersession
-from ragmem.storage.names.settling import NameStatements
+from ragmem.storage.names.node_names import NameStatements
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -61,7 +61,7 @@ def known(tmp_path_factory):
             ],
             now=NOW,
         )
-        memory.catalog.lives.recalled(
+        memory.catalog.lives.add_recalls(
             [Recall(ids[0], f"s{number}", NOW) for number in range(4)] + [Recall(ids[3], "s1", NOW)]
         )
         memory.catalog.supersessions.put(

@@ -10,7 +10,7 @@ import pytest
 from ragmem.domain.lifecycle.connections import Scale
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.model.lifecycle import LifecycleState
-from ragmem.storage.lifecycle.idle_mark import Mark, keep_mark
+from ragmem.storage.lifecycle.idle_mark import Mark, write_mark
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow
 from ragmem.storage.lifecycle.supersessions import Supersession
 
@@ -102,7 +102,7 @@ def test_why_gc_does_not_run_by_itself_is_told(lived, command, monkeypatch):
     assert memory.reports.lifecycle().tended is None
     assert "idle gc is off" in " ".join(command("--all").stdout.split())
     monkeypatch.setenv("RAGMEM_LIFECYCLE_AUTOMATIC", "yes")
-    keep_mark(memory.catalog.database, Mark(NOW, "1/2", "more than half would go"))
+    write_mark(memory.catalog.database, Mark(NOW, "1/2", "more than half would go"))
     assert "gc does not run by itself: more than half would go." in " ".join(command("--all").stdout.split())
     told = json.loads(command("--all", "--json").stdout)["tended"]
     assert told == {"at": "2026-06-01T00:00:00Z", "refused": "more than half would go"}

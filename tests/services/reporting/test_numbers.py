@@ -14,11 +14,11 @@ from ragmem.errors import BackendError
 from ragmem.services.connections.connection_list import hubs
 from ragmem.services.ingestion.drafts import SOURCE
 from ragmem.services.lifecycle.lifecycle import CONSOLIDATED
-from ragmem.services.reporting.bonds import degree
+from ragmem.services.reporting.connections import degree
+from ragmem.services.reporting.context import LONGEST, ReportContext, shipped_sources
 from ragmem.services.reporting.latency import Latency, latency_plot, measure_latency
-from ragmem.services.reporting.reading import LONGEST, ReportReader, shipped_sources
+from ragmem.services.reporting.plots import PLOTS
 from ragmem.services.reporting.report import CHAPTERS
-from ragmem.services.reporting.table import PLOTS
 from ragmem.storage.memories.report_queries import Figures, InjectionUse
 
 from .conftest import FAKE, NOW, SECRET
@@ -103,12 +103,12 @@ def test_the_most_connected_are_those_of_the_projects_that_are_asked(known, open
 
 
 def test_an_injection_counts_once_by_the_best_that_is_known_of_its_use(opened):
-    assert Figures(opened.catalog.database).given() == [
+    assert Figures(opened.catalog.database).injection_uses() == [
         InjectionUse("prompt", 2, 50, 1, 1, 0),
         InjectionUse("start", 2, 15, 0, 0, 1),
     ]
     assert rows(opened, "injections") == [["prompt", 1, 1, 0, 0], ["start", 0, 0, 1, 1]]
-    assert Figures(opened.catalog.database, ["p-quarry"]).given() == []
+    assert Figures(opened.catalog.database, ["p-quarry"]).injection_uses() == []
 
 
 def test_tiers_sources_and_projects_add_up(opened):
@@ -187,7 +187,7 @@ def test_private_says_of_a_store_that_cannot_be_read_only_that(opened):
         raise BackendError(f'cannot read "{place}"')
 
     for private in (False, True):
-        reading = ReportReader(
+        reading = ReportContext(
             opened.catalog,
             broken,
             opened.settings.decay,

@@ -15,7 +15,7 @@ from ragmem.services.processes.progress import Silent
 from ragmem.services.retrieval import calibration
 from ragmem.services.retrieval.calibration import DEFAULT, FROM_CHUNKS, Spread
 from ragmem.services.retrieval.calibration_questions import QUESTIONS
-from ragmem.services.retrieval.select import by_coverage, by_relevance
+from ragmem.services.retrieval.select import coverage_margin, relevance_margin
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -85,45 +85,48 @@ def test_nothing_is_measured_before_there_is_a_database(tmp_path):
 
 def test_a_store_is_measured_when_it_is_large_enough_and_again_when_it_has_grown(home, monkeypatch):
     catalog, store = home
-    assert calibration.keep_current(catalog, store, model=MODEL) is None
+    assert calibration.refresh_calibration(catalog, store, model=MODEL) is None
     monkeypatch.setattr(calibration, "FROM_CHUNKS", 20)
-    first = calibration.keep_current(catalog, store, model=MODEL)
+    first = calibration.refresh_calibration(catalog, store, model=MODEL)
     assert first == calibration.read(catalog.database, MODEL)
     calibration.write(catalog.database, replace(first, chunks=first.chunks - 1))
-    assert calibration.keep_current(catalog, store, model=MODEL).chunks == first.chunks - 1
+    assert calibration.refresh_calibration(catalog, store, model=MODEL).chunks == first.chunks - 1
     calibration.write(catalog.database, replace(first, chunks=first.chunks // 2))
-    assert calibration.keep_current(catalog, store, model=MODEL).chunks == first.chunks
+    assert calibration.refresh_calibration(catalog, store, model=MODEL).chunks == first.chunks
 
 
 @given(st.integers(FROM_CHUNKS, 10**6))
 def test_a_store_is_not_measured_again_at_the_same_size(chunks):
     known = replace(DEFAULT, chunks=chunks)
-    assert not calibration.due(known, chunks)
-    assert calibration.due(known, chunks * 2)
-    assert calibration.due(None, chunks)
-    assert not calibration.due(None, FROM_CHUNKS - 1)
+    assert not calibration.is_due(known, chunks)
+    assert calibration.is_due(known, chunks * 2)
+    assert calibration.is_due(None, chunks)
+    assert not calibration.is_due(None, FROM_CHUNKS - 1)
 
 
 def test_a_good_match_is_an_answer_and_a_poor_one_is_none():
-    assert by_relevance(0.5, DEFAULT).margin > 0 > by_relevance(0.2, DEFAULT).margin
+    assert relevance_margin(0.5, DEFAULT).margin > 0 > relevance_margin(0.2, DEFAULT).margin
 
 
 @given(st.floats(0, 0.7), st.floats(0, 0.5))
 def test_a_store_where_more_is_near_by_chance_asks_for_more(relevance, background):
     quiet = replace(DEFAULT, cosine=replace(DEFAULT.cosine, mean=background))
     noisy = replace(DEFAULT, cosine=replace(DEFAULT.cosine, mean=background + 0.1))
-    margin = by_relevance(relevance, quiet).margin
-    assert by_relevance(relevance + 0.1, quiet).margin > margin
-    assert by_relevance(relevance, noisy).margin < margin
+    margin = relevance_margin(relevance, quiet).margin
+    assert relevance_margin(relevance + 0.1, quiet).margin > margin
+    assert relevance_margin(relevance, noisy).margin < margin
 
 
 @given(st.floats(0, 0.7))
 def test_a_question_of_which_no_word_is_there_asks_for_more(relevance):
-    assert by_relevance(relevance, DEFAULT, by_words=False).margin < by_relevance(relevance, DEFAULT).margin
+    assert (
+        relevance_margin(relevance, DEFAULT, by_words=False).margin
+        < relevance_margin(relevance, DEFAULT).margin
+    )
 
 
 def test_without_vectors_coverage_decides():
-    assert by_coverage(0.9, DEFAULT).margin > 0 > by_coverage(0.2, DEFAULT).margin
+    assert coverage_margin(0.9, DEFAULT).margin > 0 > coverage_margin(0.2, DEFAULT).margin
 
 
 def test_a_spread_orders_its_parts():

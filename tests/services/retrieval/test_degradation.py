@@ -70,7 +70,7 @@ def test_a_seed_without_a_model_keeps_everything_and_the_next_one_finishes(open_
     report = down.seed()
     assert report.pending == pending(down) > 0
     assert report.note
-    assert down.catalog.files.seen("notes")
+    assert down.catalog.files.seen_files("notes")
     again = down.seed()
     assert (again.resumed, again.pending, bool(again.note), again.failed) == (0, report.pending, True, 0)
     answer = down.query("stale lock restart")
@@ -125,7 +125,7 @@ def test_an_ingest_finishes_what_waits_from_before_some_at_a_time(open_memory, m
     assert len(notes) == 1
     assert "is down" in notes.pop()
     assert pending(down) == 60
-    monkeypatch.setattr("ragmem.services.ingestion.ingest.FINISHED_ALONG", 50)
+    monkeypatch.setattr("ragmem.services.ingestion.ingest.BACKLOG_LIMIT", 50)
     up = open_memory(**STORE)
     up.ingest([draft(100)])
     assert pending(up) == 10
@@ -240,10 +240,10 @@ def test_a_respite_ends_and_a_quick_failure_begins_none():
     respite, error = CircuitBreaker(clock=lambda: moment[0]), BackendError("gone")
     since = respite.now()
     moment[0] = 0.1
-    respite.failed(error, since=since)
+    respite.record_failure(error, since=since)
     assert respite.error() is None
     moment[0] = 5.0
-    respite.failed(error, since=since)
+    respite.record_failure(error, since=since)
     assert respite.error() is error
     moment[0] = 4.9 + RESPITE
     assert respite.error() is error

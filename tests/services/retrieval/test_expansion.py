@@ -9,7 +9,7 @@ import pytest
 from ragmem.backends.fake import FakeLanguageModel
 from ragmem.errors import BackendError
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
-from ragmem.services.retrieval.expansion import LONGEST, MOST, Expansions, expand, needed
+from ragmem.services.retrieval.expansion import LONGEST, MOST, Expansions, expand, require_language_model
 
 QUESTION = "why does the build fail"
 
@@ -88,7 +88,7 @@ def test_a_model_that_does_not_answer_is_waited_for_once():
 
 def test_without_a_language_model_the_error_says_where_to_name_one():
     with pytest.raises(BackendError) as caught:
-        needed(None)
+        require_language_model(None)
     assert "[language_model]" in caught.value.hint
 
 

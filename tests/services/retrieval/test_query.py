@@ -156,7 +156,7 @@ def test_inspect_tells_what_age_makes_of_a_score(memory, inside, tmp_path):
     (stored,) = memory.ingest(
         [draft("x", "The cache broke because of a config error, fix applied.", days=60)]
     )
-    identifier = stored.judged.memory.id
+    identifier = stored.classified.memory.id
     memory.close()
     home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
     told = json.loads(inside("inspect", "memory", identifier, "--json", **home).stdout)["memory"]["ageing"]
@@ -231,7 +231,7 @@ def test_a_buffered_memory_is_found_by_its_words(memory):
     (stored,) = memory.ingest(
         [draft("buffer", "Let me look at the quokka enclosure again before I change anything.")]
     )
-    assert stored.judged.memory.state.value == "buffered"
+    assert stored.classified.memory.state.value == "buffered"
     assert found(memory, "quokka enclosure") == ["buffer"]
 
 
@@ -239,8 +239,8 @@ def test_what_has_substance_is_indexed_though_its_signal_is_low(memory):
     (stored,) = memory.ingest(
         [draft("fact", "quokka enclosure opens at nine on weekdays, bring a hat please")]
     )
-    assert stored.judged.memory.tier.value == "discard"
-    assert stored.judged.memory.state.value == "indexed"
+    assert stored.classified.memory.tier.value == "discard"
+    assert stored.classified.memory.state.value == "indexed"
 
 
 def test_a_summarized_memory_is_found_by_its_summary(memory):

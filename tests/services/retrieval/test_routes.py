@@ -10,9 +10,9 @@ from ragmem.api.memory import Ragmem
 from ragmem.domain.model import Draft, Kind, Match
 from ragmem.domain.retrieval.routing_cues import Route
 from ragmem.domain.secrets.redaction import DEFAULT
-from ragmem.services.retrieval.operational import state_now
+from ragmem.services.retrieval.operational import current_state
 from ragmem.services.retrieval.query import Question
-from ragmem.services.retrieval.routes import BONUS, RoutedAnswer, answer_by_route, choose, preference
+from ragmem.services.retrieval.routes import BONUS, RoutedAnswer, answer_by_route, choose_route, preference
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -50,7 +50,7 @@ def asked(memory: Ragmem, text: str, wanted: Route | None = None, *, limit: int 
     return answer_by_route(
         lambda question: memory.query(question.text, question=question, at=NOW),
         Question(text, limit=limit),
-        choose(text, wanted),
+        choose_route(text, wanted),
         open_store=lambda: memory.store,
         redactor=DEFAULT,
     )
@@ -103,7 +103,7 @@ def test_knowledge_asked_for_answers_as_ever(filled):
 
 def test_a_guess_drops_nothing_and_raises_no_score_by_more_than_the_bound(filled):
     text = "when did the kiln parser fail because of the config error?"
-    assert choose(text).route is Route.EPISODE
+    assert choose_route(text).route is Route.EPISODE
     plain = {match.memory.id: match for match in filled.query(text, question=Question(text), at=NOW).matches}
     routed = asked(filled, text).answer.matches
     assert {match.memory.id for match in routed} == set(plain)
@@ -130,7 +130,7 @@ def test_no_preference_leaves_zero_to_one(filled):
     matches: tuple[Match, ...] = filled.query("kiln parser config", at=NOW).matches
     for route in Route:
         for match in matches:
-            routing = choose("which `load_kiln` calls last?", route)
+            routing = choose_route("which `load_kiln` calls last?", route)
             assert 0 <= preference(match.memory, routing, text=match.memory.text, fresh=0.3) <= 1
 
 
@@ -139,13 +139,13 @@ def test_an_error_memory_without_a_word_of_security_is_no_finding(memory):
         [Draft("memory", "x", "The cache broke, error in the config, fix applied.", "x", kind=Kind.ERROR)]
     )
     (match,) = memory.query("cache broke", at=NOW).matches
-    assert preference(match.memory, choose("scan", Route.RECON), text=match.memory.text) == 0
+    assert preference(match.memory, choose_route("scan", Route.RECON), text=match.memory.text) == 0
 
 
 def test_the_state_now_tells_what_waits_and_what_was_done(filled):
     facts = {
         fact.name: fact.value
-        for fact in state_now(filled.catalog, filled.ledger, home=filled.catalog.database.home, now=NOW)
+        for fact in current_state(filled.catalog, filled.ledger, home=filled.catalog.database.home, now=NOW)
     }
     assert facts["indexed"] == "5"
     assert facts["pending"] == "0"

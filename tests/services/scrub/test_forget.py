@@ -95,13 +95,13 @@ def test_what_was_forgotten_is_found_no_more_and_comes_back_with_undo(inside, fi
     assert inside("inspect", "memory", filled["crane"], "--json").stdout == before
     again = inside("forget", "--undo", run)
     assert again.returncode == 2
-    assert "taken back already" in again.stderr
+    assert "already undone" in again.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ((), "nothing says"),
+        ((), "no memories were named"),
         (("zzzzzzzz",), '"zzzzzzzz"'),
         (("--source", "nope"), '"nope"'),
         (("--project", "nope"), '"nope"'),
@@ -231,14 +231,14 @@ def test_undo_brings_back_text_dates_life_and_connections(memory):
         store.memories.get(chosen),
         store.lives.of(chosen),
         [store.connections.neighbours(key) for key in chosen],
-        store.connections.standing(chosen),
+        store.connections.snapshot(chosen),
     )
     memory.removal.undo(memory.forget(chosen))
     after = (
         store.memories.get(chosen),
         store.lives.of(chosen),
         [store.connections.neighbours(key) for key in chosen],
-        store.connections.standing(chosen),
+        store.connections.snapshot(chosen),
     )
     assert after == before
     assert violations(memory.catalog, memory.store, deep=True) == []

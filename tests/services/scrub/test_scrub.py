@@ -26,7 +26,7 @@ from ragmem.errors import UsageError
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.processes.progress import Silent
 from ragmem.services.scrub.forms import Needles, byte_forms
-from ragmem.services.scrub.wanted import scrub_target
+from ragmem.services.scrub.target import scrub_target
 from ragmem.services.transfer.backup import back_up
 from ragmem.storage.sql.backups import back_up as copy_before
 
@@ -110,7 +110,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for n in range(3)
         }
         stored = memory.ingest(drafts(notes, {**gone, "bare.md": f"{TOKEN}!"}), rule="off")
-        memory.forget([one.judged.memory.id for one in stored])
+        memory.forget([one.classified.memory.id for one in stored])
         older, newer = (key_of(memory, name) for name in ("quay.md", "after.md"))
         with memory.catalog.database.write() as connection:
             connection.execute(
@@ -164,12 +164,12 @@ def holders(place: Path, token: str) -> list[str]:
     for path in sorted((place / "ragmem").rglob("*")):
         if not path.is_file() or "config" in path.parts:
             continue
-        found += [str(path)] if needles.within(path.read_bytes()) else []
+        found += [str(path)] if needles.find_in(path.read_bytes()) else []
         if path.name.endswith(".tar.gz"):
             with tarfile.open(path) as tar:
                 for entry in tar:
                     raw = tar.extractfile(entry).read()
-                    found += [f"{path}/{entry.name}"] if needles.within(raw) else []
+                    found += [f"{path}/{entry.name}"] if needles.find_in(raw) else []
                     if entry.name.endswith(".db"):
                         copy = path.with_name("copy.db")
                         copy.write_bytes(raw)
@@ -347,7 +347,11 @@ def test_a_pattern_takes_what_it_matches_and_nothing_else(home):
 
 @pytest.mark.parametrize(
     ("pattern", "regex", "told"),
-    [("abc", False, "fewer than 4 characters"), ("  ", False, "empty"), ("(", True, "no regular expression")],
+    [
+        ("abc", False, "fewer than 4 characters"),
+        ("  ", False, "empty"),
+        ("(", True, "not a regular expression"),
+    ],
 )
 def test_a_pattern_that_cannot_be_meant_is_refused(pattern, regex, told):
     with pytest.raises(UsageError, match=told):
@@ -355,14 +359,14 @@ def test_a_pattern_that_cannot_be_meant_is_refused(pattern, regex, told):
 
 
 def test_a_pattern_that_would_take_years_is_given_up(monkeypatch):
-    monkeypatch.setattr("ragmem.services.scrub.wanted.SECONDS", 0.1)
+    monkeypatch.setattr("ragmem.services.scrub.target.SECONDS", 0.1)
     with pytest.raises(UsageError, match="takes longer than"):
-        scrub_target(r"(a+)+b", regex=True, redactor=DEFAULT).kinds("a" * 40)
+        scrub_target(r"(a+)+b", regex=True, redactor=DEFAULT).count_kinds("a" * 40)
 
 
 def test_what_would_be_found_in_its_own_marker_leaves_none():
-    assert scrub_target("redacted", redactor=DEFAULT).covered("a redacted word") == "a  word"
-    assert scrub_target("abcd", redactor=DEFAULT).covered("ababcdcd") == "ab[redacted: scrubbed]cd"
+    assert scrub_target("redacted", redactor=DEFAULT).cover("a redacted word") == "a  word"
+    assert scrub_target("abcd", redactor=DEFAULT).cover("ababcdcd") == "ab[redacted: scrubbed]cd"
 
 
 def test_a_backup_that_cannot_be_opened_is_named_or_deleted(home):
@@ -395,7 +399,9 @@ def test_a_log_that_somebody_still_reads_is_named(home, monkeypatch):
             reader.execute("BEGIN")
             assert reader.execute("SELECT count(*) FROM memories").fetchone()[0] > 3
             left = scrub(memory, TOKEN).left
-            assert [line for line in left if line.startswith(f"{database}-wal: a process still reads")]
+            assert [
+                line for line in left if line.startswith(f"{database}-wal: another process is still reading")
+            ]
         assert scrub(memory, TOKEN).left == []
     assert holders(home, TOKEN) == []
 
@@ -421,7 +427,7 @@ def test_what_a_restore_has_put_aside_is_cleaned_as_a_backup(home):
 
 # In the order in which a run comes to them.
 POINTS = (
-    "ragmem.services.scrub.backups._put_back",
+    "ragmem.services.scrub.backups._replace",
     "ragmem.storage.lifecycle.supersessions.Supersessions.put",
     "ragmem.storage.sql.sqlite.SQLiteDatabase.vacuum",
 )
@@ -460,7 +466,7 @@ def test_a_memory_in_postgresql_is_cleaned_too_and_what_its_server_keeps_is_told
     }
     with open_at(tmp_path, **shared) as memory:
         stored = memory.ingest(drafts(tmp_path, LIVING), rule="off")
-        memory.forget([stored[1].judged.memory.id])
+        memory.forget([stored[1].classified.memory.id])
         with memory.catalog.database.write() as connection:
             connection.execute("INSERT INTO lives (id, reason, changed_at) VALUES ('x', ?, 1)", (TOKEN,))
         done = scrub(memory, TOKEN)

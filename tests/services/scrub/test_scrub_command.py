@@ -81,7 +81,7 @@ def test_what_cannot_be_cleaned_is_named_with_exit_3(inside, filled, home):
         (["abc", "--yes"], "", "the pattern has fewer than 4 characters"),
         (["-", "--yes"], "\n", "the pattern is empty"),
         (["--regex", "--yes"], "", "--regex needs a PATTERN"),
-        (["--regex", "(", "--yes"], "", "is no regular expression"),
+        (["--regex", "(", "--yes"], "", "is not a regular expression"),
         (["harbour", "--yes"], "", "have it"),
     ],
 )

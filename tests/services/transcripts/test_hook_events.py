@@ -344,7 +344,7 @@ def test_doctor_tells_of_events_that_nobody_could_read_and_of_hooks_that_failed(
 
     found = [one for one in json.loads(told.stdout)["checks"] if one["name"] == "hook events"]
     assert [(one["status"], one["detail"].partition(" since 2")[0]) for one in found] == [
-        ("warning", "an event that was set aside: it is no JSON"),
+        ("warning", "an event that was set aside: it is not JSON"),
         ("ok", "1 waits"),
         ("warning", "hooks ask nobody for 5 minutes, since too many deadlines were missed"),
         ("warning", f"1 hook could not do all since yesterday; the last: {failed}"),

@@ -367,9 +367,9 @@ def test_memories_outlive_their_transcript(memory, path, home):
     path.write_bytes(Session().ask().text)
     take(memory, path, ended=True)
     shutil.rmtree(home / ".claude")
-    from ragmem.services.lifecycle.gone_sources import find_gone_sources
+    from ragmem.services.lifecycle.missing_sources import find_missing_memories
 
-    assert find_gone_sources(memory.catalog, memory.settings, home=home) == set()
+    assert find_missing_memories(memory.catalog, memory.settings, home=home) == set()
 
 
 def test_what_somebody_wants_in_passing_protects_no_exchange_and_a_decision_does(memory, path):

@@ -153,17 +153,17 @@ def test_what_is_worth_most_and_latest_gets_its_vectors_first(person):
         by_tier = sorted(
             ids.values(), key=lambda one: (one.tier.value != "ingest", list(moments).index(one.id))
         )
-        assert memory.catalog.memories.waiting() == [one.id for one in by_tier]
-        assert memory.catalog.memories.waiting(most=1) == [by_tier[0].id]
-        assert memory.catalog.memories.waiting(without=["transcripts"]) == []
+        assert memory.catalog.memories.pending_ids() == [one.id for one in by_tier]
+        assert memory.catalog.memories.pending_ids(most=1) == [by_tier[0].id]
+        assert memory.catalog.memories.pending_ids(without=["transcripts"]) == []
 
 
 def test_several_processes_judge_as_one_does(person, monkeypatch):
     person.write("s-1", exchanges=40)
     with person.opened() as memory:
         report = memory.seed(sources=["transcripts"], dry_run=True, explain=True)
-        monkeypatch.setattr(transcripts, "WORTH", 0)
-        monkeypatch.setattr(transcripts, "cores", lambda: 2)
+        monkeypatch.setattr(transcripts, "MIN_PARALLEL", 0)
+        monkeypatch.setattr(transcripts, "cpu_count", lambda: 2)
         both = memory.seed(sources=["transcripts"], dry_run=True, explain=True)
     assert both.decisions == report.decisions
 
@@ -261,7 +261,7 @@ def test_who_collects_and_takes_back_does_not_wait_for_the_vectors_of_transcript
         for name in ("note", "same"):
             memory.ingest(memory.ingestion.draft([tmp_path / f"{name}.md"], DraftOptions()).drafts)
         memory.seed(sources=["transcripts"], wait=False)
-        waiting = set(memory.catalog.memories.waiting())
+        waiting = set(memory.catalog.memories.pending_ids())
         assert len(waiting) == 2
         lost = (memory.store.memory_ids()).pop()
         memory.store.delete([lost])
@@ -269,7 +269,7 @@ def test_who_collects_and_takes_back_does_not_wait_for_the_vectors_of_transcript
         assert not waiting.intersection(item.id for item in plan.items if item.action == "mend")
         assert memory.gc.apply(plan).removed == 1
         memory.gc.undo()
-        assert set(memory.catalog.memories.waiting()) == waiting
+        assert set(memory.catalog.memories.pending_ids()) == waiting
         assert lost in memory.store.memory_ids()
         assert violations(memory.catalog, memory.store) == []
         assert memory.seed().note == ""
@@ -277,8 +277,8 @@ def test_who_collects_and_takes_back_does_not_wait_for_the_vectors_of_transcript
 
 
 def test_a_process_that_is_killed_leaves_its_work_to_the_one_that_reads(person, monkeypatch):
-    monkeypatch.setattr(transcripts, "WORTH", 0)
-    monkeypatch.setattr(transcripts, "cores", lambda: 2)
+    monkeypatch.setattr(transcripts, "MIN_PARALLEL", 0)
+    monkeypatch.setattr(transcripts, "cpu_count", lambda: 2)
     each = WorkerPool.each
 
     def killed(self, work, given):

@@ -317,7 +317,7 @@ def test_a_few_replaced_homes_are_kept(home):
     made = home.back_up()
     kept = [home.restore(made, now=NOW + timedelta(days=day)).replaced for day in range(5)]
     assert len(set(kept)) == 5
-    assert {path for path in kept if path.exists()} == set(kept[-restore.KEPT :])
+    assert {path for path in kept if path.exists()} == set(kept[-restore.MAX_REPLACED :])
 
 
 def test_a_damaged_home_can_be_restored(home):
@@ -380,7 +380,7 @@ def test_who_does_not_agree_keeps_the_home(home):
 
 def test_an_archive_with_an_export_goes_into_an_empty_home_only(home, other, tmp_path):
     from ragmem.backends.fake import FakeModels, FakeStore
-    from ragmem.services.transfer.exporting import export_file
+    from ragmem.services.transfer.exporter import export_file
 
     export = tmp_path / "memory.jsonl"
     export_file(home.catalog, export, now=NOW, progress=Silent())

@@ -13,7 +13,7 @@ import pytest
 
 from ragmem.backends.fake import FakeModels
 from ragmem.backends.lightrag import LightRAGStore
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.entities.extraction_answer import Answer
 from ragmem.domain.entities.extraction_prompt import text_key
 from ragmem.domain.model import Entity, Memory, Scope, State, Tier, content_hash, memory_id
@@ -22,7 +22,7 @@ from ragmem.errors import BackendError, StorageError, UsageError
 from ragmem.services.ingestion.classify import chunks_of
 from ragmem.services.ingestion.index import index_pending
 from ragmem.services.processes.progress import Silent
-from ragmem.services.transfer.exporting import export
+from ragmem.services.transfer.exporter import export
 from ragmem.services.transfer.transfer import End, ReusingModels, transfer
 from ragmem.storage.activity.extractions import Choice
 from ragmem.storage.activity.injections import Injection
@@ -30,7 +30,7 @@ from ragmem.storage.activity.model_record import ACTIVE, ModelRecord
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.archive import Archive, ArchiveEntry
-from ragmem.storage.lifecycle.forgotten import remember_forgotten
+from ragmem.storage.lifecycle.forgotten_texts import remember_forgotten
 from ragmem.storage.lifecycle.lifecycle_state import Recall
 from ragmem.storage.maintenance.catalog_export import Contents
 from ragmem.storage.memories import project_joins
@@ -143,7 +143,7 @@ def test_what_leads_to_projects_and_what_was_moved_and_forgotten_goes_along(plac
         assert other.catalog.projects.moved_ids(["place0", "place1"]) == dict(
             zip(("place0", "place1"), moved, strict=True)
         )
-        assert other.catalog.memories.forgotten([make(77)]) == {make(77).id}
+        assert other.catalog.memories.forgotten_ids([make(77)]) == {make(77).id}
     # A later copy has no more than the store that it is of.
     project_joins.release(place.catalog.database, "gullwing")
     place.catalog.projects.forget_moves(moved)
@@ -169,12 +169,12 @@ def test_sessions_go_on_in_the_other_store(place, other):
     place.catalog.injections.record(told, now=told[-1].injected_at)
     for _ in range(2):
         place.moved_to(other)
-        assert other.catalog.transcripts.seen() == [read]
+        assert other.catalog.transcripts.all() == [read]
         assert other.catalog.injections.list() == told[::-1] == place.catalog.injections.list()
     further = replace(read, position=900)
     other.catalog.transcripts.keep(further)
     place.moved_to(other)
-    assert other.catalog.transcripts.seen() == [further]
+    assert other.catalog.transcripts.all() == [further]
 
 
 def test_everything_is_copied_and_the_source_stays_untouched(place, other):
@@ -257,11 +257,11 @@ def test_what_the_other_store_alone_still_has_is_taken_out_of_it(place, other):
 def test_lives_are_copied_and_a_second_copy_has_what_they_are_by_then(place, other):
     lives, pinned = place.catalog.lives, make(4).id
     lives.pin(pinned, pinned=True, now=NOW)
-    lives.recalled([Recall(pinned, "5f2c", NOW)])
+    lives.add_recalls([Recall(pinned, "5f2c", NOW)])
     place.moved_to(other)
     assert other.catalog.lives.all() == lives.all()
     lives.pin(pinned, pinned=False, now=NOW)
-    lives.unrecall(pinned, "5f2c")
+    lives.remove_recall(pinned, "5f2c")
     place.moved_to(other)
     assert (other.catalog.lives.all(), other.catalog.lives.recalls()) == (lives.all(), [])
 
@@ -270,7 +270,7 @@ def test_a_second_copy_brings_what_has_changed_since(place, other):
     place.moved_to(other)
     text = "# Note 3\n\nOther words about Caddy.\n"
     place.add(make(3, text=text, content_hash=content_hash(text), updated_at=NOW + timedelta(days=1)))
-    place.catalog.lives.recalled([Recall(make(4).id, "5f2c", NOW)])
+    place.catalog.lives.add_recalls([Recall(make(4).id, "5f2c", NOW)])
     done = place.moved_to(other)
 
     assert (done.written, done.unchanged) == (2, 29)
@@ -295,7 +295,7 @@ def test_a_copy_that_is_not_the_same_is_told(place, other, monkeypatch):
     monkeypatch.setattr(
         Archive, "write", lambda self, items: 0 if self._database is other.catalog.database else None
     )
-    with pytest.raises(StorageError, match="projects, archive, lives or seen files are others"):
+    with pytest.raises(StorageError, match="projects, archive, lives or seen files differ"):
         place.moved_to(other)
 
 
@@ -306,7 +306,7 @@ def test_a_memory_that_was_changed_behind_the_back_is_told(place, other):
                 with closing(sqlite3.connect(other.catalog.database.path)) as connection, connection:
                     connection.execute("UPDATE memories SET title = 'mine' WHERE uri = '7.md'")
 
-    with pytest.raises(StorageError, match="is another there"):
+    with pytest.raises(StorageError, match="differs"):
         transfer(place.end, other.end, models=other.models, now=NOW, progress=Meddle())
 
 

@@ -11,8 +11,8 @@ from settings_files import CODEX_CONFIGS, SETTINGS
 from ragmem.assistants import load_assistant, load_assistants
 from ragmem.services.wiring import json_servers, servers, toml_servers
 from ragmem.services.wiring.command import Program
+from ragmem.services.wiring.hook_insertion import InsertionRecord, ShapeError
 from ragmem.services.wiring.json_text import read_json
-from ragmem.services.wiring.json_wiring import ShapeError, Wiring
 
 HERE = Program(("/opt/my tools/bin/ragmem",))
 NEWER = Program(("/opt/newer/bin/ragmem",))
@@ -25,15 +25,15 @@ TEXTS = [content.decode() for _, content in SETTINGS.values()]
 @pytest.mark.parametrize("assistant", IN_JSON, ids=lambda one: one.name)
 @pytest.mark.parametrize("text", TEXTS)
 def test_json_is_as_before_when_the_server_is_taken_out(text, assistant):
-    after, wiring = json_servers.put_in(text, assistant, ELSEWHERE, Wiring())
-    child = json_servers.found_in(after, assistant)
+    after, wiring = json_servers.insert_server(text, assistant, ELSEWHERE, InsertionRecord())
+    child = json_servers.find_server(after, assistant)
 
     assert child is not None
     assert child.node.value == servers.make_entry(assistant, ELSEWHERE)
-    assert json_servers.put_in(after, assistant, ELSEWHERE, wiring) == (after, wiring)
-    assert json_servers.taken_out(after, assistant, ELSEWHERE, wiring) == text
+    assert json_servers.insert_server(after, assistant, ELSEWHERE, wiring) == (after, wiring)
+    assert json_servers.remove_server(after, assistant, ELSEWHERE, wiring) == text
     # Another home's hands are kept off it.
-    assert json_servers.taken_out(after, assistant, HERE, wiring) == after
+    assert json_servers.remove_server(after, assistant, HERE, wiring) == after
 
 
 @pytest.mark.parametrize("content", CODEX_CONFIGS.values(), ids=CODEX_CONFIGS)
@@ -41,12 +41,12 @@ def test_json_is_as_before_when_the_server_is_taken_out(text, assistant):
 def test_toml_is_as_before_when_the_server_is_taken_out(content, program):
     text = content.decode()
 
-    after, wiring = toml_servers.put_in(text, CODEX, program, Wiring())
+    after, wiring = toml_servers.insert_server(text, CODEX, program, InsertionRecord())
 
     assert tomllib.loads(after)["mcp_servers"]["ragmem"] == servers.make_entry(CODEX, program)
-    assert toml_servers.put_in(after, CODEX, program, wiring) == (after, wiring)
-    assert toml_servers.taken_out(after, CODEX, program, wiring) == text
-    by_sense = toml_servers.taken_out(after, CODEX, program, None)
+    assert toml_servers.insert_server(after, CODEX, program, wiring) == (after, wiring)
+    assert toml_servers.remove_server(after, CODEX, program, wiring) == text
+    by_sense = toml_servers.remove_server(after, CODEX, program, None)
     assert tomllib.loads(by_sense) == tomllib.loads(text)
 
 
@@ -64,22 +64,22 @@ def test_servers_of_others_stay(others, indent, assistant):
     others.pop(servers.NAME, None)
     text = json.dumps({"theme": "dark", assistant.servers_key: others}, indent=indent)
 
-    after, wiring = json_servers.put_in(text, assistant, HERE, Wiring())
+    after, wiring = json_servers.insert_server(text, assistant, HERE, InsertionRecord())
 
     value = read_json(after).value[assistant.servers_key]
     assert {name: said for name, said in value.items() if name != servers.NAME} == others
-    assert json_servers.taken_out(after, assistant, HERE, wiring) == text
+    assert json_servers.remove_server(after, assistant, HERE, wiring) == text
 
 
 def test_another_version_takes_the_place_of_the_former_and_keeps_what_a_person_has_added():
     claude = load_assistant("claude-code")
-    first, wiring = json_servers.put_in("{}", claude, HERE, Wiring())
+    first, wiring = json_servers.insert_server("{}", claude, HERE, InsertionRecord())
     edited = first.replace('"mcp"', '"mcp", "--profile", "full"').replace(
         '"type": "stdio"', '"type": "stdio", "timeout": 5'
     )
 
-    second, wiring = json_servers.put_in(edited, claude, NEWER, wiring)
-    found = json_servers.found_in(second, claude)
+    second, wiring = json_servers.insert_server(edited, claude, NEWER, wiring)
+    found = json_servers.find_server(second, claude)
 
     assert found is not None
     assert found.node.value == {
@@ -88,18 +88,18 @@ def test_another_version_takes_the_place_of_the_former_and_keeps_what_a_person_h
         "args": ["mcp", "--profile", "full"],
         "timeout": 5,
     }
-    assert read_json(json_servers.taken_out(second, claude, NEWER, wiring)).value == {}
+    assert read_json(json_servers.remove_server(second, claude, NEWER, wiring)).value == {}
 
 
 def test_what_somebody_else_calls_ragmem_stays():
     text = '{"mcpServers": {"ragmem": {"command": "docker", "args": ["run", "ragmem"]}}}'
     cursor = load_assistant("cursor")
 
-    assert json_servers.put_in(text, cursor, HERE, Wiring()) == (text, Wiring())
-    assert json_servers.taken_out(text, cursor, HERE, None) == text
+    assert json_servers.insert_server(text, cursor, HERE, InsertionRecord()) == (text, InsertionRecord())
+    assert json_servers.remove_server(text, cursor, HERE, None) == text
 
 
 @pytest.mark.parametrize("text", ['mcp_servers = "none"', "mcp_servers = { other = { command = 'x' } }"])
 def test_toml_that_takes_no_table_is_refused(text):
     with pytest.raises(ShapeError):
-        toml_servers.put_in(text, CODEX, HERE, Wiring())
+        toml_servers.insert_server(text, CODEX, HERE, InsertionRecord())

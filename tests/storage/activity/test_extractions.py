@@ -24,10 +24,10 @@ def test_an_answer_comes_back_as_it_was_for_its_model_alone(catalog):
     extractions.keep("one", {"a": FULL, "b": INVALID, "c": EMPTY}, again=(), now=NOW)
     extractions.keep("other", {"a": EMPTY}, again=(), now=NOW)
     assert extractions.answers("one", ["a", "b", "c", "d"]) == {"a": FULL, "b": INVALID, "c": EMPTY}
-    assert extractions.asked("one") == {"a": True, "b": False, "c": True}
+    assert extractions.answered_texts("one") == {"a": True, "b": False, "c": True}
     assert extractions.answers("other", ["a"]) == {"a": EMPTY}
     extractions.forget(["a", "d"])
-    assert (extractions.texts(), extractions.asked("other")) == ({"b", "c"}, {})
+    assert (extractions.texts(), extractions.answered_texts("other")) == ({"b", "c"}, {})
 
 
 def test_a_choice_lasts_and_is_by_rules_before(catalog):
@@ -48,20 +48,20 @@ def test_only_what_is_indexed_waits_to_be_put_again(catalog, make):
 
 
 def test_a_standing_tells_of_the_model_and_of_every_indexed_chunk(catalog, make):
-    seen = {catalog.extractions.standing("one"), catalog.extractions.standing("other")}
+    seen = {catalog.extractions.fingerprint("one"), catalog.extractions.fingerprint("other")}
     for number in range(2):
         memory, chunks = make(str(number), f"text {number}", state=State.INDEXED)
         catalog.memories.accept([(memory, chunks)])
-        seen.add(catalog.extractions.standing("one"))
+        seen.add(catalog.extractions.fingerprint("one"))
     assert len(seen) == 4
-    last = catalog.extractions.standing("one")
+    last = catalog.extractions.fingerprint("one")
     catalog.memories.accept([(replace(memory, recalls=7, tags=("new",)), chunks)])
     catalog.memories.accept([make("waits", state=State.PENDING)])
-    assert catalog.extractions.standing("one") == last
+    assert catalog.extractions.fingerprint("one") == last
     catalog.extractions.finish(last)
-    assert catalog.extractions.finished() == last
+    assert catalog.extractions.finished_fingerprint() == last
     catalog.extractions.forget(["any"])
-    assert catalog.extractions.finished() == ""
+    assert catalog.extractions.finished_fingerprint() == ""
 
 
 def test_rows_written_to_another_catalog_leave_what_is_there(catalog, tmp_path):
@@ -77,7 +77,7 @@ def test_rows_written_to_another_catalog_leave_what_is_there(catalog, tmp_path):
 def test_a_home_that_knows_no_models_has_asked_nothing(catalog):
     with catalog.database.write() as connection:
         connection.execute("DROP TABLE extractions")
-    assert catalog.extractions.asked("one") == {}
+    assert catalog.extractions.answered_texts("one") == {}
     assert list(catalog.extractions.rows()) == []
     assert catalog.extractions.choice() == RULES
 

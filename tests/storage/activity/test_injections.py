@@ -10,8 +10,8 @@ from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.storage.activity.injections import Injection, Retention
 from ragmem.storage.home.catalog import Catalog
-from ragmem.storage.lifecycle.promoted import promoted
-from ragmem.storage.lifecycle.recent import Sort, latest
+from ragmem.storage.lifecycle.promotions import promoted_ids
+from ragmem.storage.lifecycle.recent import MemoryFilter, latest
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -92,20 +92,20 @@ def test_what_is_promoted_and_what_is_latest_is_found(catalog):
     ]
     catalog.memories.accept([(one.memory, one.chunks) for one in judged])
     ids = [one.memory.id for one in judged]
-    assert promoted(catalog.database, projects=["p"], sources={"memory"}, sessions=3) == [ids[0]]
+    assert promoted_ids(catalog.database, projects=["p"], sources={"memory"}, sessions=3) == [ids[0]]
     catalog.lives.pin(ids[1], pinned=True, now=NOW)
-    assert promoted(catalog.database, projects=["p"], sources=(), sessions=3) == [ids[1]]
+    assert promoted_ids(catalog.database, projects=["p"], sources=(), sessions=3) == [ids[1]]
     catalog.lives.rate(ids[1], -1, now=NOW)
     catalog.lives.rate(ids[1], -1, now=NOW)
-    assert catalog.lives.rated(-2) == [ids[1]]
+    assert catalog.lives.low_rated_ids(-2) == [ids[1]]
 
     def found(sort, projects):
         return [one.id for one in latest(catalog.database, sort, projects=projects, limit=2)]
 
-    assert found(Sort(), ["p", "q"]) == [ids[0], ids[1]]
-    assert found(Sort(), None) == [ids[0], ids[1]]
-    assert found(Sort(sources=("sessions",)), ["p"]) == [ids[3]]
-    assert found(Sort(other_than=("memory", "sessions")), ["p", "q"]) == [ids[1], ids[2]]
+    assert found(MemoryFilter(), ["p", "q"]) == [ids[0], ids[1]]
+    assert found(MemoryFilter(), None) == [ids[0], ids[1]]
+    assert found(MemoryFilter(sources=("sessions",)), ["p"]) == [ids[3]]
+    assert found(MemoryFilter(other_than=("memory", "sessions")), ["p", "q"]) == [ids[1], ids[2]]
 
 
 def test_the_paths_of_a_project_are_known(catalog):

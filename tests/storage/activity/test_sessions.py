@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.storage.activity.sessions import KEEP, MOST_SESSIONS, MOST_SHOWN
+from ragmem.storage.activity.sessions import KEEP, MAX_SESSIONS, MAX_SHOWN
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -58,15 +58,15 @@ def test_a_session_that_was_not_seen_for_long_is_forgotten(sessions):
 
 def test_neither_many_sessions_nor_a_long_one_grow_without_end(sessions, catalog):
     with catalog.database.write():
-        for number in range(MOST_SESSIONS + 5):
+        for number in range(MAX_SESSIONS + 5):
             keep(sessions, f"s{number:04}", now=NOW + timedelta(seconds=number))
         keep(
-            sessions, "long", *(f"m{number}" for number in range(MOST_SHOWN + 5)), now=NOW + timedelta(days=1)
+            sessions, "long", *(f"m{number}" for number in range(MAX_SHOWN + 5)), now=NOW + timedelta(days=1)
         )
     assert sessions.get("s0005") is None
     assert sessions.get("s0006") is not None
-    assert len(sessions.get("long").shown) == MOST_SHOWN
-    assert sessions.get("long").shown[-1] == f"m{MOST_SHOWN + 4}"
+    assert len(sessions.get("long").shown) == MAX_SHOWN
+    assert sessions.get("long").shown[-1] == f"m{MAX_SHOWN + 4}"
 
 
 def test_what_is_no_json_begins_anew(sessions, catalog):

@@ -24,7 +24,7 @@ def test_what_was_kept_of_a_transcript_comes_back(transcripts):
     assert transcripts.get(READ.path) == READ
     moved = replace(READ, position=900, exchanges=4, read_at=NOW + timedelta(hours=1))
     transcripts.keep(moved)
-    assert transcripts.seen() == [moved]
+    assert transcripts.all() == [moved]
 
 
 def test_a_transaction_that_fails_leaves_the_position_where_it_was(transcripts, catalog):
@@ -44,7 +44,7 @@ def test_the_last_one_read_comes_first_and_each_assistant_has_its_own_last_time(
     later = replace(READ, path="/t/b.jsonl", assistant="codex", read_at=NOW + timedelta(days=1))
     transcripts.keep(later)
     transcripts.keep(READ)
-    assert [one.path for one in transcripts.seen()] == ["/t/b.jsonl", "/t/a.jsonl"]
+    assert [one.path for one in transcripts.all()] == ["/t/b.jsonl", "/t/a.jsonl"]
     assert transcripts.last_read_at() == later.read_at
     assert transcripts.last_read_at("claude") == NOW
     assert transcripts.last_read_at("gemini") is None
@@ -53,7 +53,7 @@ def test_the_last_one_read_comes_first_and_each_assistant_has_its_own_last_time(
 def test_a_forgotten_transcript_was_never_read(transcripts):
     transcripts.keep(READ)
     transcripts.forget([READ.path, "/t/none.jsonl"])
-    assert transcripts.seen() == []
+    assert transcripts.all() == []
 
 
 def test_what_waits_for_vectors_comes_by_worth_and_then_latest_first(catalog, make):
@@ -65,7 +65,7 @@ def test_what_waits_for_vectors_comes_by_worth_and_then_latest_first(catalog, ma
     catalog.memories.accept(items)
     catalog.memories.mark([items[3][0].id], State.INDEXED)
     ids = {memory.uri: memory.id for memory, _ in items}
-    assert catalog.memories.waiting() == [ids["new"], ids["old"], ids["thin"]]
-    assert catalog.memories.waiting(most=1) == [ids["new"]]
-    assert catalog.memories.waiting(without=["notes", "others"]) == []
-    assert catalog.overview.waiting("notes") == 3
+    assert catalog.memories.pending_ids() == [ids["new"], ids["old"], ids["thin"]]
+    assert catalog.memories.pending_ids(most=1) == [ids["new"]]
+    assert catalog.memories.pending_ids(without=["notes", "others"]) == []
+    assert catalog.overview.count_pending("notes") == 3

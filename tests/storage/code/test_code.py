@@ -4,7 +4,7 @@ import pytest
 
 from ragmem.domain.code.code import Edge, EdgeKind, ParsedFile, Symbol, SymbolKind
 from ragmem.storage.code.code import Rename
-from ragmem.storage.code.writing import CodeWriting, FileRows, FileState, OvertakenError, links_of
+from ragmem.storage.code.code_writer import CodeWriter, FileRows, FileState, OvertakenError, links_of
 from ragmem.storage.maintenance.invariants import violations
 from ragmem.storage.maintenance.repair import forget_unsound_code
 
@@ -39,9 +39,9 @@ EDGES = (
 
 
 def write(catalog, *files: FileRows, gone=(), renames=(), project=PROJECT):
-    writing = CodeWriting(catalog.database, project)
+    writing = CodeWriter(catalog.database, project)
     return writing.write(
-        writing.standing(), root="/src/shop", head="abc", rules="1", files=files, gone=gone, renames=renames
+        writing.state(), root="/src/shop", head="abc", rules="1", files=files, gone=gone, renames=renames
     )
 
 
@@ -150,10 +150,10 @@ def test_what_git_tells_of_a_rename_takes_the_place_of_a_guess_and_not_the_other
 
 def test_facts_come_back_as_they_were_without_those_that_were_parsed_anew(catalog, code):
     del code
-    writing = CodeWriting(catalog.database, PROJECT)
+    writing = CodeWriter(catalog.database, PROJECT)
     stored = {
         file.path: file
-        for file in writing.parsed(writing.standing(), wanted=lambda path: path != "shop/pay.py")
+        for file in writing.parsed_files(writing.state(), wanted=lambda path: path != "shop/pay.py")
     }
     assert set(stored) == {"shop/cart.py", "tests/test_cart.py"}
     assert stored["shop/cart.py"].facts == {"calls": ["shop/cart.py"]}
@@ -164,8 +164,8 @@ def test_facts_come_back_as_they_were_without_those_that_were_parsed_anew(catalo
 
 
 def test_a_run_that_another_one_has_overtaken_writes_nothing_more(catalog):
-    writing = CodeWriting(catalog.database, PROJECT)
-    before = writing.standing()
+    writing = CodeWriter(catalog.database, PROJECT)
+    before = writing.state()
     write(catalog, rows(PAY))
     with pytest.raises(OvertakenError, match=PROJECT):
         writing.write(
@@ -175,7 +175,7 @@ def test_a_run_that_another_one_has_overtaken_writes_nothing_more(catalog):
 
 
 def test_a_run_that_ends_in_the_middle_leaves_whole_files_and_says_so(catalog, monkeypatch):
-    monkeypatch.setattr("ragmem.storage.code.writing.ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("ragmem.storage.code.code_writer.ROWS_AT_ONCE", 1)
 
     def files():
         yield rows(PAY)
@@ -183,9 +183,9 @@ def test_a_run_that_ends_in_the_middle_leaves_whole_files_and_says_so(catalog, m
         raise KeyboardInterrupt
 
     write(catalog)
-    writing = CodeWriting(catalog.database, PROJECT)
+    writing = CodeWriter(catalog.database, PROJECT)
     with pytest.raises(KeyboardInterrupt):
-        writing.write(writing.standing(), root="/", head="new", rules="1", files=files(), gone=[], renames=[])
+        writing.write(writing.state(), root="/", head="new", rules="1", files=files(), gone=[], renames=[])
     [root] = catalog.code.roots()
     assert (root.complete, root.head) == (False, "abc")
     assert [file.path for file in catalog.code.files(PROJECT)] == ["shop/pay.py"]
@@ -225,14 +225,14 @@ def test_a_home_that_has_no_code_tables_yet_answers_that_nothing_is_known(catalo
 
 def test_the_neighbours_of_a_file_are_those_it_refers_to_and_those_that_refer_to_it(catalog, code):
     assert code.roots()
-    writing = CodeWriting(catalog.database, PROJECT)
-    near = writing.neighbours(writing.standing())
+    writing = CodeWriter(catalog.database, PROJECT)
+    near = writing.neighbours(writing.state())
     assert sorted(near.around(["shop/cart.py"], most=9)) == ["shop/cart.py", "shop/pay.py"]
     assert sorted(near.around(["shop/pay.py"], most=9)) == ["shop/cart.py", "shop/pay.py"]
     assert near.around(["shop/pay.py"], most=1) == ["shop/pay.py"]
     assert near.around([], most=9) == []
-    assert near.referring(["os.path.join", "shop.pay.charge"]) == {"shop/cart.py"}
-    assert near.defining(["shop.pay.charge", "nowhere"]) == {"shop/pay.py"}
+    assert near.files_referring(["os.path.join", "shop.pay.charge"]) == {"shop/cart.py"}
+    assert near.files_defining(["shop.pay.charge", "nowhere"]) == {"shop/pay.py"}
     assert near.definitions(["shop/cart.py"]) == {("shop.cart", "module"), ("shop.cart.add", "function")}
     assert near.bases(["shop/cart.py"]) == set()
     assert near.tests()["tests.test_cart.test_add"]

@@ -40,7 +40,7 @@ def test_runs_come_latest_first_and_are_dropped_by_name(catalog, make):
 def test_only_what_has_lain_there_for_long_is_purged(catalog, make):
     catalog.archive.put("old", [Removal(make("a")[0], "missing")], now=NOW - timedelta(days=31))
     catalog.archive.put("young", [Removal(make("b")[0], "missing")], now=NOW - timedelta(days=30))
-    assert catalog.archive.expired(now=NOW, keep=KEEP) == 1
+    assert catalog.archive.count_expired(now=NOW, keep=KEEP) == 1
     assert catalog.archive.purge(now=NOW, keep=KEEP) == {"old": 1}
     assert catalog.archive.purge(now=NOW, keep=KEEP) == {}
     assert [run.run for run in catalog.archive.runs()] == ["young"]
@@ -54,7 +54,7 @@ def test_what_a_clock_that_went_backwards_removes_does_not_expire_with_it(catalo
         catalog.log.write("gc", {}, now=wrong)
     # Undo takes the latest: that is the one of the last run, whatever the clock said.
     assert [run.run for run in catalog.archive.runs()] == ["third", "second", "first"]
-    assert catalog.archive.expired(now=NOW + timedelta(days=29), keep=KEEP) == 0
+    assert catalog.archive.count_expired(now=NOW + timedelta(days=29), keep=KEEP) == 0
     assert catalog.archive.purge(now=NOW + timedelta(days=31), keep=KEEP) == {
         "first": 1,
         "second": 1,

@@ -64,7 +64,7 @@ def test_a_pinned_memory_is_permanent_until_it_is_unpinned_and_then_what_it_was(
     )
     catalog.lives.pin(identifier, pinned=True, now=NOW)
     entry = catalog.lives.entry(identifier, policy=POLICY)
-    assert (entry.life, entry.pinned, entry.protected) == (LifecycleState.PERMANENT, True, True)
+    assert (entry.life, entry.pinned, entry.is_protected) == (LifecycleState.PERMANENT, True, True)
     catalog.lives.pin(identifier, pinned=False, now=NOW)
     entry = catalog.lives.entry(identifier, policy=POLICY)
     assert (entry.life, entry.pinned) == (LifecycleState.PROVEN, False)
@@ -115,6 +115,6 @@ def test_how_many_newer_there_are_is_what_the_rules_count_with_the_exchanges_of_
     catalog.memories.accept(made)
     ages = ages_of(catalog.lives.entries(policy=POLICY))
     assert [ages[memory.id] for memory, _ in made] == [5, 4, 4, 4, 3, 2, 1, 0]
-    assert {memory.id: catalog.lives.newer(memory.id) for memory, _ in made} == ages
-    catalog.lives.respite([made[1][0].id], reason="handed in again", now=NOW)
+    assert {memory.id: catalog.lives.count_newer(memory.id) for memory, _ in made} == ages
+    catalog.lives.postpone([made[1][0].id], reason="handed in again", now=NOW)
     assert catalog.lives.of([made[1][0].id])[made[1][0].id].checked_age == 4

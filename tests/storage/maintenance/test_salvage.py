@@ -40,7 +40,7 @@ def rows(catalog, table):
 
 def test_where_nothing_was_lost_transcripts_are_read_on_from_where_they_were(damaged, fresh):
     write_salvaged(read_damaged(damaged.database.path), fresh)
-    assert fresh.transcripts.seen() == [READ]
+    assert fresh.transcripts.all() == [READ]
     for table in ("injections", "violations"):
         assert rows(fresh, table) == rows(damaged, table) != []
 
@@ -51,5 +51,5 @@ def test_where_a_memory_was_lost_transcripts_are_read_from_their_beginning(damag
     found = read_damaged(damaged.database.path)
     assert len(found.lost) == 1
     write_salvaged(found, fresh)
-    assert fresh.transcripts.seen() == []
+    assert fresh.transcripts.all() == []
     assert rows(fresh, "injections") == rows(damaged, "injections") != []

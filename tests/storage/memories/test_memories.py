@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ragmem.config import ChunkingSettings
+from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Chunk, Draft, Memory, Scope, State
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.errors import NotFoundError
@@ -18,7 +18,7 @@ from ragmem.services.ingestion.classify import chunks_of, classify_draft
 from ragmem.storage.fulltext.fulltext import search
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.lifecycle_state import Recall
-from ragmem.storage.lifecycle.recent import Sort, latest
+from ragmem.storage.lifecycle.recent import MemoryFilter, latest
 from ragmem.storage.maintenance.invariants import violations
 from ragmem.storage.memories.edits import edits_of
 
@@ -82,7 +82,7 @@ def test_what_is_accepted_comes_back_as_it_was(catalog, make):
 def test_a_replaced_memory_keeps_its_first_day_and_its_recalls(catalog, make):
     memory, chunks = make("a")
     catalog.memories.accept([(memory, chunks)])
-    catalog.lives.recalled([Recall(memory.id, "5f2c", NOW)])
+    catalog.lives.add_recalls([Recall(memory.id, "5f2c", NOW)])
     later = replace(
         memory, text="new", created_at=NOW + timedelta(days=3), updated_at=NOW + timedelta(days=3)
     )
@@ -210,4 +210,4 @@ def test_no_project_has_no_edits_and_nothing_latest(catalog, make):
     catalog.memories.accept([make("a", metadata={"files": "a.py"})])
     for projects, count in ((None, 1), (["user"], 1), ([], 0)):
         assert len(edits_of(catalog.database, "a.py", projects=projects)) == count
-        assert len(latest(catalog.database, Sort(), projects=projects, limit=3)) == count
+        assert len(latest(catalog.database, MemoryFilter(), projects=projects, limit=3)) == count

@@ -10,7 +10,7 @@ from ragmem.storage.activity.injections import Injection
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
 from ragmem.storage.lifecycle.supersessions import Supersession
 from ragmem.storage.memories.report_queries import Figures, InjectionUse
-from ragmem.storage.names.settling import NameStatements
+from ragmem.storage.names.node_names import NameStatements
 from ragmem.storage.sql.rows import to_stamp
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -38,7 +38,7 @@ def filled(catalog, make):
         [LifeRow(ids[0], life=LifecycleState.PROVEN, feedback=1), LifeRow(ids[4], pinned=True, feedback=-2)],
         now=NOW,
     )
-    catalog.lives.recalled([Recall(ids[0], "a", NOW), Recall(ids[0], "b", NOW), Recall(ids[1], "a", NOW)])
+    catalog.lives.add_recalls([Recall(ids[0], "a", NOW), Recall(ids[0], "b", NOW), Recall(ids[1], "a", NOW)])
     catalog.supersessions.put([Supersession(ids[1], ids[0], NOW, NOW, "value", "newer", NOW)])
     catalog.injections.record(
         [Injection(NOW, "a", "prompt", ids[number], tokens=7, project="p") for number in (0, 1, 4)]
@@ -78,19 +78,22 @@ def test_each_memory_has_one_state_and_any_number_of_reasons(filled):
     figures = Figures(catalog.database, ["p"])
     assert figures.states([]) == {"proven": 1, "superseded": 1, "buffer": 1, "waiting": 1, "permanent": 1}
     assert figures.states(["files"])["proven"] == 2
-    kept = figures.kept(["files"])
+    kept = figures.retention_counts(["files"])
     assert (kept["pinned"], kept["proven"], kept["curated"], kept["connected"]) == (1, 1, 1, 2)
-    assert set(Figures(catalog.database, []).kept([]).values()) == {0}
+    assert set(Figures(catalog.database, []).retention_counts([]).values()) == {0}
 
 
 def test_connections_recalls_injections_and_names_are_counted(filled):
     catalog, _ = filled
     figures = Figures(catalog.database, ["p"])
-    assert figures.connected() == {0: 3, 1: 2}
-    assert figures.recalled() == {0: 3, 1: 1, 2: 1}
-    assert figures.given() == [InjectionUse("prompt", 3, 21, 1, 1, 0), InjectionUse("start", 1, 3, 0, 0, 1)]
-    assert figures.mentioned(5) == [("Reef", 2)]
-    assert Figures(catalog.database, ["q"]).mentioned(5) == []
+    assert figures.connection_histogram() == {0: 3, 1: 2}
+    assert figures.recall_histogram() == {0: 3, 1: 1, 2: 1}
+    assert figures.injection_uses() == [
+        InjectionUse("prompt", 3, 21, 1, 1, 0),
+        InjectionUse("start", 1, 3, 0, 0, 1),
+    ]
+    assert figures.top_entities(5) == [("Reef", 2)]
+    assert Figures(catalog.database, ["q"]).top_entities(5) == []
     assert len(figures.titles(2)) == 2
     assert figures.titles(9) == Figures(catalog.database, ["p"]).titles(9)
 
@@ -99,5 +102,5 @@ def test_nothing_is_counted_as_nothing(catalog):
     figures = Figures(catalog.database)
     assert figures.total() == 0
     assert (figures.extent("created_at"), figures.middle("event_at")) == (None, None)
-    assert (figures.states(["x"]), figures.connected(), figures.given()) == ({}, {}, [])
+    assert (figures.states(["x"]), figures.connection_histogram(), figures.injection_uses()) == ({}, {}, [])
     assert figures.ages([0]) == figures.spans("event_at", DAY) == {}

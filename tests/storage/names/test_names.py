@@ -12,9 +12,9 @@ from ragmem.domain.model import State
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.maintenance.invariants import violations
 from ragmem.storage.maintenance.salvage import read_damaged, write_salvaged
-from ragmem.storage.names.merges import merges, undone
+from ragmem.storage.names.merges import merges, undone_merges
 from ragmem.storage.names.names import AT_ONCE
-from ragmem.storage.names.settling import MAX_FORMS, PARTNER, STATED, NameStatements
+from ragmem.storage.names.node_names import MAX_FORMS, PARTNER, STATED, NameStatements
 
 AT = 1_000_000
 
@@ -53,7 +53,7 @@ def test_learning_twice_is_learning_once(catalog, make):
 
     assert len(before) == 2
     assert merges(catalog.database) == before
-    assert catalog.names.late() == 0
+    assert catalog.names.count_late() == 0
 
 
 def test_what_mentions_a_name_with_another_node_waits_a_few_at_a_time(catalog, make):
@@ -62,9 +62,9 @@ def test_what_mentions_a_name_with_another_node_waits_a_few_at_a_time(catalog, m
     store(catalog, make, "long", {"pier/tide.py": "file"})
 
     assert len(catalog.memories.ids(states=[State.PENDING])) == AT_ONCE
-    assert catalog.names.late() == 1
-    assert catalog.names.let_wait(1000) == AT_ONCE + 3
-    assert catalog.names.let_wait(1000) == 0
+    assert catalog.names.count_late() == 1
+    assert catalog.names.mark_pending(1000) == AT_ONCE + 3
+    assert catalog.names.mark_pending(1000) == 0
     assert len(catalog.memories.ids(states=[State.PENDING])) == 2 * AT_ONCE + 3
 
 
@@ -148,7 +148,7 @@ def test_a_name_that_was_set_apart_stays_so(catalog, make):
     store(catalog, make, "c", {"harbor-daemon": "tool", "HARBOR-DAEMON": "tool"})
 
     assert catalog.names.canonical("user", ["harbor-daemon"]) == {}
-    assert [one.name for one in undone(catalog.database)] == ["harbor-daemon"]
+    assert [one.name for one in undone_merges(catalog.database)] == ["harbor-daemon"]
     catalog.names.rejoin("user", "harbor-daemon", "spelling", at=AT)
     assert catalog.names.canonical("user", ["harbor-daemon"]) == {"harbor-daemon": "Harbor Daemon"}
 
@@ -162,7 +162,7 @@ def test_what_was_set_apart_survives_a_salvage(tmp_path):
     fresh.prepare()
     write_salvaged(read_damaged(tmp_path / "damaged" / "memory.db"), fresh)
 
-    assert fresh.names.apart() == [("user", "harbor-daemon", "spelling", AT)]
+    assert fresh.names.separations() == [("user", "harbor-daemon", "spelling", AT)]
     fresh.close()
 
 
@@ -178,9 +178,9 @@ def test_a_name_without_its_node_is_found_out(tmp_path, make):
     catalog = Catalog.at(tmp_path / "data")
 
     assert any("node" in line for line in violations(catalog))
-    assert catalog.names.settle_all() == 1
+    assert catalog.names.update_all() == 1
     assert violations(catalog) == []
-    assert catalog.names.settle_all() == 0
+    assert catalog.names.update_all() == 0
     catalog.close()
 
 
@@ -191,7 +191,7 @@ def test_too_many_names_in_a_row_of_statements_stand_alone_whatever_came_last(ca
         store(catalog, make, str(at), {one: "concept", other: "concept"}, aliases=[stated])
 
     assert catalog.names.canonical("user", words) == {}
-    assert catalog.names.settle_all() == 0
+    assert catalog.names.update_all() == 0
     assert violations(catalog) == []
 
 

@@ -350,11 +350,11 @@ def test_what_a_step_brings_is_empty_in_a_home_that_cannot_take_it(tmp_path):
         made.database.read_only = True
         assert migrate(made.database, replace(CATALOG, migrations=CATALOG.migrations[:9], _checksums={}))
         assert made.transcripts.get("/t/a.jsonl") is None
-        assert made.transcripts.seen() == []
+        assert made.transcripts.all() == []
         assert made.transcripts.last_read_at() is None
         assert made.injections.list() == []
         assert made.violations.latest() == []
-        assert made.violations.untold("s1", limit=1) == []
+        assert made.violations.unreported("s1", limit=1) == []
 
 
 def test_the_last_three_backups_are_kept_and_none_is_overwritten(old):

@@ -1,4 +1,4 @@
-"""What holds of a sound store on LightRAG's storages: complete documents have all that belongs to them."""
+"""Invariants of a store on LightRAG's storages: complete documents have all their parts."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,14 +13,14 @@ from ragmem.backends.lightrag.rows.graph_sql import sort_pair
 from ragmem.storage.sql.batches import batches
 
 SHORTEST = 1e-3
-"""Length that every vector exceeds by far."""
+"""A length far below that of any valid vector."""
 
 Owners = dict[str, set[str]]
-"""Memories by the id or name of what belongs to them."""
+"""Memories by the id or name of their parts."""
 
 
 async def violations(instance: Instance, *, deep: bool) -> dict[str, Owners]:
-    """Return what is missing in a workspace by rule, with the memories that it belongs to.
+    """Return the missing parts in a workspace by rule, with the memories that they belong to.
 
     `deep` reads the vectors as well.
     """
@@ -33,25 +33,27 @@ async def violations(instance: Instance, *, deep: bool) -> dict[str, Owners]:
     relation_ids = {" - ".join(pair): names.relation_id(*pair) for pair in pairs}
     without_vector = await _absent(rag.chunks_vdb, {chunk: chunk for chunk in chunks})
     found = {
-        "documents have no text": _of(
+        "documents have no text": _owners_of(
             {key: {key} for key in status}, await _absent(rag.full_docs, {key: key for key in status})
         ),
-        "chunks have no text": _of(
+        "chunks have no text": _owners_of(
             chunks, await _absent(rag.text_chunks, {chunk: chunk for chunk in chunks})
         ),
-        "chunks have no vector": _of(chunks, without_vector),
-        "entities have no vector": _of(named, await _absent(rag.entities_vdb, entity_ids)),
-        "relations have no vector": _of(joined, await _absent(rag.relationships_vdb, relation_ids)),
-        "entities are not in the graph": _of(named, await _absent_nodes(rag, named)),
-        "relations are not in the graph": _of(joined, await _absent_edges(rag, pairs)),
+        "chunks have no vector": _owners_of(chunks, without_vector),
+        "entities have no vector": _owners_of(named, await _absent(rag.entities_vdb, entity_ids)),
+        "relations have no vector": _owners_of(joined, await _absent(rag.relationships_vdb, relation_ids)),
+        "entities are not in the graph": _owners_of(named, await _absent_nodes(rag, named)),
+        "relations are not in the graph": _owners_of(joined, await _absent_edges(rag, pairs)),
     }
     if deep:
         known = sorted(chunks.keys() - set(without_vector))
-        found["chunks have a vector of no direction"] = _of(chunks, await _pointless(rag, known))
+        found["chunks have a vector of no direction"] = _owners_of(
+            chunks, await _without_direction(rag, known)
+        )
     return {rule: missing for rule, missing in found.items() if missing}
 
 
-def _of(owners: Owners, missing: Iterable[str]) -> Owners:
+def _owners_of(owners: Owners, missing: Iterable[str]) -> Owners:
     return {key: owners[key] for key in missing}
 
 
@@ -69,7 +71,7 @@ async def _anchors(rag: Any, status: Iterable[str]) -> tuple[Owners, dict[tuple[
 
 
 async def _absent(storage: Any, ids: Mapping[str, str]) -> list[str]:
-    """Return the names {name: id} whose row a storage does not have."""
+    """Return the names of {name: id} whose rows are missing in a storage."""
     missing: list[str] = []
     for part in batches(ids.items()):
         present = await rows(storage, [key for _, key in part])
@@ -95,7 +97,7 @@ async def _absent_edges(rag: Any, pairs: Iterable[tuple[str, str]]) -> list[str]
     return missing
 
 
-async def _pointless(rag: Any, chunks: Iterable[str]) -> list[str]:
+async def _without_direction(rag: Any, chunks: Iterable[str]) -> list[str]:
     found: list[str] = []
     for part in batches(chunks):
         vectors = await rag.chunks_vdb.get_vectors_by_ids(part)

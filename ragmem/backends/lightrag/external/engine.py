@@ -1,4 +1,4 @@
-"""The LightRAG objects of a store on any of its storages: opened with care, and their failures translated."""
+"""The LightRAG objects of a store on any of its storages: opened safely, with translated failures."""
 
 import contextlib
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -25,16 +25,16 @@ _DRIVERS = frozenset(
     "asyncpg grpc httpcore httpx neo4j opensearchpy psycopg pymilvus pymongo qdrant_client redis"
     " tenacity".split()
 )
-"""Packages whose exceptions tell of a server and not of a bug."""
+"""Packages whose exceptions mean a problem of a server, not a bug."""
 
 ITERATIVE = (0, 8)
-"""The pgvector that searches on when the rows which its index found are of other projects."""
+"""The first pgvector that continues a search if the rows from its index are of other projects."""
 
 
 class ForeignEngine(Engine):
     """LightRAG for each workspace, on the storages of a profile.
 
-    `ahead` holds vectors by text: LightRAG's storages embed what they store, and get it from there.
+    `ahead` holds precomputed vectors by text, because LightRAG's storages embed their rows themselves.
     """
 
     def __init__(self, profile: Profile, models: Models, options: Mapping[str, object], home: Path) -> None:
@@ -50,19 +50,19 @@ class ForeignEngine(Engine):
         self.ahead: dict[str, NDArray[np.float32]] = {}
 
     def run(self, work: Callable[_P, Coroutine[Any, Any, _T]], *arguments: _P.args, **named: _P.kwargs) -> _T:
-        """Run a coroutine to its end; raises BackendError where a server does not answer as it should."""
+        """Run a coroutine to its end; raises BackendError if a server fails."""
         with self._translate_errors():
             return engine.run(lambda: work(*arguments, **named))
 
     def use(self, model: Model) -> None:
-        """Open workspaces with the tables of this model from now on."""
+        """Use the tables of this model for workspaces from now on."""
         if self._model != model:
             if self._model is not None:
                 self.close()
             self._model = model
 
     def forget_pending(self) -> None:
-        """Forget what the storages hold back of a put that failed."""
+        """Discard the buffers of the storages after a failed put."""
         with contextlib.suppress(BackendError), self._translate_errors():
             self.discard_pending()
 
@@ -88,19 +88,19 @@ class ForeignEngine(Engine):
             raise
 
     def instance(self, workspace: str) -> Instance:
-        """Return the opened LightRAG of a workspace; raises BackendError where its server is away."""
+        """Return the opened LightRAG of a workspace; raises BackendError if its server does not answer."""
         with self._translate_errors():
             return super().instance(workspace)
 
     def _open(self, workspace: str) -> Instance:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # LightRAG makes its files readable for all; this keeps them to their owner.
+        # LightRAG makes its files readable for all; this folder is for their owner only.
         (self._folder / self._profile.folder).mkdir(exist_ok=True, mode=0o700)
         model = self._model
         assert model is not None
         first = self._variables is None
-        variables = self._variables = self._variables or self._reached()
-        with self._alone(first=first), foreign_profile.surroundings(variables):
+        variables = self._variables = self._variables or self._resolve_variables()
+        with self._hold_setup_lock(first=first), foreign_profile.isolated_environment(variables):
             rag = engine.construct(
                 self._folder,
                 working_dir=str(self._folder / self._profile.folder),
@@ -114,15 +114,15 @@ class ForeignEngine(Engine):
                 instance = engine.start(rag)
                 self._refuse_other_database(instance, variables)
             except BaseException:
-                # Those that were opened hold on to a pool of connections that all storages share.
+                # Opened storages hold a connection pool that all storages share.
                 engine.run(lambda: _finalize(Instance(rag, {})))
                 raise
         return instance
 
     def _refuse_other_database(self, instance: Instance, variables: Mapping[str, str]) -> None:
-        """Raise BackendError where LightRAG gave the connections of another database.
+        """Raise BackendError if LightRAG returned connections to another database.
 
-        It has one pool for the whole process, that of whoever came first.
+        It has one pool for the whole process, opened by the first store.
         """
         if not self._profile.uses_postgres:
             return
@@ -136,15 +136,15 @@ class ForeignEngine(Engine):
                     hint="close it before another one is opened",
                 )
 
-    def _alone(self, *, first: bool) -> contextlib.AbstractContextManager[None]:
+    def _hold_setup_lock(self, *, first: bool) -> contextlib.AbstractContextManager[None]:
         if not (first and self._profile.url):
             return contextlib.nullcontext()
         from ragmem.backends.lightrag.external import postgres
 
-        return postgres.alone(self._profile.url)
+        return postgres.setup_lock(self._profile.url)
 
-    def _reached(self) -> dict[str, str]:
-        """Return the variables for the storages, once their servers have answered."""
+    def _resolve_variables(self) -> dict[str, str]:
+        """Return the variables for the storages, after their servers have answered."""
         if self._profile.url:
             from ragmem.backends.lightrag.external import postgres
 
@@ -152,7 +152,7 @@ class ForeignEngine(Engine):
             self.place = address.place
             variables = {**self._profile.environment, **address.variables}
             if address.pgvector < ITERATIVE:
-                # Its index would answer with nothing where the nearest rows are of other projects.
+                # Its index would find nothing if the nearest rows are of other projects.
                 variables.setdefault("POSTGRES_VECTOR_INDEX_TYPE", "")
             else:
                 variables.setdefault(
@@ -167,13 +167,13 @@ class ForeignEngine(Engine):
         return variables
 
     def _embedding(self) -> Callable[..., Coroutine[Any, Any, NDArray[np.float32]]]:
-        # A plain function and no method: LightRAG deep-copies its configuration.
+        # A plain function, not a method: LightRAG deep-copies its configuration.
         ahead, models = self.ahead, self._models
 
         async def embed(texts: list[str], context: str = "document", **_: Any) -> NDArray[np.float32]:
             if context == "query":
                 return models.embedder.embed(list(texts), role="query")
-            # Each asked for once: another thread may drop what its own put has used.
+            # Look up each vector once: another thread may drop those that its own put has used.
             known = {text: vector for text in texts if (vector := ahead.get(text)) is not None}
             missing = [text for text in dict.fromkeys(texts) if text not in known]
             if missing:
@@ -184,9 +184,9 @@ class ForeignEngine(Engine):
         return embed
 
     def close(self) -> None:
-        """Close all instances; closing twice is fine, and so is a server that went away."""
+        """Close all instances; closing twice is fine, even without the server."""
         self.ahead.clear()
-        # What cannot be said goodbye to is gone anyway.
+        # Connections that cannot be closed are gone anyway.
         with contextlib.suppress(BackendError), self._translate_errors():
             super().close()
         self._instances.clear()
@@ -203,6 +203,6 @@ async def _finalize(instance: Instance) -> None:
 
 
 def _table_name(model: str) -> str:
-    """Return a name for the model that fits into the name of a table and of no other model's."""
+    """Return a unique name of the model that fits into a table's name."""
     readable = "".join(letter if letter.isalnum() else "_" for letter in model.lower() if letter.isascii())
     return f"{readable[:20].strip('_')}_{digest('model', model)[:8]}"

@@ -12,6 +12,7 @@ from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.external.profile import Profile
 from ragmem.backends.lightrag.external.records import clean_record, group_by_project, wanted_texts
 from ragmem.backends.lightrag.external.workspaces import Workspaces
+from ragmem.backends.lightrag.rows import reads as graph_reads
 from ragmem.backends.lightrag.rows.documents import PROCESSED
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
 from ragmem.backends.lightrag.vectors import bulk
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 class ForeignStore(StoreDefaults):
     """Memories as LightRAG documents, each project a workspace, in storages without a common transaction.
 
-    What makes up for the transaction: (1) A document is first written as unfinished with the ids of its
-    chunks, then its contents, and last its status with the fingerprint. `memory_ids` knows only complete
-    documents, `search` only those whose put was committed; a put that finds an unfinished one removes what is
-    there and starts anew, and so does `sweep`. (2) `finish` runs first, inside of the catalog's open
+    Three rules replace the transaction: (1) A document is first written as unfinished with the ids of its
+    chunks, then its contents, and last its status with the fingerprint. `memory_ids` returns only complete
+    documents, `search` only those whose put was committed; a put that finds an unfinished one removes it and
+    starts again, and `sweep` removes them as well. (2) `finish` runs first, inside of the catalog's open
     transaction, then the storages are written, then the transaction commits. So a refused `finish` leaves the
     storages untouched; a process that is killed, or a server that goes away, leaves a catalog that says what
     it said before (pending), and the next put of that memory makes it good. A killed delete leaves an
@@ -65,7 +66,7 @@ class ForeignStore(StoreDefaults):
         return self
 
     def prepare(self, records: Sequence[Record]) -> None:
-        """Embed what `put` of these records will need; it may run in a thread while another put merges."""
+        """Embed in advance for `put` of these records; may run in a thread while another put merges."""
         self._spaces.refuse_other_model()
         self._embed([clean_record(record) for record in records])
 
@@ -84,7 +85,7 @@ class ForeignStore(StoreDefaults):
             ahead.update(zip(missing, vectors, strict=True))
 
     def put(self, records: Sequence[Record], *, finish: Callable[[], None] | None = None) -> None:
-        """Index the records; what is stored just so already is left alone, what is half-written is made anew.
+        """Index the records; unchanged records are skipped, half-written ones are written again.
 
         `finish` runs before the storages are written, and is committed after them. Raises BackendError when
         the embedder or a server fails; the catalog is then as it was, and the next put completes the work.
@@ -111,11 +112,11 @@ class ForeignStore(StoreDefaults):
         with self._database.write() as connection:
             if finish is not None:
                 finish()
-            # Asked again: another process may have put the same ones meanwhile.
+            # Read again: another process may have put the same records meanwhile.
             changed = self._select_changed(wanted)
             if changed:
                 self._spaces.refuse_other_model()
-                self._registry.pin(connection, self._spaces.asked_model())
+                self._registry.pin(connection, self._spaces.configured_model())
                 self._replace(changed)
                 self._registry.place(
                     connection, {record.memory.id: record.memory.scope.project for record, _ in changed}
@@ -190,7 +191,7 @@ class ForeignStore(StoreDefaults):
         while True:
             near = self._spaces.run(reads.nearest, instance, vector, asked)
             places = self._registry.places({one.memory_id for one in near})
-            # What another process is just writing, or left unfinished, is not there yet.
+            # Documents that another process is writing, or left unfinished, do not count yet.
             known = [one for one in near if places.get(one.memory_id) == project]
             if len(known) >= limit or len(near) < asked:
                 return known
@@ -199,7 +200,7 @@ class ForeignStore(StoreDefaults):
     def similarities(
         self, query: str, chunk_ids: Sequence[str], *, projects: Sequence[str] | None = None
     ) -> Mapping[str, float]:
-        """Return the cosines of these chunks with the query, of those that have a vector."""
+        """Return the cosines of these chunks with the query; chunks without a vector are absent."""
         if not query.strip() or not chunk_ids or not self._registry.workspaces():
             return {}
         self._spaces.refuse_other_model()
@@ -216,7 +217,7 @@ class ForeignStore(StoreDefaults):
         return found
 
     def answering_model(self) -> str:
-        """Return the id of the one model that a store may have."""
+        """Return the id of the only model of the store."""
         return self._models.embedder.model_id
 
     def vector_blocks(
@@ -255,7 +256,7 @@ class ForeignStore(StoreDefaults):
             self._spaces.run(reads.entities, instance, prefix, limit)
             for instance in self._spaces.instances(None if project is None else [project]).values()
         ]
-        return reads.merge_entities(found, limit)
+        return graph_reads.merge_entities(found, limit)
 
     def neighbours(
         self, name: str, *, limit: int = 50, project: str | None = None
@@ -285,41 +286,42 @@ class ForeignStore(StoreDefaults):
             if room < 1:
                 found.append((one, {"nodes": [], "edges": [], "is_truncated": True}))
                 break
-        return reads.merge_subgraphs(found)
+        return graph_reads.merge_subgraphs(found)
 
     def mentions(
         self, chunk_ids: Sequence[str], *, project: str, most: int
     ) -> Mapping[str, Mapping[str, Sequence[str]]]:
         """Return chunk -> entity -> the chunks that name it, of entities that at most `most` chunks name."""
-        for instance in self._spaces.instances([project]).values():
-            return self._spaces.run(reads.mentions, instance, chunk_ids, most)
-        return {}
+        instance = self._instance(project)
+        return {} if instance is None else self._spaces.run(reads.mentions, instance, chunk_ids, most)
+
+    def _instance(self, project: str) -> "Instance | None":
+        """Return the opened LightRAG of a project, or None if it has no workspace."""
+        return self._spaces.instances([project]).get(project)
 
     def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
-        """Yield every entity of a project with its degree, by name; all of them are held meanwhile."""
+        """Yield every entity of a project with its degree, by name; reads all at once."""
         for instance in self._spaces.instances([project]).values():
             yield from self._spaces.run(reads.nodes, instance)
 
     def edges(self, project: str) -> Iterator[Relation]:
-        """Yield every relation of a project, by source and target; all of them are held meanwhile."""
+        """Yield every relation of a project, by source and target; reads all at once."""
         for instance in self._spaces.instances([project]).values():
             yield from self._spaces.run(reads.edges, instance)
 
     def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
         """Return entity -> the chunks that name it, those stored last first."""
-        for instance in self._spaces.instances([project]).values():
-            found = self._spaces.run(reads.chunks_naming, instance, names)
-            return {name: chunks[:most] for name, chunks in found.items()}
-        return {}
+        instance = self._instance(project)
+        found = {} if instance is None else self._spaces.run(reads.chunks_naming, instance, names)
+        return {name: chunks[:most] for name, chunks in found.items()}
 
     def chunks_relating(
         self, pairs: Sequence[tuple[str, str]], *, project: str, most: int
     ) -> Mapping[tuple[str, str], Sequence[str]]:
         """Return pair -> the chunks that relate these entities, those stored last first."""
-        for instance in self._spaces.instances([project]).values():
-            found = self._spaces.run(reads.chunks_relating, instance, pairs)
-            return {pair: chunks[:most] for pair, chunks in found.items()}
-        return {}
+        instance = self._instance(project)
+        found = {} if instance is None else self._spaces.run(reads.chunks_relating, instance, pairs)
+        return {pair: chunks[:most] for pair, chunks in found.items()}
 
     def native_query(
         self,
@@ -356,7 +358,7 @@ class ForeignStore(StoreDefaults):
         return total
 
     def sweep(self, *, dry_run: bool = False) -> Mapping[str, int]:
-        """Remove what puts and deletes left that did not come to their end; return how many documents."""
+        """Remove the remains of interrupted puts and deletes; return the number of documents."""
         removed = 0
         if not self._registry.readable():
             return {"documents": 0}
@@ -373,7 +375,7 @@ class ForeignStore(StoreDefaults):
         return {"documents": removed}
 
     def check(self, *, deep: bool = False) -> list[str]:
-        """Return what complete documents lack of what belongs to them; deep: reads the vectors as well."""
+        """Return the missing parts of complete documents; deep: reads the vectors as well."""
         return [
             sentence(rule, sorted(missing))
             for instance in self._spaces.instances().values()
@@ -381,12 +383,12 @@ class ForeignStore(StoreDefaults):
         ]
 
     def vector_models(self) -> Mapping[tuple[str, int], int]:
-        """Return how many vectors there are of the one model that a store may have."""
+        """Return the number of vectors of the store's only model."""
         model = self._registry.model()
         return {} if model is None else {(model.id, model.dimensions): self.statistics()["vectors"]}
 
     def repair(self, *, whole: bool = False) -> Mapping[str, int]:
-        """Take out the documents that lack something (or all), and unfinished ones; return counts."""
+        """Remove incomplete documents (or all), and unfinished ones; return counts."""
         self._models.embedder.embed(["anyone there"], role="query")
         damaged = self.memory_ids() if whole else set()
         for instance in () if whole else self._spaces.instances().values():

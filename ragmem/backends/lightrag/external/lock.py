@@ -1,4 +1,4 @@
-"""One process at a time on LightRAG's files: it reads them once, and writes over what others wrote."""
+"""A lock for one process on LightRAG's files: it reads them once, and would overwrite other writers."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ from ragmem.errors import StoreBusyError
 
 NAME = "in-use.lock"
 PATIENCE = 5.0
-"""Seconds to wait for a process that is about to end."""
+"""Seconds to wait for a process that is ending."""
 
 _FILES = (
     "JsonKVStorage",
@@ -31,7 +31,7 @@ def keeps_files(storages: tuple[str, ...]) -> bool:
 
 
 def take(folder: Path) -> None:
-    """Keep other processes from a folder; raises StoreBusyError where one has it."""
+    """Lock a folder against other processes; raises StoreBusyError if one holds it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _guard:
         descriptor, stores = _held.get(folder, (-1, 0))
@@ -59,7 +59,7 @@ def _lock(folder: Path) -> int:
 
 
 def release(folder: Path) -> None:
-    """Let go of a folder that was taken."""
+    """Release the lock on a folder."""
     with _guard:
         descriptor, stores = _held.pop(folder)
         if stores > 1:

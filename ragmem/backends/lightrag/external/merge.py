@@ -1,7 +1,7 @@
 """LightRAG's merge against any of its storages, with a handful of calls for all entities of a put.
 
 The merge asks for one node, edge and list of sources at a time; over a network that is some ten round trips
-for each. Everything that it will ask for is read in four calls before it starts and written in five after it.
+for each. Everything is read in four calls before the merge starts and written in five after it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from ragmem.backends.lightrag.engine import Instance
+from ragmem.backends.lightrag.merge import BufferedGraph, BufferedSources
 from ragmem.backends.lightrag.rows import names
 from ragmem.backends.lightrag.rows.graph_sql import sort_pair
 from ragmem.backends.lightrag.rows.records import Edges, Nodes
@@ -24,118 +25,58 @@ async def rows(storage: Any, keys: Iterable[str]) -> dict[str, _Fields]:
     if not wanted:
         return {}
     found = await storage.get_by_ids(wanted)
-    # Some storages answer with nothing at all where they have none of the ids.
+    # Some storages return None if they have none of the ids.
     return {key: row for key, row in zip(wanted, found or (), strict=False) if row}
 
 
-class HeldGraph:
-    """The part of a graph storage that the merge calls, on nodes and edges in memory."""
+class _StorageGraph(BufferedGraph):
+    """The graph in a storage of LightRAG."""
 
     def __init__(self, storage: Any) -> None:
+        super().__init__()
         self._storage = storage
-        self._nodes: dict[str, _Fields | None] = {}
-        self._edges: dict[_Pair, _Fields | None] = {}
-        self._changed_nodes: set[str] = set()
-        self._changed_edges: set[_Pair] = set()
 
-    async def load(self, wanted: Iterable[str], pairs: Iterable[_Pair]) -> None:
-        """Read these nodes and edges, absent ones as None."""
-        nodes, edges = sorted(set(wanted)), sorted({sort_pair(*pair) for pair in pairs})
-        self._nodes.update(dict.fromkeys(nodes))
-        self._edges.update(dict.fromkeys(edges))
+    async def _read(self, nodes: list[str], edges: list[_Pair]) -> None:
         if nodes:
             self._nodes.update(await self._storage.get_nodes_batch(nodes))
         if edges:
             found = await self._storage.get_edges_batch([{"src": one, "tgt": other} for one, other in edges])
             self._edges.update({sort_pair(*pair): fields for pair, fields in found.items()})
 
-    async def get_node(self, node_id: str) -> _Fields | None:
-        """Return the attributes of a node, or None."""
-        if node_id not in self._nodes:
-            await self.load([node_id], ())
-        return self._nodes[node_id]
-
-    async def has_edge(self, source_node_id: str, target_node_id: str) -> bool:
-        """Tell whether an edge exists, in either direction."""
-        return await self.get_edge(source_node_id, target_node_id) is not None
-
-    async def get_edge(self, source_node_id: str, target_node_id: str) -> _Fields | None:
-        """Return the attributes of an edge, or None."""
-        pair = sort_pair(source_node_id, target_node_id)
-        if pair not in self._edges:
-            await self.load((), [pair])
-        return self._edges[pair]
-
-    async def upsert_node(self, node_id: str, node_data: _Fields) -> None:
-        """Change a node; attributes that are not given keep their value."""
-        self._nodes[node_id] = {**(await self.get_node(node_id) or {}), **node_data}
-        self._changed_nodes.add(node_id)
-
-    async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: _Fields) -> None:
-        """Change an edge; attributes that are not given keep their value."""
-        pair = sort_pair(source_node_id, target_node_id)
-        self._edges[pair] = {**(await self.get_edge(*pair) or {}), **edge_data}
-        self._changed_edges.add(pair)
-
     async def flush(self) -> None:
-        """Write to the storage what was changed."""
-        nodes = [(name, self._nodes[name]) for name in sorted(self._changed_nodes)]
-        edges = [(*pair, self._edges[pair]) for pair in sorted(self._changed_edges)]
-        if nodes:
+        """Write the changes to the storage."""
+        if nodes := self.changed_nodes():
             await self._storage.upsert_nodes_batch(nodes)
-        if edges:
+        if edges := self.changed_edges():
             await self._storage.upsert_edges_batch(edges)
 
 
-class HeldSources:
-    """The part of a key-value storage that the merge calls, on lists of sources in memory.
-
-    LightRAG copies a list some twenty times per insert; it sees the newest WINDOW of it.
-    """
+class _StorageSources(BufferedSources):
+    """The sources in a storage of LightRAG."""
 
     def __init__(self, storage: Any) -> None:
+        super().__init__()
         self._storage = storage
         self._older: dict[str, list[str]] = {}
-        self._newest: dict[str, list[str]] = {}
-        self._changed: set[str] = set()
 
-    async def load(self, keys: Iterable[str]) -> None:
-        """Read the sources of these entities or relations."""
-        wanted = sorted(set(keys))
-        found = await rows(self._storage, wanted)
-        for key in wanted:
-            chunks = list(found.get(key, {}).get("chunk_ids") or ())
-            self._older[key], self._newest[key] = chunks[:-WINDOW], chunks[-WINDOW:]
-
-    async def get_by_id(self, key: str) -> _Fields | None:
-        """Return LightRAG's row {chunk_ids, count}, or None where the key is unknown."""
-        if key not in self._newest:
-            await self.load([key])
-        chunks = self._newest[key]
-        return {"chunk_ids": list(chunks), "count": len(chunks), "_id": key} if chunks else None
-
-    async def upsert(self, data: dict[str, _Fields]) -> None:
-        """Set the sources of the keys; those older than the window stay."""
-        for key, row in data.items():
-            if key not in self._newest:
-                await self.load([key])
-            self._newest[key] = row["chunk_ids"]
-            self._changed.add(key)
+    async def _read(self, keys: list[str]) -> None:
+        for key, row in (await rows(self._storage, keys)).items():
+            chunks = list(row.get("chunk_ids") or ())
+            self._older[key], self._before[key] = chunks[:-WINDOW], chunks[-WINDOW:]
 
     async def flush(self) -> None:
-        """Write what was changed."""
-        changed = {key: [*self._older[key], *self._newest[key]] for key in sorted(self._changed)}
+        """Write the changes."""
+        changed = {key: [*self._older.get(key, ()), *self._after[key]] for key in sorted(self._after)}
         if changed:
             await self._storage.upsert(
                 {key: {"chunk_ids": chunks, "count": len(chunks)} for key, chunks in changed.items()}
             )
 
 
-class HeldVectors:
+class BufferedVectors:
     """The part of a vector storage that the merge calls; an entity that has a vector keeps it.
 
-    What is embedded is a name and not a description (docs/adr/003), so nothing changes when descriptions
-    merge.
+    Names are embedded, not descriptions (docs/adr/003), so nothing changes when descriptions merge.
     """
 
     def __init__(self, storage: Any, content: Callable[[str, _Fields], str]) -> None:
@@ -145,18 +86,18 @@ class HeldVectors:
         self._added: dict[str, _Fields] = {}
 
     async def load(self, ids: Iterable[str]) -> None:
-        """Find out which of these have a vector."""
+        """Read which of these have a vector."""
         self._known.update(await rows(self._storage, ids))
 
     async def upsert(self, data: dict[str, _Fields]) -> None:
-        """Add what has no vector yet."""
+        """Add the rows that have no vector yet."""
         self._added.update({key: row for key, row in data.items() if key not in self._known})
 
     async def delete(self, ids: Sequence[str]) -> None:
-        """Do nothing: the merge only deletes what it adds again at once."""
+        """Do nothing: the merge only deletes rows that it adds again at once."""
 
     async def flush(self) -> None:
-        """Write what was added, to the storage's buffer."""
+        """Write the new rows to the storage's buffer."""
         if self._added:
             await self._storage.upsert(
                 {key: {**row, "content": self._content(key, row)} for key, row in self._added.items()}
@@ -172,7 +113,7 @@ async def merge(
 ) -> None:
     """Merge the nodes and edges of chunks into the graph; sources first, then nodes, edges and vectors.
 
-    `relation_texts` is what is embedded of relations, by vector id.
+    `relation_texts` holds the embedded text of relations by vector id.
     """
     from lightrag.operate import merge_nodes_and_edges
 
@@ -182,10 +123,13 @@ async def merge(
     rag = instance.rag
     pairs = {sort_pair(*pair) for _, edges in merges for pair in edges}
     named = {name for nodes, _ in merges for name in nodes} | {name for pair in pairs for name in pair}
-    graph = HeldGraph(rag.chunk_entity_relation_graph)
-    entity_sources, relation_sources = HeldSources(rag.entity_chunks), HeldSources(rag.relation_chunks)
-    entities = HeldVectors(rag.entities_vdb, _entity_content)
-    relations = HeldVectors(rag.relationships_vdb, relation_content)
+    graph = _StorageGraph(rag.chunk_entity_relation_graph)
+    entity_sources, relation_sources = (
+        _StorageSources(rag.entity_chunks),
+        _StorageSources(rag.relation_chunks),
+    )
+    entities = BufferedVectors(rag.entities_vdb, _entity_content)
+    relations = BufferedVectors(rag.relationships_vdb, relation_content)
     await graph.load(named, pairs)
     await entity_sources.load(named)
     await relation_sources.load(names.relation_key(*pair) for pair in pairs)
@@ -206,5 +150,5 @@ async def merge(
         relation_chunks_storage=relation_sources,
     )
     # A deletion rebuilds nodes and edges from their sources, so these must never lack what those have.
-    for held in (entity_sources, relation_sources, graph, entities, relations):
-        await held.flush()
+    for buffer in (entity_sources, relation_sources, graph, entities, relations):
+        await buffer.flush()

@@ -1,4 +1,4 @@
-"""The address of a PostgreSQL database, as libpq resolves it and as LightRAG wants it."""
+"""The address of a PostgreSQL database, resolved by libpq for LightRAG."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,10 @@ from ragmem.errors import BackendError, ConfigError, StoreBusyError
 from ragmem.storage.sql.postgres_errors import refusal
 
 PATIENCE = 30.0
-"""Seconds to wait for another process that makes the tables."""
+"""Seconds to wait for another process that creates the tables."""
 
 _SETUP = "1918986093, 2"
-"""The advisory lock of whoever makes them: "ragm" in ASCII."""
+"""The advisory lock for creating tables: "ragm" in ASCII."""
 
 _SSL: Mapping[str, str] = {
     "sslmode": "POSTGRES_SSL_MODE",
@@ -35,8 +35,8 @@ class Address:
 
 
 @contextmanager
-def alone(url: str) -> Iterator[None]:
-    """Keep others from making LightRAG's tables at the same time; it makes them without care for that.
+def setup_lock(url: str) -> Iterator[None]:
+    """Hold the lock for creating LightRAG's tables, which it does not guard itself.
 
     Raises StoreBusyError after half a minute.
     """
@@ -44,7 +44,7 @@ def alone(url: str) -> Iterator[None]:
 
     with psycopg.connect(url, connect_timeout=int(REACH_TIMEOUT), autocommit=True) as connection:
         deadline = time.monotonic() + PATIENCE
-        # Asked again and again: who waits inside of the server is waited for by whoever makes an index there.
+        # Polled: a session that waits in the server would block another that creates an index.
         while connection.execute(f"SELECT pg_try_advisory_lock({_SETUP})").fetchone() != (True,):
             if time.monotonic() > deadline:
                 raise StoreBusyError(
@@ -55,10 +55,10 @@ def alone(url: str) -> Iterator[None]:
 
 
 def resolve(url: str) -> Address:
-    """Connect to a database and return its address with what libpq adds to it (password file, defaults).
+    """Connect to a database and return its address with libpq's additions (password file, defaults).
 
-    Raises ConfigError where the address cannot be read, BackendError where no one answers or pgvector is
-    missing. Takes at most some seconds.
+    Raises ConfigError for an invalid address, BackendError if nothing answers or pgvector is missing. Takes a
+    few seconds at most.
     """
     import psycopg
 
@@ -66,7 +66,7 @@ def resolve(url: str) -> Address:
     try:
         given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        # Its message holds the address, and that the password.
+        # Its message contains the address with the password.
         given = {}
     if not given:
         raise ConfigError(
@@ -91,7 +91,7 @@ def resolve(url: str) -> Address:
         raise refusal(str(error), place) from error
     if row is None:
         raise BackendError(f'the server of "{place}" has no pgvector', hint="install pgvector on the server")
-    # The weaker modes are what the driver does by itself.
+    # The driver does the weaker modes by default.
     if str(given.get("sslmode", "")) in {"require", "verify-ca", "verify-full"}:
         variables.update({name: str(given[key]) for key, name in _SSL.items() if key in given})
     version = tuple(int(part) for part in str(row[0]).split(".") if part.isdigit())

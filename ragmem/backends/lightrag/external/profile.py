@@ -1,4 +1,4 @@
-"""Which of LightRAG's storages a profile names, the variables they read, and whether they can be used."""
+"""Profiles: which of LightRAG's storages they use, with which variables, and checks of both."""
 
 import difflib
 import importlib.metadata
@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ragmem.backends.lightrag.engine import Storages
+from ragmem.backends.lightrag.storages.registration import temporary_surroundings
 from ragmem.errors import BackendError, ConfigError
 
 REACH_TIMEOUT = 3.0
@@ -28,7 +29,7 @@ KINDS: Mapping[str, str] = {
 JSON = Storages("JsonKVStorage", "NanoVectorDBStorage", "NetworkXStorage", "JsonDocStatusStorage")
 POSTGRES = Storages("PGKVStorage", "PGVectorStorage", "PGTableGraphStorage", "PGDocStatusStorage")
 
-# LightRAG installs what it misses with pip, from the network, in the middle of an import.
+# LightRAG would install missing packages with pip, from the network, during an import.
 _PACKAGES: Mapping[str, tuple[str, ...]] = {
     "PGVector": ("asyncpg", "pgvector"),
     "PG": ("asyncpg",),
@@ -54,7 +55,7 @@ _PREFIXES = (
     "OPENSEARCH_",
     "AGE_POSTGRES_",
 )
-"""Variables that storages read; those of the caller's shell are hidden from them."""
+"""Variables that storages read; those from the caller's shell are hidden."""
 
 _PATIENCE: Mapping[str, str] = {
     "POSTGRES_CONNECTION_RETRIES": "2",
@@ -67,7 +68,7 @@ _PATIENCE: Mapping[str, str] = {
     "NEO4J_CONNECTION_ACQUISITION_TIMEOUT": "5",
     "NEO4J_MAX_TRANSACTION_RETRY_TIME": "3",
 }
-"""What is said to storages unless [store.environment] says otherwise: give up early, keep few connections."""
+"""Defaults of variables for storages: give up early, keep few connections."""
 
 _PORTS: Mapping[str, int] = {
     "bolt": 7687,
@@ -85,10 +86,10 @@ _ADDRESSES = ("NEO4J_URI", "MEMGRAPH_URI", "MILVUS_URI", "QDRANT_URL", "MONGO_UR
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Four storages and the variables with which they are opened.
+    """Four storages and their variables.
 
-    `folder` is the subfolder of the home in which storages that keep files may do so. `url` is the address of
-    the profile postgres, which is resolved when the store is opened.
+    `folder` is the subfolder of the home for storages that keep files. `url` is the address of the profile
+    postgres, which is resolved when the store is opened.
     """
 
     name: str
@@ -99,7 +100,7 @@ class Profile:
 
     @property
     def identity(self) -> str:
-        """What tells the contents of one profile from those of another in the same catalog."""
+        """A key that separates the contents of the profiles in one catalog."""
         if self.name != "custom":
             return self.name
         one = self.storages
@@ -196,36 +197,24 @@ def _is_installed(package: str) -> bool:
 
 
 @contextmanager
-def surroundings(variables: Mapping[str, str]) -> Iterator[None]:
-    """Let storages find these variables and no others, in an empty working folder.
+def isolated_environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Give storages these variables and no others, in an empty working folder.
 
     LightRAG reads `config.ini` and `.env` of the working folder, which may be that of any repository, and the
-    variables of the shell. All of that is back as it was afterwards.
+    variables of the shell. Both are restored afterwards.
     """
-    before = dict(os.environ)
-    try:
-        place = Path.cwd()
-    except OSError:  # the working folder was removed
-        place = None
-    with tempfile.TemporaryDirectory(prefix="ragmem-") as folder:
-        try:
-            os.chdir(folder)
-            for name in before:
-                if name.startswith(_PREFIXES):
-                    del os.environ[name]
-            os.environ.update({**_PATIENCE, **variables})
-            yield
-        finally:
-            for name in os.environ.keys() - before.keys():
+    with tempfile.TemporaryDirectory(prefix="ragmem-") as folder, temporary_surroundings(Path(folder)):
+        for name in list(os.environ):
+            if name.startswith(_PREFIXES):
                 del os.environ[name]
-            os.environ.update(before)
-            os.chdir(place or "/")
+        os.environ.update({**_PATIENCE, **variables})
+        yield
 
 
 def addresses(variables: Mapping[str, str]) -> dict[str, tuple[str, int]]:
-    """Return (host, port) of the servers that the variables name, by an address without its password.
+    """Return address without password -> (host, port) of the servers in the variables.
 
-    Raises ConfigError where one cannot be read.
+    Raises ConfigError for an invalid address.
     """
     found: dict[str, tuple[str, int]] = {}
     values = [(name, variables[name]) for name in _ADDRESSES if name in variables]
@@ -251,7 +240,7 @@ def _parts(name: str, address: str) -> tuple[str, str, int]:
         parts = urlsplit(address)
         return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
     except ValueError:
-        # Its message quotes what it took for the port, which is the rest of a password with a slash in it.
+        # Its message quotes the supposed port, which may be the rest of a password with a slash.
         raise ConfigError(
             f"[store.environment] {name} is no address",
             hint="write scheme://user:password@host:port; special characters of a password as %XX",

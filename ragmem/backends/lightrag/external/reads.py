@@ -9,6 +9,7 @@ import numpy as np
 from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.rows import reads as graph_reads
 from ragmem.backends.lightrag.rows.documents import PROCESSED
 from ragmem.backends.lightrag.vectors.bulk import unit
 from ragmem.domain.model import Entity, Relation
@@ -20,13 +21,13 @@ _Fields = dict[str, Any]
 _Key = TypeVar("_Key", str, tuple[str, str])
 
 EVERYTHING = -2.0
-"""A threshold below every cosine; LightRAG's own would leave hits out without a word."""
+"""A threshold below every cosine; LightRAG's own would silently drop hits."""
 
 VECTORS = 500
-"""Vectors that a storage is asked for at a time: they come as lists of numbers."""
+"""Vectors to request from a storage at a time: they come as lists of numbers."""
 
 CANDIDATES = 1000
-"""Labels that a storage is asked for when some begin with a prefix; it ranks those first."""
+"""Labels to request from a storage for a prefix; it ranks matching ones first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Near:
 async def nearest(instance: Instance, vector: "NDArray[np.float32]", limit: int) -> list[Near]:
     """Return the nearest chunks of a workspace, best first.
 
-    The cosine is computed here: not every storage returns one, and they mean different things by `distance`.
+    The cosine is computed here: not every storage returns one, and `distance` has different meanings.
     """
     index = instance.rag.chunks_vdb
     threshold = index.cosine_better_than_threshold
@@ -89,7 +90,7 @@ async def entities(instance: Instance, prefix: str, limit: int) -> list[tuple[En
     degrees = await graph.node_degrees_batch(labels)
     leading = sorted(labels, key=lambda label: (-degrees.get(label, 0), label))[:limit]
     nodes = await graph.get_nodes_batch(leading)
-    return [(_entity(label, nodes.get(label)), degrees.get(label, 0)) for label in leading]
+    return [(graph_reads.entity(label, nodes.get(label) or {}), degrees.get(label, 0)) for label in leading]
 
 
 async def neighbours(instance: Instance, name: str, limit: int) -> list[tuple[Relation, Entity]]:
@@ -104,7 +105,7 @@ async def neighbours(instance: Instance, name: str, limit: int) -> list[tuple[Re
     others = [one.target if one.source == name else one.source for one in relations[:limit]]
     nodes = await graph.get_nodes_batch(others)
     return [
-        (relation, _entity(other, nodes.get(other)))
+        (relation, graph_reads.entity(other, nodes.get(other) or {}))
         for relation, other in zip(relations[:limit], others, strict=True)
     ]
 
@@ -133,7 +134,7 @@ async def subgraph(instance: Instance, label: str, *, depth: int, limit: int) ->
 
 
 async def documents(instance: Instance, *, complete: bool) -> dict[str, Any]:
-    """Return the status of all documents that are complete, or of all that are not, by id."""
+    """Return the status of all complete documents, or of all incomplete ones, by id."""
     from lightrag.base import DocStatus
 
     wanted = [status for status in DocStatus if (status.value == PROCESSED) is complete]
@@ -142,7 +143,7 @@ async def documents(instance: Instance, *, complete: bool) -> dict[str, Any]:
 
 
 async def chunk_owners(instance: Instance, memory_ids: Sequence[str] | None) -> dict[str, str]:
-    """Return chunk -> document of the complete documents, or of those of them that are wanted."""
+    """Return chunk -> document of all complete documents, or of those in `memory_ids`."""
     wanted = None if memory_ids is None else set(memory_ids)
     return {
         chunk: key
@@ -153,7 +154,7 @@ async def chunk_owners(instance: Instance, memory_ids: Sequence[str] | None) -> 
 
 
 async def vectors(instance: Instance, chunk_ids: Sequence[str]) -> dict[str, list[float]]:
-    """Return chunk -> vector of those that have one."""
+    """Return chunk -> vector; chunks without one are absent."""
     found: dict[str, list[float]] = await instance.rag.chunks_vdb.get_vectors_by_ids(list(chunk_ids))
     return {key: found[key] for key in chunk_ids if key in found}
 
@@ -169,7 +170,7 @@ async def counts(instance: Instance) -> dict[str, int]:
     return {
         "documents": len(status),
         "chunks": chunks,
-        # Each of them has one, which `check` holds the store to; no storage can count its own.
+        # Each of them has one, as `check` verifies; no storage can count its vectors.
         "vectors": chunks + len(labels) + relations,
         "entities": len(labels),
         "relations": relations,
@@ -181,59 +182,17 @@ NO_COUNTS = dict.fromkeys(("documents", "chunks", "vectors", "entities", "relati
 """The counts of a store that was never written to."""
 
 
-def merge_entities(found: Sequence[Sequence[tuple[Entity, int]]], limit: int) -> list[tuple[Entity, int]]:
-    """Return the entities of several projects as one list: one of the same name has all its relations."""
-    degrees: dict[str, int] = {}
-    described: dict[str, Entity] = {}
-    for one, degree in sorted((pair for part in found for pair in part), key=lambda pair: -pair[1]):
-        degrees[one.name] = degrees.get(one.name, 0) + degree
-        described.setdefault(one.name, one)
-    leading = sorted(degrees, key=lambda name: (-degrees[name], name))[:limit]
-    return [(described[name], degrees[name]) for name in leading]
-
-
-def merge_subgraphs(found: Sequence[tuple[str, _Fields]]) -> _Fields:
-    """Return the graphs of several projects side by side; each id is then "project/name"."""
-    joined: _Fields = {"nodes": [], "edges": [], "is_truncated": False}
-    for project, graph in found:
-        joined["is_truncated"] = joined["is_truncated"] or graph["is_truncated"]
-        joined["nodes"] += [{**node, "id": f"{project}/{node['id']}"} for node in graph["nodes"]]
-        for edge in graph["edges"]:
-            source, target = f"{project}/{edge['source']}", f"{project}/{edge['target']}"
-            joined["edges"].append({**edge, "source": source, "target": target, "id": f"{source}-{target}"})
-    return joined
-
-
-def _readable(description: object) -> str:
-    return "\n".join(str(description or "").split(names.SEPARATOR))
-
-
-def _entity(name: str, fields: _Fields | None) -> Entity:
-    known = fields or {}
-    return Entity(
-        name=name,
-        type=str(known.get("entity_type", "UNKNOWN")),
-        description=_readable(known.get("description")),
-    )
-
-
 def _relation(pair: tuple[str, str], fields: _Fields) -> Relation:
     source, target = sorted(pair)
-    return Relation(
-        source=source,
-        target=target,
-        keywords=str(fields.get("keywords", "")),
-        description=_readable(fields.get("description")),
-        weight=float(fields.get("weight", 1.0)),
-    )
+    return graph_reads.relation(source, target, float(fields.get("weight", 1.0)), fields)
 
 
 async def nodes(instance: Instance) -> list[tuple[Entity, int]]:
-    """Return every entity with its degree, by name; LightRAG gives all of them at once."""
+    """Return every entity with its degree, by name."""
     graph = instance.rag.chunk_entity_relation_graph
     found = {str(fields["id"]): fields for fields in await graph.get_all_nodes()}
     degrees = await graph.node_degrees_batch(list(found)) if found else {}
-    return [(_entity(name, found[name]), degrees.get(name, 0)) for name in sorted(found)]
+    return [(graph_reads.entity(name, found[name]), degrees.get(name, 0)) for name in sorted(found)]
 
 
 async def edges(instance: Instance) -> list[Relation]:
@@ -261,7 +220,7 @@ async def chunks_relating(
 async def mentions(
     instance: Instance, chunk_ids: Sequence[str], most: int
 ) -> dict[str, dict[str, list[str]]]:
-    """Return chunk -> entity -> the chunks that name it; what more than `most` of them name is absent."""
+    """Return chunk -> entity -> the chunks that name it; entities with more than `most` are absent."""
     rag = instance.rag
     owners = {key: row["full_doc_id"] for key, row in (await rows(rag.text_chunks, chunk_ids)).items()}
     named = await rows(rag.full_entities, owners.values())

@@ -1,4 +1,4 @@
-"""Records as storages elsewhere take them: by project, without what they refuse, with all their texts."""
+"""Records in the form that external storages take: by project, cleaned, with all their texts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 _NUL, _REPLACEMENT = "\x00", "\ufffd"
 
 NAME_LENGTH = 250
-"""LightRAG's tables in PostgreSQL have room for 512 characters in a relation's two names and a separator."""
+"""LightRAG's tables in PostgreSQL have 512 characters for a relation's two names and a separator."""
 
 TextKey = tuple[str, str]
 """Namespace and id of a vector."""
@@ -27,7 +27,7 @@ def group_by_project(group: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def clean_record(record: Record) -> Record:
-    """Return the record as PostgreSQL takes it: without zero bytes, and with names that fit in pairs."""
+    """Return the record in a form for PostgreSQL: without NUL characters, and with short names."""
     clean = _without_nul(record)
     extractions = tuple(_short(extraction) for extraction in clean.extractions)
     return clean if extractions == clean.extractions else replace(clean, extractions=extractions)
@@ -60,9 +60,9 @@ def _without_nul(value: _T) -> _T:
 
 
 def wanted_texts(group: Iterable[Record]) -> dict[TextKey, str]:
-    """Return what is embedded for records of one project, by namespace and id.
+    """Return the texts to embed for records of one project, by namespace and id.
 
-    Entities that are only named by a relation are among them, because LightRAG's merge makes them too.
+    Entities that only a relation names are included, because LightRAG's merge creates them too.
     """
     kept = list(group)
     texts = {(namespace, key): text for (_, namespace, key), text in records.vector_texts(kept).items()}

@@ -1,7 +1,7 @@
-"""Removing documents through LightRAG's storage interfaces; what others share is rebuilt from what they say.
+"""Remove documents through LightRAG's storage interfaces; shared entities and relations are rebuilt.
 
-LightRAG's own deletion does the same one entity at a time and parses every extraction of a hub. This reads
-and writes all that a set of documents touches in a fixed number of calls.
+LightRAG's own deletion does the same one entity at a time and parses every extraction of a hub. This needs
+a fixed number of calls for a set of documents.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.rows import names, orphans
 from ragmem.backends.lightrag.rows.documents import UNFINISHED
 from ragmem.backends.lightrag.rows.graph_sql import sort_pair
-from ragmem.backends.lightrag.rows.records import Found, read_extraction
+from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
 
 _Fields = dict[str, Any]
@@ -20,10 +20,10 @@ _Pair = tuple[str, str]
 
 
 async def remove(instance: Instance, memory_ids: Sequence[str]) -> int:
-    """Remove these documents, whole or half-written, and return how many there were.
+    """Remove these documents, complete or half-written, and return their number.
 
-    They count as unfinished from the first call on and disappear with the last one: a process that is killed
-    in between leaves something that can be removed again.
+    They count as unfinished from the first call on and disappear with the last one, so that an interrupted
+    removal can be repeated.
     """
     rag = instance.rag
     status = await rows(rag.doc_status, memory_ids)
@@ -57,8 +57,10 @@ async def remove(instance: Instance, memory_ids: Sequence[str]) -> int:
 _Key = TypeVar("_Key")
 
 
-def _left(sources: Mapping[_Key, _Fields | None], gone: Collection[str]) -> dict[_Key, list[str]]:
-    """Return the chunks that are left of each list; without those that a removal has been through before."""
+def _remaining_sources(
+    sources: Mapping[_Key, _Fields | None], gone: Collection[str]
+) -> dict[_Key, list[str]]:
+    """Return the remaining chunks of each list that changes."""
     found: dict[_Key, list[str]] = {}
     for key, row in sources.items():
         chunks = list((row or {}).get("chunk_ids") or ())
@@ -74,23 +76,23 @@ class _Removal:
     def __init__(self, rag: Any, chunks: Sequence[str]) -> None:
         self._rag = rag
         self._chunks = chunks
-        self._extractions: dict[str, Found] = {}
+        self._extractions: dict[str, ExtractionRows] = {}
         self._paths: dict[str, str] = {}
         self._entities: dict[str, list[str]] = {}
         self._relations: dict[_Pair, list[str]] = {}
         self._lost: dict[_Pair, float] = {}
 
     async def load_evidence(self, memory_ids: Iterable[str]) -> None:
-        """Read which entities and relations the documents touched, and what is left of their sources."""
+        """Read the entities and relations of the documents, and the remaining sources of these."""
         gone = set(self._chunks)
         anchors = await rows(self._rag.full_entities, memory_ids)
         named = {name for row in anchors.values() for name in row.get("entity_names") or ()}
         anchors = await rows(self._rag.full_relations, memory_ids)
         pairs = {sort_pair(*pair) for row in anchors.values() for pair in row.get("relation_pairs") or ()}
         sources = await rows(self._rag.entity_chunks, sorted(named))
-        self._entities = _left({name: sources.get(name) for name in sorted(named)}, gone)
+        self._entities = _remaining_sources({name: sources.get(name) for name in sorted(named)}, gone)
         sources = await rows(self._rag.relation_chunks, [names.relation_key(*pair) for pair in pairs])
-        self._relations = _left(
+        self._relations = _remaining_sources(
             {pair: sources.get(names.relation_key(*pair)) for pair in sorted(pairs)}, gone
         )
         left = (*self._entities.values(), *self._relations.values())
@@ -114,7 +116,7 @@ class _Removal:
         return sorted(keys)
 
     async def shrink_relations(self) -> None:
-        """Rebuild the relations that other documents speak of too, remove the others."""
+        """Rebuild the relations that other documents mention too, remove the rest."""
         graph = self._rag.chunk_entity_relation_graph
         found = await graph.get_edges_batch([{"src": one, "tgt": other} for one, other in self._relations])
         stored = {sort_pair(*pair): fields for pair, fields in found.items() if fields}
@@ -123,16 +125,16 @@ class _Removal:
             if not left:
                 continue
             chunks = left[-MAX_SOURCES:]
-            # A process that was killed while it wrote may have left sources without an edge.
+            # An interrupted write may have left sources without an edge.
             before = stored.get(pair) or {}
-            told = orphans.relation(
+            told = orphans.rebuild_relation(
                 pair,
                 chunks,
                 self._extractions,
                 weight=float(before.get("weight", len(chunks))),
                 lost=self._lost.get(pair, 0.0),
             )
-            changed.append((*pair, {**before, **told, **orphans.origin(chunks, self._paths)}))
+            changed.append((*pair, {**before, **told, **orphans.source_fields(chunks, self._paths)}))
         if changed:
             await graph.upsert_edges_batch(changed)
         await self._keep_sources(
@@ -148,7 +150,7 @@ class _Removal:
             await self._rag.relation_chunks.delete([names.relation_key(*pair) for pair in pairs])
 
     async def shrink_entities(self) -> None:
-        """Rebuild the entities that other documents speak of too, remove the others."""
+        """Rebuild the entities that other documents mention too, remove the rest."""
         graph = self._rag.chunk_entity_relation_graph
         staying = [name for name, left in self._entities.items() if left]
         stored = await graph.get_nodes_batch(staying) if staying else {}
@@ -157,7 +159,8 @@ class _Removal:
             chunks = self._entities[name][-MAX_SOURCES:]
             fields = {"entity_id": name, "entity_type": "UNKNOWN", **(stored.get(name) or {})}
             fields.update(
-                orphans.entity(name, chunks, self._extractions), **orphans.origin(chunks, self._paths)
+                orphans.rebuild_entity(name, chunks, self._extractions),
+                **orphans.source_fields(chunks, self._paths),
             )
             changed.append((name, fields))
         if changed:

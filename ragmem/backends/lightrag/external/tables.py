@@ -1,4 +1,4 @@
-"""What the catalog's database remembers of a store whose contents lie elsewhere: its workspaces and model."""
+"""Tables in the catalog's database about a store whose contents are elsewhere: workspaces and model."""
 
 import re
 import uuid
@@ -60,7 +60,7 @@ class Registry:
         self._ready = False
 
     def readable(self) -> bool:
-        """Tell whether anything was ever put, without creating anything."""
+        """Tell whether the tables exist, without creating anything."""
         if not self._ready:
             # Asking SQLite would create its file.
             absent = self._database.dialect == "sqlite" and not self._database.exists()
@@ -86,7 +86,7 @@ class Registry:
     def add_workspace(self, connection: Connection, project: str) -> None:
         """Give a project a workspace where it has none.
 
-        Its name ends in a random part, so that homes which share a server but no catalog never mix.
+        Its name ends in a random part, so that homes with one server but several catalogs never mix.
         """
         name = f"p_{_UNSAFE.sub('_', project.lower())[:24].strip('_')}_{uuid.uuid4().hex[:12]}"
         connection.execute(
@@ -96,7 +96,7 @@ class Registry:
         )
 
     def model(self) -> Model | None:
-        """Return whose vectors the store holds; None while it holds none."""
+        """Return the model of the store's vectors; None while there are none."""
         if not self.readable():
             return None
         with self._database.read() as connection:
@@ -106,7 +106,7 @@ class Registry:
         return Model(*row) if row else None
 
     def pin(self, connection: Connection, model: Model | None) -> None:
-        """Write down whose vectors the store holds from now on."""
+        """Record the model of the store's vectors from now on."""
         connection.execute("DELETE FROM store_models WHERE store = ?", (self._store,))
         if model is not None:
             connection.execute(
@@ -115,7 +115,7 @@ class Registry:
             )
 
     def places(self, memory_ids: Iterable[str] | None = None) -> dict[str, str]:
-        """Return the project in which each of these memories was put; of all memories by default."""
+        """Return the project of each of these memories; of all memories by default."""
         if not self.readable():
             return {}
         statement = "SELECT memory_id, project FROM store_placements WHERE store = ?"
@@ -132,7 +132,7 @@ class Registry:
         return found
 
     def place(self, connection: Connection, projects: Mapping[str, str]) -> None:
-        """Write down in which project memories were put."""
+        """Record the projects of memories."""
         connection.executemany(
             "INSERT INTO store_placements (store, memory_id, project) VALUES (?, ?, ?)"
             " ON CONFLICT (store, memory_id) DO UPDATE SET project = excluded.project",
@@ -140,7 +140,7 @@ class Registry:
         )
 
     def unplace(self, connection: Connection, memory_ids: Sequence[str]) -> bool:
-        """Forget where these memories were, and return whether the store still holds any other."""
+        """Forget the projects of these memories; return whether the store still has others."""
         connection.executemany(
             "DELETE FROM store_placements WHERE store = ? AND memory_id = ?",
             [(self._store, memory_id) for memory_id in memory_ids],

@@ -22,10 +22,10 @@ _P = ParamSpec("_P")
 
 
 class Workspaces:
-    """What is known of a store's workspaces, and LightRAG for each, imported on first use.
+    """The workspaces of a store, with LightRAG for each, imported on first use.
 
-    A workspace is not to be opened for the first time inside of a transaction: for its tables LightRAG waits
-    until all transactions of the server's database have ended.
+    Do not open a workspace for the first time inside a transaction: to create tables LightRAG waits until all
+    transactions of the server's database have ended.
     """
 
     def __init__(
@@ -50,27 +50,27 @@ class Workspaces:
 
     @property
     def ahead(self) -> "dict[str, NDArray[np.float32]]":
-        """Vectors by text, for LightRAG's storages to find."""
+        """Precomputed vectors by text, for LightRAG's storages."""
         return self._engine.ahead
 
     def forget_ahead(self, texts: Iterable[str]) -> None:
-        """Drop the vectors of these texts; one that stayed would keep all of its call."""
+        """Drop the vectors of these texts; each would keep the whole array of its call in memory."""
         if self._opened is not None:
             for text in texts:
                 self._opened.ahead.pop(text, None)
 
     def run(self, work: Callable[_P, Coroutine[Any, Any, _T]], *arguments: _P.args, **named: _P.kwargs) -> _T:
-        """Run a coroutine to its end; raises BackendError where a server does not answer as it should."""
+        """Run a coroutine to its end; raises BackendError if a server fails."""
         return self._engine.run(work, *arguments, **named)
 
-    def asked_model(self) -> Model:
-        """Return the model that would make vectors now."""
+    def configured_model(self) -> Model:
+        """Return the configured model."""
         embedder = self._models.embedder
         return Model(embedder.model_id, embedder.dimensions)
 
     def refuse_other_model(self) -> None:
         """Raise BackendError where the store has vectors of another model."""
-        pinned, asked = self.registry.model(), self.asked_model()
+        pinned, asked = self.registry.model(), self.configured_model()
         if pinned is not None and pinned != asked:
             raise BackendError(
                 f'the vectors in the store are of the model "{pinned.id}", not of "{asked.id}"',
@@ -78,7 +78,7 @@ class Workspaces:
             )
 
     def instances(self, projects: Iterable[str] | None = None) -> dict[str, "Instance"]:
-        """Return the opened LightRAG of each of these projects (None: all) that was ever written to."""
+        """Return the opened LightRAG of each of these projects (None: all) that has a workspace."""
         known = self.registry.workspaces()
         chosen = [
             project
@@ -87,11 +87,11 @@ class Workspaces:
         ]
         if not chosen:
             return {}
-        self._engine.use(self.registry.model() or self.asked_model())
+        self._engine.use(self.registry.model() or self.configured_model())
         return {project: self._engine.instance(known[project]) for project in chosen}
 
     def open_new(self, projects: Iterable[str]) -> None:
-        """Open the workspaces of these projects, those that have none get one."""
+        """Open the workspaces of these projects, creating missing ones."""
         wanted, known = list(projects), self.registry.workspaces()
         new = [project for project in wanted if project not in known]
         if new:
@@ -103,12 +103,12 @@ class Workspaces:
     def instances_holding(self, memory_ids: Sequence[str]) -> dict[str, "Instance"]:
         """Return the opened LightRAG of each project that may hold some of these memories."""
         places = self.registry.places(memory_ids)
-        # A put that was killed before its commit left a document whose place nobody knows.
+        # A put that was killed before its commit left a document whose project is unknown.
         lost = len(places) < len(memory_ids)
         return self.instances(None if lost else set(places.values()))
 
     def forget_pending(self) -> None:
-        """Forget what the storages hold back of a put that failed."""
+        """Discard the buffers of the storages after a failed put."""
         if self._opened is not None:
             self._opened.forget_pending()
 

@@ -1,4 +1,4 @@
-"""One put into the storages of a workspace, in an order that a killed process can be recovered from."""
+"""One put into the storages of a workspace, in an order that allows recovery after a kill."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ async def without_vector(instance: Instance, texts: Mapping[TextKey, str]) -> di
 
 
 async def write(instance: Instance, group: Sequence[tuple[Record, str]]) -> None:
-    """Write (record, fingerprint), after removing what is there of them, whole or half-written."""
+    """Write (record, fingerprint) after removing older versions, complete or half-written."""
     rag = instance.rag
     rows = documents.rows_of(group)
     await removal.remove(instance, list(rows.status))
@@ -38,7 +38,7 @@ async def write(instance: Instance, group: Sequence[tuple[Record, str]]) -> None
     await rag.full_entities.upsert(rows.entities)
     await rag.full_relations.upsert(rows.relations)
     await rag.chunks_vdb.upsert(rows.searchable)
-    # What a removal goes by must be there before the graph is touched.
+    # A removal needs these rows, so they are written before the graph.
     await instance.flush()
     if any(nodes or edges for nodes, edges in rows.merges):
         texts = wanted_texts(record for record, _ in group)

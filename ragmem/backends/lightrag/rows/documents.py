@@ -75,7 +75,7 @@ def rows_of(group: Sequence[tuple[Record, str]]) -> Documents:
             "content_hash": fingerprint,
             "chunks_count": len(record.chunks),
             "chunks_list": [chunk.id for chunk in record.chunks],
-            # LightRAG's own deletion refuses a document of which it does not know how far it came.
+            # LightRAG's own deletion refuses a document without this state.
             "metadata": {"kg_write_state": "graph_mutation_started", "texts": records.texts_of(record)},
         }
         found.merges.extend(records.merge_input(record))

@@ -14,12 +14,12 @@ ALL = "*"
 
 
 def sort_pair(one: str, other: str) -> tuple[str, str]:
-    """Return the two ends of an edge as they are stored: edges have no direction."""
+    """Return the two ends of an edge in stored order: edges have no direction."""
     return (one, other) if one <= other else (other, one)
 
 
-# Where many rows are asked for, their keys are the outer loop (CROSS JOIN keeps the order). With `IN` and a
-# long list, SQLite reads the whole table instead, or all of an index that begins with the workspace.
+# To read many rows, their keys are the outer loop (CROSS JOIN keeps the order). With `IN` and a long list,
+# SQLite would read the whole table, or all of an index that begins with the workspace.
 
 
 def values_table(rows: Sequence[str | tuple[str, str]]) -> str:
@@ -98,7 +98,7 @@ def remove_nodes(connection: sqlite3.Connection, workspace: str, names: Iterable
     connection.executemany("DELETE FROM store_nodes WHERE workspace = ? AND id = ?", rows)
 
 
-def popular(connection: sqlite3.Connection, workspace: str, limit: int) -> list[str]:
+def most_connected(connection: sqlite3.Connection, workspace: str, limit: int) -> list[str]:
     """Return the names of the most connected nodes."""
     rows = connection.execute(
         "SELECT id FROM store_nodes WHERE workspace = ? ORDER BY degree DESC, id LIMIT ?", (workspace, limit)
@@ -106,7 +106,7 @@ def popular(connection: sqlite3.Connection, workspace: str, limit: int) -> list[
     return [name for (name,) in rows]
 
 
-def around(
+def walk_graph(
     connection: sqlite3.Connection, workspace: str, label: str, *, depth: int, limit: int
 ) -> dict[str, Any]:
     """Return LightRAG's graph document {nodes, edges, is_truncated}: a breadth-first walk from the label.
@@ -115,7 +115,7 @@ def around(
     """
     truncated = False
     if label == ALL:
-        kept = popular(connection, workspace, limit + 1)
+        kept = most_connected(connection, workspace, limit + 1)
         truncated = len(kept) > limit
         kept = kept[:limit]
     else:

@@ -1,4 +1,4 @@
-"""The ids and short texts by which entities and relations are found by vector."""
+"""The ids of entities and relations, and the short texts that are embedded for them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ CHUNKS, ENTITIES, RELATIONSHIPS = "chunks", "entities", "relationships"
 """LightRAG's namespaces of vectors."""
 
 VECTOR_TEXT_LENGTH = 200
-"""Characters of an entity's or relation's text that are embedded: one cheap call of a small embedder."""
+"""Most characters of an embedded relation: a cheap call of a small embedder."""
 
 NAME_LENGTH = 256
 """LightRAG cuts longer names."""
@@ -44,7 +44,7 @@ def cache_id(chunk_id: str) -> str:
 
 
 def file_token(memory_id: str) -> str:
-    """Return what LightRAG gets as file path: it keeps basenames only and refuses to take one twice."""
+    """Return the file path for LightRAG, which keeps only basenames and refuses duplicates."""
     return f"m-{memory_id}"
 
 
@@ -58,24 +58,23 @@ def clean_name(name: str) -> str:
     return " ".join(name.replace(SEPARATOR, " ").split())[:NAME_LENGTH].strip()
 
 
-def summarised(descriptions: Iterable[str]) -> str:
-    """Return the descriptions of a node or edge, separated; of too many the best. They come oldest first."""
+def join_descriptions(descriptions: Iterable[str]) -> str:
+    """Join the descriptions of a node or edge (oldest first), at most MAX_SENTENCES of the best."""
     distinct = list(dict.fromkeys(descriptions))
-    # As many as LightRAG leaves alone, too.
     return SEPARATOR.join(distinct if len(distinct) <= MAX_SENTENCES else summary(distinct))
 
 
-# What is embedded of the graph is short: an entity's name, a relation's ends and keywords. Their descriptions
-# are sentences of chunks, which have vectors of their own, and embedding each of them a second time made half
-# of the cost of seeding. The text does not change when descriptions merge, so a vector once made is kept.
+# The embedded texts of the graph are short: an entity's name, a relation's ends and keywords. Descriptions
+# are sentences of chunks, which have their own vectors; embedding them again was half of the cost of seeding.
+# The text does not change when descriptions merge, so a vector is never outdated.
 
 
 def entity_text(name: str) -> str:
-    """Return what is embedded for an entity."""
+    """Return the text to embed for an entity."""
     return name
 
 
 def relation_text(source: str, target: str, keywords: str) -> str:
-    """Return what is embedded for a relation; the same text for both directions."""
+    """Return the text to embed for a relation; the same for both directions."""
     one, other = sorted((source, target))
     return f"{one} {keywords} {other}"[:VECTOR_TEXT_LENGTH]

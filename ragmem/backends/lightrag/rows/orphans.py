@@ -1,56 +1,56 @@
-"""What is left of a node or edge of the graph when some of the chunks that spoke of it are gone."""
+"""Rebuild nodes and edges of the graph after some of their chunks were deleted."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ragmem.backends.lightrag.rows import names
-from ragmem.backends.lightrag.rows.records import Found
+from ragmem.backends.lightrag.rows.records import ExtractionRows
 from ragmem.domain.entities.resolution import WEAK
 
 _Fields = dict[str, Any]
 
 UNKNOWN = "UNKNOWN"
-"""LightRAG's type of what only relations name."""
+"""LightRAG's type of entities that only relations name."""
 
 TYPES = "types"
-"""The attribute of a node with type -> rows that have it; absent in nodes of earlier releases."""
+"""The attribute of a node with type -> number of rows; absent in nodes of earlier releases."""
 
 
-def origin(chunks: Sequence[str], paths: Mapping[str, str]) -> _Fields:
-    """Return the fields that name the chunks, oldest first, and the files that they came from."""
+def source_fields(chunks: Sequence[str], paths: Mapping[str, str]) -> _Fields:
+    """Return the fields for the chunks, oldest first, and their files."""
     files = dict.fromkeys(path for chunk in chunks if (path := paths.get(chunk, "")))
     return {"source_id": names.SEPARATOR.join(chunks), "file_path": names.SEPARATOR.join(files)}
 
 
-def prevailing(types: Mapping[str, int]) -> str:
-    """Return the type that most rows have; of equal ones any before concept, then the first by name.
+def most_frequent_type(types: Mapping[str, int]) -> str:
+    """Return the most frequent type; on a tie any before concept, then the first by name.
 
-    LightRAG takes the one that came first, which a rebuild need not repeat.
+    LightRAG takes the first type that it met, which a rebuild could not reproduce.
     """
     return min(types, key=lambda kind: (kind == UNKNOWN, -types[kind], kind == WEAK, kind), default=UNKNOWN)
 
 
-def known_types(node: Mapping[str, Any]) -> dict[str, int]:
-    """Return in how many rows a node has each type; in one, where nobody counted."""
+def type_counts(node: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of rows per type of a node; without counts, 1 for its type."""
     kind = node.get("entity_type", UNKNOWN)
     return node.get(TYPES) or ({} if kind == UNKNOWN else {kind: 1})
 
 
-def types_of(name: str, chunks: Iterable[str], extractions: Mapping[str, Found]) -> dict[str, int]:
-    """Return in how many rows of these chunks an entity has each type."""
+def types_of(name: str, chunks: Iterable[str], extractions: Mapping[str, ExtractionRows]) -> dict[str, int]:
+    """Return the number of rows per type of an entity in these chunks."""
     return dict(Counter(row["type"] for chunk in chunks for row in extractions[chunk].entities.get(name, ())))
 
 
-def entity(name: str, chunks: Sequence[str], extractions: Mapping[str, Found]) -> _Fields:
-    """Return type and description of an entity from the chunks that still speak of it, oldest first."""
+def rebuild_entity(name: str, chunks: Sequence[str], extractions: Mapping[str, ExtractionRows]) -> _Fields:
+    """Return type and description of an entity from its remaining chunks, oldest first."""
     rows = [row for chunk in chunks for row in extractions[chunk].entities.get(name, ())]
     if rows:
         return {
-            "entity_type": prevailing(Counter(row["type"] for row in rows)),
-            "description": names.summarised(row["description"] for row in rows) or f"Entity {name}",
+            "entity_type": most_frequent_type(Counter(row["type"] for row in rows)),
+            "description": names.join_descriptions(row["description"] for row in rows) or f"Entity {name}",
         }
-    described = names.summarised(
+    described = names.join_descriptions(
         row["description"]
         for chunk in chunks
         for pair, relations in extractions[chunk].relations.items()
@@ -60,8 +60,8 @@ def entity(name: str, chunks: Sequence[str], extractions: Mapping[str, Found]) -
     return {"description": described or f"Entity {name}"}
 
 
-def weights(removed: Iterable[Found]) -> dict[tuple[str, str], float]:
-    """Return how much of the weight of each relation came from these extractions."""
+def weights(removed: Iterable[ExtractionRows]) -> dict[tuple[str, str], float]:
+    """Return the weight of each relation that came from these extractions."""
     found: dict[tuple[str, str], float] = {}
     for extraction in removed:
         for pair, rows in extraction.relations.items():
@@ -70,22 +70,22 @@ def weights(removed: Iterable[Found]) -> dict[tuple[str, str], float]:
     return found
 
 
-def relation(
+def rebuild_relation(
     pair: tuple[str, str],
     chunks: Sequence[str],
-    extractions: Mapping[str, Found],
+    extractions: Mapping[str, ExtractionRows],
     *,
     weight: float,
     lost: float,
 ) -> _Fields:
     """Return weight, keywords and description of a relation (its ends in stored order).
 
-    `weight` is what it was before the chunks went of which `lost` came.
+    `weight` is the former weight, `lost` the part of it from the deleted chunks.
     """
     rows = [row for chunk in chunks for row in extractions[chunk].relations.get(pair, ())]
     keywords = {word.strip() for row in rows for word in row["keywords"].split(",") if word.strip()}
     return {
         "weight": max(round(weight - lost, 6), float(len(chunks))),
         "keywords": ",".join(sorted(keywords)),
-        "description": names.summarised(row["description"] for row in rows) or " ".join(pair),
+        "description": names.join_descriptions(row["description"] for row in rows) or " ".join(pair),
     }

@@ -29,7 +29,7 @@ NO_STATISTICS: Mapping[str, int] = dict.fromkeys(_COUNTS, 0)
 
 
 def statistics(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return the number of rows of each sort."""
+    """Return the number of rows of each kind."""
     return {name: connection.execute(statement).fetchone()[0] for name, statement in _COUNTS.items()}
 
 
@@ -44,7 +44,7 @@ def vector_models(connection: sqlite3.Connection) -> dict[tuple[str, int], int]:
 
 
 def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
-    """Return how long this model's vectors are; 0 where no chunk has one."""
+    """Return the number of dimensions of this model's vectors; 0 if no chunk has one."""
     row = connection.execute(
         "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
         (names.CHUNKS, model),
@@ -53,14 +53,14 @@ def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
 
 
 def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) -> dict[int, str]:
-    """Return sequence number -> chunk of the vectors that these chunks have, of this model and of others."""
+    """Return sequence number -> chunk of the vectors of these chunks, of any model."""
     found: dict[int, str] = {}
     by_id = connection.execute(
         "SELECT 1 FROM pragma_index_list('store_vectors') WHERE name = ?", (_BY_CHUNK,)
     )
     if by_id.fetchone() is not None:
         for part in batches(chunk_ids):
-            # Of the two indexes that serve, SQLite would take the one by namespace and model.
+            # SQLite would choose the index by namespace and model instead.
             found.update(
                 connection.execute(
                     f"SELECT seq, id FROM store_vectors INDEXED BY {_BY_CHUNK}"
@@ -69,7 +69,7 @@ def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) 
                 )
             )
         return found
-    # A home of an earlier release that cannot be written: an entry is looked for in every workspace.
+    # A read-only home of an earlier release lacks the index: search every workspace.
     spaces = [name for (name,) in connection.execute("SELECT DISTINCT workspace FROM store_documents")]
     for workspace in spaces:
         for part in batches(chunk_ids):
@@ -84,9 +84,9 @@ def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) 
 
 
 def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: str, dimensions: int) -> None:
-    """Raise BackendError where this model made vectors, and all of them with another number of dimensions.
+    """Raise BackendError where all vectors of this model have another number of dimensions.
 
-    A server that has another model under the same name would else hide all that was stored before.
+    Else a server with another model under the same name would hide all stored vectors.
     """
     ours = "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ?"
     made = connection.execute(f"{ours} LIMIT 1", (namespace, model)).fetchone()
@@ -103,10 +103,7 @@ def refuse_other_length(connection: sqlite3.Connection, namespace: str, model: s
 
 
 def content_hashes(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Return the fingerprint under which each memory was put, by (project, id).
-
-    A memory that sits in two projects, or in another than asked for, comes as it is: under its project.
-    """
+    """Return the stored fingerprint of each memory by (project, id), in whatever projects it is."""
     found: dict[tuple[str, str], str] = {}
     for part in batches(ids):
         for project, key, value in connection.execute(
@@ -128,7 +125,7 @@ def entity(name: str, data: Mapping[str, Any]) -> Entity:
     return Entity(
         name=name,
         type=str(data.get("entity_type", "UNKNOWN")),
-        description=_readable(data.get("description", "")),
+        description=_readable(data.get("description")),
     )
 
 
@@ -138,13 +135,13 @@ def relation(source: str, target: str, weight: float, data: Mapping[str, Any]) -
         source=source,
         target=target,
         keywords=str(data.get("keywords", "")),
-        description=_readable(str(data.get("description", ""))),
+        description=_readable(data.get("description")),
         weight=weight,
     )
 
 
-def _readable(description: str) -> str:
-    return "\n".join(description.split(names.SEPARATOR))
+def _readable(description: object) -> str:
+    return "\n".join(str(description or "").split(names.SEPARATOR))
 
 
 def memory_ids(connection: sqlite3.Connection) -> set[str]:
@@ -155,27 +152,30 @@ def memory_ids(connection: sqlite3.Connection) -> set[str]:
 def entities(
     connection: sqlite3.Connection, prefix: str, *, limit: int, project: str | None
 ) -> list[tuple[Entity, int]]:
-    """Return entities by prefix with their degree, most connected first.
-
-    What several projects speak of is one entity here, with its relations of all of them counted.
-    """
+    """Return entities by prefix with their degree, most connected first."""
     folded = prefix.lower()
-    found: list[tuple[int, str, str]] = []
+    found: list[list[tuple[Entity, int]]] = []
     for workspace in _workspaces(connection, project):
         condition = "AND folded >= ? AND folded < ?" if folded else ""
         values = (folded, folded + _LAST_CHARACTER) if folded else ()
-        found += connection.execute(
+        rows = connection.execute(
             f"SELECT degree, id, data FROM store_nodes WHERE workspace = ? {condition}"
             " ORDER BY degree DESC, id LIMIT ?",
             (workspace, *values, limit),
-        ).fetchall()
+        )
+        found.append([(entity(name, orjson.loads(data)), degree) for degree, name, data in rows])
+    return merge_entities(found, limit)
+
+
+def merge_entities(found: Sequence[Sequence[tuple[Entity, int]]], limit: int) -> list[tuple[Entity, int]]:
+    """Return the entities of several projects as one list: one of the same name has all its relations."""
     degrees: dict[str, int] = {}
-    described: dict[str, str] = {}
-    for degree, name, data in sorted(found, key=lambda row: (-row[0], row[1])):
-        degrees[name] = degrees.get(name, 0) + degree
-        described.setdefault(name, data)
+    described: dict[str, Entity] = {}
+    for one, degree in sorted((pair for part in found for pair in part), key=lambda pair: -pair[1]):
+        degrees[one.name] = degrees.get(one.name, 0) + degree
+        described.setdefault(one.name, one)
     leading = sorted(degrees, key=lambda name: (-degrees[name], name))[:limit]
-    return [(entity(name, orjson.loads(described[name])), degrees[name]) for name in leading]
+    return [(described[name], degrees[name]) for name in leading]
 
 
 def neighbours(
@@ -205,24 +205,29 @@ def subgraph(
 ) -> dict[str, Any]:
     """Return the graph around a label; of all projects, side by side, each id is then "project/name"."""
     if project is not None:
-        return graph_sql.around(connection, project, label, depth=depth, limit=limit)
-    joined: dict[str, Any] = {"nodes": [], "edges": [], "is_truncated": False}
-    workspaces = list(_workspaces(connection, None))
+        return graph_sql.walk_graph(connection, project, label, depth=depth, limit=limit)
+    found: list[tuple[str, dict[str, Any]]] = []
+    room = limit
+    workspaces = _workspaces(connection, None)
     for left, workspace in zip(range(len(workspaces), 0, -1), workspaces, strict=True):
-        room = limit - len(joined["nodes"])
         if room <= 0:
-            joined["is_truncated"] = True
+            found.append((workspace, {"nodes": [], "edges": [], "is_truncated": True}))
             break
-        if label == graph_sql.ALL:
-            # The first project would take all the room, and the others be missed.
-            room = -(-room // left)
-        found = graph_sql.around(connection, workspace, label, depth=depth, limit=room)
-        joined["is_truncated"] = joined["is_truncated"] or found["is_truncated"]
-        for node in found["nodes"]:
-            node["id"] = f"{workspace}/{node['id']}"
-            joined["nodes"].append(node)
-        for edge in found["edges"]:
-            edge["source"], edge["target"] = f"{workspace}/{edge['source']}", f"{workspace}/{edge['target']}"
-            edge["id"] = f"{edge['source']}-{edge['target']}"
-            joined["edges"].append(edge)
+        # The first project must not take all the room.
+        share = -(-room // left) if label == graph_sql.ALL else room
+        graph = graph_sql.walk_graph(connection, workspace, label, depth=depth, limit=share)
+        found.append((workspace, graph))
+        room -= len(graph["nodes"])
+    return merge_subgraphs(found)
+
+
+def merge_subgraphs(found: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """Return the graphs of several projects side by side; each id is then "project/name"."""
+    joined: dict[str, Any] = {"nodes": [], "edges": [], "is_truncated": False}
+    for project, graph in found:
+        joined["is_truncated"] = joined["is_truncated"] or graph["is_truncated"]
+        joined["nodes"] += [{**node, "id": f"{project}/{node['id']}"} for node in graph["nodes"]]
+        for edge in graph["edges"]:
+            source, target = f"{project}/{edge['source']}", f"{project}/{edge['target']}"
+            joined["edges"].append({**edge, "source": source, "target": target, "id": f"{source}-{target}"})
     return joined

@@ -16,15 +16,15 @@ Edges = dict[tuple[str, str], list[_Fields]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a cached extraction says: entities by name, relations by ordered pair."""
+class ExtractionRows:
+    """The rows of a cached extraction: entities by name, relations by ordered pair."""
 
     entities: dict[str, list[_Fields]]
     relations: dict[tuple[str, str], list[_Fields]]
 
 
 def fingerprint(record: Record, model: str) -> str:
-    """Return a hash of all that the store keeps of a record; an equal one needs no second put."""
+    """Return a hash of a record's stored content; a record with an equal one is unchanged."""
     memory = record.memory
     parts = [model, memory.scope.project, memory.indexed_text, memory.event_time.isoformat()]
     for chunk in record.chunks:
@@ -35,11 +35,11 @@ def fingerprint(record: Record, model: str) -> str:
 
 
 def texts_of(record: Record) -> str:
-    """Return a hash of what is embedded of a record's chunks: an id alone says nothing of the heading."""
+    """Return a hash of the embedded texts of a record's chunks, whose ids do not cover the heading."""
     return digest("texts", *(part for chunk in record.chunks for part in (chunk.id, chunk.searchable)))
 
 
-# A put asks for the rows of an extraction some eight times: for its fingerprint, its vectors, its merge.
+# A put needs the rows of an extraction about eight times: for its fingerprint, its vectors, its merge.
 _remembered = lru_cache(maxsize=256)
 
 
@@ -78,20 +78,20 @@ def _relation_rows(extraction: Extraction) -> tuple[_Fields, ...]:
 
 
 def _clean(text: str) -> str:
-    """Return a text that survives LightRAG's merge as it is: it splits at its separator and strips."""
+    """Return a text that LightRAG's merge leaves unchanged: without its separator, stripped."""
     return text.replace(names.SEPARATOR, " ").strip()
 
 
 @_remembered
 def cached_extraction(extraction: Extraction) -> str:
-    """Return the JSON from which a deletion rebuilds what other documents said; LightRAG reads it as well."""
+    """Return an extraction as JSON, for rebuilding after a deletion; LightRAG reads it as well."""
     return orjson.dumps(
         {"entities": _entity_rows(extraction), "relationships": _relation_rows(extraction)}
     ).decode()
 
 
-def read_extraction(cached: str) -> Found:
-    """Return a cached extraction by name and pair; what is not ours (an LLM's text) counts as empty."""
+def read_extraction(cached: str) -> ExtractionRows:
+    """Parse a cached extraction; text that is not JSON (from an LLM) counts as empty."""
     entities: dict[str, list[_Fields]] = {}
     relations: dict[tuple[str, str], list[_Fields]] = {}
     try:
@@ -103,11 +103,11 @@ def read_extraction(cached: str) -> Found:
     for row in content.get("relationships", ()):
         one, other = sorted((row["source"], row["target"]))
         relations.setdefault((one, other), []).append(row)
-    return Found(entities, relations)
+    return ExtractionRows(entities, relations)
 
 
 def merge_input(record: Record) -> list[tuple[Nodes, Edges]]:
-    """Return (nodes, edges) of each chunk, as LightRAG's merge takes them; newer events sort last."""
+    """Return (nodes, edges) of each chunk for LightRAG's merge; newer events sort last."""
     path = names.file_token(record.memory.id)
     moment = int(record.memory.event_time.timestamp())
     result = []
@@ -153,7 +153,7 @@ def candidates(record: Record) -> tuple[list[str], list[list[str]]]:
 
 
 def vector_texts(records: Iterable[Record]) -> dict[tuple[str, str, str], str]:
-    """Return what is to be embedded for the records, by workspace, namespace and id."""
+    """Return the texts to embed for the records, by workspace, namespace and id."""
     texts: dict[tuple[str, str, str], str] = {}
     for record in records:
         space = record.memory.scope.project

@@ -1,4 +1,4 @@
-"""The tables of the store, as steps from version to version; all have a `workspace` column (a project).
+"""The tables of the store as migrations; all have a `workspace` column (a project).
 
 To change a table, append a `Migration` to STORE; ragmem/storage/sql/migrations.py says how.
 """
@@ -141,16 +141,15 @@ def _stamp(connection: Connection, version: int) -> None:
     connection.execute("INSERT OR REPLACE INTO storage_meta VALUES ('version', ?)", (str(version),))
 
 
-# The rows of a namespace that follow a seq: with the workspace in between, an index could not tell them. Its
+# For the rows of a namespace after a seq, which an index with the workspace in between cannot find. Its
 # entries end with the seq, as those of every index do.
 _VECTORS_BY_AGE = (
     "DROP INDEX IF EXISTS store_vectors_by_model",
     "CREATE INDEX IF NOT EXISTS store_vectors_by_age ON store_vectors (namespace, model)",
 )
 
-# Two models' vectors of one text may stand side by side. A constraint of a table cannot be taken off, so the
-# table is written anew; the seqs stay, and so does the highest that was ever given. The unique index is an
-# index of its own this time, and is built sorted, after the rows.
+# Allows vectors of two models for one text. SQLite cannot drop a constraint, so the table is written again
+# with the same seqs and the same AUTOINCREMENT value. The unique index is separate now, built after the rows.
 _TWO_MODELS = (
     "DROP TABLE IF EXISTS store_vectors_anew",
     """
@@ -186,8 +185,7 @@ _TWO_MODELS = (
     """,
 )
 
-# Where a chunk is of which only the id is known, in whatever workspace; its entries end with the seq, so that
-# no row need be read.
+# Finds a chunk by its id in any workspace; the entries end with the seq, so that no row need be read.
 _CHUNKS_BY_ID = (
     """
     CREATE INDEX IF NOT EXISTS store_vectors_by_chunk ON store_vectors (id) WHERE namespace = 'chunks'
@@ -209,9 +207,9 @@ STORE = Schema(
 
 
 def is_ready(database: SQLiteDatabase) -> bool:
-    """Tell whether the tables exist, without creating any; older ones are brought up to date.
+    """Tell whether the tables exist, without creating any; older ones are migrated.
 
-    Raises what `migrate` raises.
+    Raises the errors of `migrate`.
     """
     return database.exists() and migrate(database, STORE, create=False)
 

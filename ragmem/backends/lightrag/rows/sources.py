@@ -1,4 +1,4 @@
-"""Which chunks an entity or relation came from: LightRAG's tracking rows, kept as one row per mention."""
+"""The chunks that an entity or relation came from: LightRAG's tracking rows, one row per mention."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -12,14 +12,14 @@ RELATION_CHUNKS = "relation_chunks"
 NAMESPACES = (ENTITY_CHUNKS, RELATION_CHUNKS)
 
 MAX_SOURCES = 32
-"""Chunks and files that a node or edge names. A query reads some of the newest ones; without a bound each
-insert would rewrite a list as long as the number of memories that mention the entity."""
+"""Most chunks and files that a node or edge names. A query reads some of the newest ones; without a limit
+each insert would rewrite a list of all memories that mention the entity."""
 
 WINDOW = MAX_SOURCES
-"""The newest mentions that LightRAG gets to see. It splits and copies the list some twenty times per insert
-(10 us for each name in it), so with the whole list an insert would cost more with each memory that mentions
-the same entity. Our own deletion works on all rows; only LightRAG's would take an entity away whose newest
-mentions all come from the document that goes."""
+"""The newest mentions that LightRAG gets. It splits and copies the list some twenty times per insert (10 us
+for each name in it), so with the whole list an insert would cost more with each memory that mentions the same
+entity. Our own deletion works on all rows; only LightRAG's would remove an entity whose newest mentions all
+come from the deleted document."""
 
 _NONE = ""
 """The chunk id of an empty list; LightRAG tells an empty list from an unknown one (its issue 3609)."""
@@ -67,9 +67,9 @@ def replace(
     namespace: str,
     changes: Iterable[tuple[str, Sequence[str], Sequence[str]]],
 ) -> None:
-    """Make the visible part of the lists what it is to be; what is older than the window stays.
+    """Replace the newest parts of the lists; items older than the window stay.
 
-    A change is (key, visible part as it is, as it is to be).
+    A change is (key, newest part before, newest part after).
     """
     removed: list[tuple[str, str, str, str]] = []
     added: list[tuple[str, str, str, str]] = []
@@ -88,7 +88,7 @@ def replace(
     )
 
 
-def known_keys(
+def existing_keys(
     connection: sqlite3.Connection, workspace: str, namespace: str, keys: Iterable[str]
 ) -> set[str]:
     """Return those of the keys that have a row."""

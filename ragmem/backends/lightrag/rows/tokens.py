@@ -1,4 +1,4 @@
-"""A tokenizer that needs no download and loses nothing, for LightRAG's token budgets."""
+"""A lossless tokenizer without a download, for LightRAG's token budgets."""
 
 import struct
 from typing import Any
@@ -8,7 +8,7 @@ PIECE = 4
 
 
 def token_count(content: str) -> int:
-    """Return how many tokens `PieceTokenizer.encode` would give, without making them."""
+    """Return the number of tokens that `PieceTokenizer.encode` would return."""
     return -(-len(content) // PIECE)
 
 
@@ -17,10 +17,10 @@ def _number(piece: str) -> int:
 
 
 class PieceTokenizer:
-    """Counts a piece of four characters as a token; decoding what was encoded gives the text back.
+    """Counts each piece of four characters as a token; decoding restores the text.
 
-    LightRAG's own tokenizer downloads its vocabulary. One that is not lossless would corrupt every chunk
-    that LightRAG cuts, because it stores decoded tokens.
+    LightRAG's own tokenizer downloads its vocabulary. A lossy one would corrupt every chunk that LightRAG
+    cuts, because it stores decoded tokens.
     """
 
     def encode(self, content: str) -> list[int]:
@@ -46,7 +46,7 @@ class PieceTokenizer:
 
 
 class PieceCounter:
-    """Stands for `PieceTokenizer` where only the number of tokens is asked for."""
+    """Replaces `PieceTokenizer` if only the number of tokens is needed."""
 
     def encode(self, content: str) -> range:
         """Return something as long as the tokens."""

@@ -1,1 +1,1 @@
-"""The storages that LightRAG is given: key-value, vectors, graph, document status."""
+"""Our storages for LightRAG: key-value, vectors, graph, document status."""

@@ -57,7 +57,7 @@ def _full(fields: _Fields) -> DocProcessingStatus:
 class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
     """The status of each document of one workspace; each write is durable with the transaction around it.
 
-    Every read is complete or raises, so `strict` changes only what happens to a row that cannot be decoded.
+    Every read is complete or raises, so `strict` only matters for rows that cannot be decoded.
     """
 
     supports_strict_point_reads: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
         self._database = home_of(self.global_config).database
 
     async def index_done_callback(self) -> None:
-        """Nothing waits: writes go to the database at once."""
+        """Do nothing: writes go to the database at once."""
 
     def _select(self, condition: str, values: Sequence[object] = ()) -> list[tuple[str, _Fields]]:
         with self._database.read() as connection:
@@ -228,7 +228,7 @@ class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
         return rows[0][1] if rows else None
 
     async def get_doc_by_file_basename(self, basename: str) -> tuple[str, _Fields] | None:
-        """Return the first document of this name that is no duplicate, or None."""
+        """Return the first document of this name that is not a duplicate, or None."""
         rows = self._primary(basename, limit=1)
         return rows[0] if rows else None
 

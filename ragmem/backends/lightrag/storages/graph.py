@@ -10,7 +10,7 @@ from lightrag.types import KnowledgeGraph, KnowledgeGraphEdge, KnowledgeGraphNod
 
 from ragmem.backends.lightrag.rows import graph_sql
 from ragmem.backends.lightrag.rows.graph_sql import sort_pair
-from ragmem.backends.lightrag.storages import relation_pruning
+from ragmem.backends.lightrag.storages import query_relations
 from ragmem.backends.lightrag.storages.home import home_of
 
 _UPSERT_NODE = (
@@ -33,7 +33,7 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         self._database = home_of(self.global_config).database
 
     async def index_done_callback(self) -> None:
-        """Nothing waits: writes go to the database at once."""
+        """Do nothing: writes go to the database at once."""
 
     async def has_node(self, node_id: str) -> bool:
         """Tell whether the node exists."""
@@ -95,7 +95,7 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         return {(one, other): degrees[one] + degrees[other] for one, other in edge_pairs}
 
     async def get_edges_batch(self, pairs: list[dict[str, str]]) -> dict[tuple[str, str], dict[str, Any]]:
-        """Return the attributes of those edges that exist, under the pairs as they were asked for."""
+        """Return the attributes of those edges that exist, under the requested pairs."""
         wanted: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for pair in pairs:
             asked = (pair["src"], pair["tgt"])
@@ -110,10 +110,10 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
     async def get_nodes_edges_batch(self, node_ids: list[str]) -> dict[str, list[tuple[str, str]]]:
         """Return the edges of each node as (node, other end); an absent node has none.
 
-        Within `leading.answering` those that a query would keep.
+        Within `limit_relations`, only those that a query would keep.
         """
         with self._database.read() as connection:
-            adjacent = relation_pruning.relevant(connection, self.workspace, node_ids)
+            adjacent = query_relations.adjacent_nodes(connection, self.workspace, node_ids)
         return {name: [(name, other) for other in adjacent.get(name, [])] for name in node_ids}
 
     async def upsert_node(self, node_id: str, node_data: dict[str, Any]) -> None:
@@ -216,7 +216,7 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         """Return the graph around a node, or around the most connected ones for "*"."""
         limit = min(max_nodes or 1000, self.global_config.get("max_graph_nodes", 1000))
         with self._database.read() as connection:
-            found = graph_sql.around(connection, self.workspace, node_label, depth=max_depth, limit=limit)
+            found = graph_sql.walk_graph(connection, self.workspace, node_label, depth=max_depth, limit=limit)
         return KnowledgeGraph(
             nodes=[KnowledgeGraphNode(**node) for node in found["nodes"]],
             edges=[KnowledgeGraphEdge(**edge) for edge in found["edges"]],

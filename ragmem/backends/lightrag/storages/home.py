@@ -1,4 +1,4 @@
-"""What LightRAG's storages share in one home: they are built by LightRAG, so they find it by folder."""
+"""The shared state of LightRAG's storages in one home. LightRAG builds them, so they find it by folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,8 +22,8 @@ VectorKey = tuple[str, str, str]
 class Home:
     """One home's database, vector index and models.
 
-    `embedder` is the one that the storages are being built for: they live as long as its vectors answer.
-    `prepared` holds, during a put, the vectors that were computed before the write lock was taken.
+    The storages are built for `embedder` and live as long as its vectors answer. During a put, `prepared`
+    holds the vectors that were computed before the write lock.
     """
 
     database: SQLiteDatabase
@@ -37,12 +37,12 @@ _homes: dict[str, Home] = {}
 
 
 def working_dir(folder: Path) -> str:
-    """Return the name under which a home is known to LightRAG."""
+    """Return LightRAG's working_dir of a home."""
     return str(folder.absolute())
 
 
 def register(home: Home) -> None:
-    """Make a home known to the storages that LightRAG will build."""
+    """Register a home for the storages that LightRAG will build."""
     _homes[working_dir(home.database.home)] = home
 
 

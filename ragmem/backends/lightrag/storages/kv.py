@@ -28,7 +28,7 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
         self._tracks_sources = self.namespace in sources.NAMESPACES
 
     async def index_done_callback(self) -> None:
-        """Nothing waits: writes go to the database at once."""
+        """Do nothing: writes go to the database at once."""
 
     async def get_by_id(self, id: str) -> dict[str, Any] | None:  # noqa: A002 - LightRAG's name
         """Return the row, or None."""
@@ -63,7 +63,7 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
         missing = set(keys)
         with self._database.read() as connection:
             if self._tracks_sources:
-                return missing - sources.known_keys(connection, self.workspace, self.namespace, keys)
+                return missing - sources.existing_keys(connection, self.workspace, self.namespace, keys)
             for part in batches(keys):
                 missing.difference_update(
                     key
@@ -76,7 +76,7 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
         return missing
 
     async def upsert(self, data: dict[str, dict[str, Any]]) -> None:
-        """Write the rows; LightRAG expects the time stamps to be set in what it passed."""
+        """Write the rows; LightRAG expects the time stamps to be set in its own dicts."""
         if self._tracks_sources:
             self._replace_sources(data)
             return
@@ -117,7 +117,7 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
                 [(self.workspace, self.namespace, key) for key in ids],
             )
             if self.namespace == TEXT_CHUNKS:
-                # LightRAG sees only the newest part of a hub's sources, so it cannot remove the older ones.
+                # LightRAG knows only the newest part of a hub's sources, so it cannot remove the older ones.
                 sources.forget_chunks(connection, self.workspace, ids)
 
     async def is_empty(self) -> bool:

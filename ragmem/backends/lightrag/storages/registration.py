@@ -1,4 +1,4 @@
-"""Importing LightRAG without its side effects, and making our storages known to it."""
+"""Import LightRAG without its side effects, and register our storages with it."""
 
 import gc
 import importlib
@@ -6,6 +6,8 @@ import logging
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -30,47 +32,54 @@ _LOGGERS = ("lightrag", "nano-vectordb", "pipmaster", "ascii_colors")
 def import_lightrag(folder: Path) -> ModuleType:
     """Return the module `lightrag.lightrag`, with our storages registered; cheap when done before.
 
-    Its import reads `.env` of the working folder into the environment, which may be that of any repository:
-    so it happens in `folder`, and the environment is put back as it was. pypinyin (0.5 s to import) only
-    sorts file names, and LightRAG does without it.
+    Its import reads `.env` of the working folder, which may be that of any repository, into the environment:
+    so it happens in `folder`, and the environment is restored. pypinyin (0.5 s to import) only sorts file
+    names, and LightRAG works without it.
     """
     name = "lightrag.lightrag"
     if name not in sys.modules:
         _import_quietly(name, folder)
-        # Some hundred thousand objects that live as long as the process: without this, each full collection
-        # of the garbage collector visits them all.
+        # A hundred thousand objects that live as long as the process: without this, each full garbage
+        # collection visits them all.
         gc.freeze()
     _register()
     return sys.modules[name]
 
 
 def _import_quietly(name: str, folder: Path) -> None:
-    environment = dict(os.environ)
     pinyin = sys.modules.get("pypinyin")
-    try:
-        before = Path.cwd()
-    except OSError:  # the working folder was removed
-        before = None
     silence()
     try:
-        os.chdir(folder)
         if pinyin is None:
             sys.modules["pypinyin"] = None  # type: ignore[assignment]
-        with warnings.catch_warnings():
+        with temporary_surroundings(folder), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             importlib.import_module(name)
-            # The parts that would be imported on first use, with the same side effects.
+            # Submodules that LightRAG imports on first use, with the same side effects.
             for part in ("base", "kg", "kg.factory", "kg.shared_storage", "operate", "types", "utils"):
                 importlib.import_module(f"lightrag.{part}")
     finally:
         if pinyin is None:
             sys.modules.pop("pypinyin", None)
+    silence()
+
+
+@contextmanager
+def temporary_surroundings(folder: Path) -> Iterator[None]:
+    """Work in a folder; restore the working folder and the environment variables afterwards."""
+    environment = dict(os.environ)
+    try:
+        before = Path.cwd()
+    except OSError:  # the working folder was removed
+        before = Path("/")
+    try:
+        os.chdir(folder)
+        yield
+    finally:
         for variable in os.environ.keys() - environment.keys():
             del os.environ[variable]
         os.environ.update(environment)
-        if before is not None:
-            os.chdir(before)
-    silence()
+        os.chdir(before)
 
 
 def silence() -> None:

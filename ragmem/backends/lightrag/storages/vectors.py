@@ -23,9 +23,8 @@ _Fields = dict[str, Any]
 class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
     """The vectors of one namespace of one workspace.
 
-    Changes wait until `index_done_callback`, which embeds what is missing in one call. Rows hold who a vector
-    belongs to and nothing that the other storages know better: content and path of a chunk are joined from
-    its own row, so nothing here goes stale.
+    Changes wait until `index_done_callback`, which embeds missing vectors in one call. Rows hold only the
+    owner of a vector: content and path of a chunk are joined from its own row, so nothing here goes stale.
     """
 
     def __post_init__(self) -> None:
@@ -40,7 +39,7 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         self._pending: dict[str, _Fields | None] = {}
 
     async def upsert(self, data: dict[str, _Fields]) -> None:
-        """Add rows; an entity or relation that is there already keeps its vector."""
+        """Add rows; a stored entity or relation keeps its vector."""
         self._pending.update(data)
 
     async def delete(self, ids: list[str]) -> None:
@@ -66,11 +65,11 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
                 self._pending[key] = None
 
     async def drop_pending_index_ops(self) -> None:
-        """Forget what waits."""
+        """Discard pending changes."""
         self._pending.clear()
 
     async def index_done_callback(self) -> None:
-        """Write what waits; on failure it waits on."""
+        """Write pending changes; after a failure they stay pending."""
         if not self._pending:
             return
         with self._database.write() as connection:
@@ -89,18 +88,19 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         self._pending.clear()
 
     def _present(self, keys: Iterable[str]) -> set[str]:
-        found: set[str] = set()
+        return {key for (key,) in self._select("id", keys)}
+
+    def _select(self, columns: str, keys: Iterable[str]) -> list[tuple[Any, ...]]:
+        """Return the rows of these keys that are of the storage's model."""
+        rows: list[tuple[Any, ...]] = []
         with self._database.read() as connection:
             for part in batches(keys):
-                found.update(
-                    key
-                    for (key,) in connection.execute(
-                        f"SELECT id FROM store_vectors WHERE workspace = ? AND namespace = ?"
-                        f" AND id IN ({marks(part)}) AND +model = ?",
-                        (self.workspace, self.namespace, *part, self._model),
-                    )
+                rows += connection.execute(
+                    f"SELECT {columns} FROM store_vectors"
+                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
+                    (self.workspace, self.namespace, *part, self._model),
                 )
-        return found
+        return rows
 
     async def _insert(self, added: dict[str, _Fields]) -> None:
         prepared = self._home.prepared
@@ -200,15 +200,10 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
 
     async def get_by_ids(self, ids: list[str]) -> list[_Fields | None]:
         """Return the rows in the order of the ids, None for each that is absent."""
-        found: dict[str, _Fields] = {}
-        with self._database.read() as connection:
-            for part in batches(ids):
-                for key, subject, other, created in connection.execute(
-                    f"SELECT id, subject, object, created FROM store_vectors"
-                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
-                    (self.workspace, self.namespace, *part, self._model),
-                ):
-                    found[key] = {**self._fields(subject, other), "id": key, "created_at": created}
+        found: dict[str, _Fields] = {
+            key: {**self._fields(subject, other), "id": key, "created_at": created}
+            for key, subject, other, created in self._select("id, subject, object, created", ids)
+        }
         self._with_content(list(found.values()))
         for key in ids:
             if key in self._pending:
@@ -220,20 +215,12 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         return [found.get(key) for key in ids]
 
     async def get_vectors_by_ids(self, ids: list[str]) -> dict[str, list[float]]:
-        """Return the vectors of those rows that exist and are not waiting."""
-        found: dict[str, list[float]] = {}
-        with self._database.read() as connection:
-            for part in batches(ids):
-                for key, scale, codes in connection.execute(
-                    f"SELECT id, scale, vector FROM store_vectors"
-                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
-                    (self.workspace, self.namespace, *part, self._model),
-                ):
-                    found[key] = restore(scale, codes).tolist()
-        return found
+        """Return the vectors of stored rows, without pending changes."""
+        rows = self._select("id, scale, vector", ids)
+        return {key: restore(scale, codes).tolist() for key, scale, codes in rows}
 
     async def finalize(self) -> None:
-        """Write what waits."""
+        """Write pending changes."""
         await self.index_done_callback()
 
     async def drop(self) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Vectors in files: segments, memory-mapped index, bulk writes, maintenance."""
+"""Vectors: segments, the memory-mapped index, bulk reads, a second model, maintenance."""

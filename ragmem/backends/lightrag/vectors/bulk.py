@@ -1,4 +1,4 @@
-"""The vectors of a project's chunks in bulk, read from the database as float32."""
+"""Read the vectors of a project's chunks in bulk, as float32."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ def blocks(database: SQLiteDatabase, project: str, model: str) -> Iterator[Vecto
     while True:
         with database.read() as connection:
             rows = connection.execute(
-                # By the index of ids, which begins with the project: that by age holds those of all projects.
+                # Uses the index by id, which begins with the project; the index by age covers all projects.
                 f"{_COLUMNS} WHERE workspace = ? AND namespace = ? AND id > ? AND +model = ?"
                 " ORDER BY id LIMIT ?",
                 (project, names.CHUNKS, last, model, ROWS),
@@ -51,13 +51,13 @@ def blocks_of(
 
 
 def block_of(rows: Sequence[tuple[Any, ...]]) -> VectorBlock:
-    """Return rows (chunk, memory, scale, codes) of one length as a block."""
+    """Return rows (chunk, memory, scale, codes) with vectors of one length as a block."""
     codes = np.frombuffer(b"".join(row[3] for row in rows), np.int8).reshape(len(rows), -1)
-    # The scale goes out again with the length.
+    # Normalising cancels the scale.
     return VectorBlock([row[0] for row in rows], [row[1] for row in rows], unit(codes.astype(np.float32)))
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows with length 1; a row of no direction stays as it is."""
+    """Return the rows with length 1; a row of zeros is unchanged."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.float32(1e-12)), np.float32)

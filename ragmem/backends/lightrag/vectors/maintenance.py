@@ -1,4 +1,4 @@
-"""Looking after all sidecars of a home: compaction, comparison with the database, writing anew."""
+"""Maintenance of all sidecars of a home: compaction, comparison with the database, rebuild."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from ragmem.errors import StorageError
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 DEAD_SHARE = 0.2
-"""Share of deleted rows in a sidecar from which `compact` writes it anew."""
+"""Share of deleted rows from which `compact` rewrites a sidecar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Group:
     dimensions: int
 
     def sidecar(self, database: SQLiteDatabase) -> Sidecar:
-        """Return its files, which need not exist."""
+        """Return the sidecar, whose files need not exist."""
         folder = database.home / FOLDER / folder_name(self.namespace, self.model, self.dimensions)
         return Sidecar(folder, self.dimensions)
 
@@ -51,7 +51,7 @@ def fetch(database: SQLiteDatabase, group: Group, last: int, limit: int) -> list
 
 
 def groups(database: SQLiteDatabase) -> dict[Group, int]:
-    """Return the groups that the database has, and how many vectors each."""
+    """Return the groups in the database with their numbers of vectors."""
     with database.read() as connection:
         return {
             Group(namespace, model, dimensions): count
@@ -74,9 +74,9 @@ def _records_in(path: Path) -> int:
 
 
 def compact(database: SQLiteDatabase, *, dry_run: bool) -> int:
-    """Rewrite files with many deleted rows, drop those of former models; return how many rows.
+    """Rewrite files with many deleted rows, delete those of former models; return the number of rows.
 
-    A full disk or a read-only home leaves them as they are: they are large then, not wrong.
+    With a full disk or a read-only home the files stay: they are large then, but correct.
     """
     folders = _folders(database)
     if not folders or (database.read_only and not dry_run):
@@ -107,7 +107,7 @@ def compact(database: SQLiteDatabase, *, dry_run: bool) -> int:
 
 
 def _remove_unfinished(folders: Sequence[Path], *, dry_run: bool) -> int:
-    """Remove what killed processes left of new or former files; return how many rows."""
+    """Remove files that killed processes left; return the number of rows."""
     rows = {path: _records_in(path) for path in folders}
     if not dry_run:
         for path in folders:
@@ -126,8 +126,8 @@ def _seqs(database: SQLiteDatabase, group: Group) -> NDArray[np.int64]:
 def check(database: SQLiteDatabase) -> list[tuple[str, str]]:
     """Compare every sidecar with the database, row by row; return (namespace, problem) for each fault.
 
-    Reads all of both. What is only behind is no problem: rows that the next search appends, deleted rows that
-    a sweep drops, what a killed process left half written, no files at all.
+    Reads all of both. Files that are only behind are not a fault: rows that the next search appends, deleted
+    rows that a sweep drops, half-written rows of a killed process, no files at all.
     """
     current = {group.sidecar(database).folder: group for group in groups(database)}
     return [
@@ -152,7 +152,7 @@ def _check_one(database: SQLiteDatabase, group: Group) -> Iterator[tuple[str, st
             f"{name} {'missing' if rows is None else f'{rows:g} rows'}" for name, rows in sizes.items()
         )
         yield group.namespace, f"the files do not fit each other: {told}"
-    records, codes, bits = map(np.asarray, sidecar.mapped())
+    records, codes, bits = map(np.asarray, sidecar.map_files())
     broken = np.zeros(len(records), np.bool_)
     broken[1:] = records["seq"][1:] <= records["seq"][:-1]
     misplaced = 0
@@ -164,20 +164,20 @@ def _check_one(database: SQLiteDatabase, group: Group) -> Iterator[tuple[str, st
         yield group.namespace, f"{int(broken.sum())} records do not match their checksum or order"
     if misplaced:
         yield group.namespace, f"{misplaced} rows have other sign bits than their codes"
-    missing, different = _against_rows(database, group, records[~broken], codes[~broken])
+    missing, different = _compare_rows(database, group, records[~broken], codes[~broken])
     if missing:
         yield group.namespace, f"{missing} vectors of the database are missing"
     if different:
         yield group.namespace, f"{different} rows have another vector than the database"
 
 
-def _against_rows(
+def _compare_rows(
     database: SQLiteDatabase,
     group: Group,
     records: "NDArray[np.void]",
     codes: NDArray[np.int8],
 ) -> tuple[int, int]:
-    """Return how many rows of the database are missing among the files' and how many differ."""
+    """Return how many rows of the database are missing in the files, and how many differ."""
     missing = different = 0
     seqs = np.ascontiguousarray(records["seq"])
     last, newest = 0, int(seqs[-1]) if len(seqs) else 0
@@ -203,10 +203,10 @@ def _against_rows(
 
 
 def rebuild(database: SQLiteDatabase) -> int:
-    """Write all sidecars anew from the database, drop those that nothing needs; return the rows written.
+    """Rebuild all sidecars from the database, delete unneeded ones; return the number of rows written.
 
-    Repeating it gives the same files. Raises StorageError where the home cannot be written; files that were
-    not reached yet are then as they were.
+    Repeating it gives the same files. Raises StorageError if the home is not writable; the remaining files
+    are then unchanged.
     """
     if database.read_only:
         raise StorageError(

@@ -1,9 +1,9 @@
 """The memory-mapped copy of the vectors of one namespace: derived from the database, append-only, disposable.
 
 Three files in one folder: `records` (fixed size: seq, workspace, scale, checksum), `codes` (int8) and `bits`
-(signs). A row counts once its record is written; the record comes last, after the others were synced. Who
-opens the files for appending holds the lock beside the folder and cuts off what a crash left half written.
-Where complete rows are unsound, all are written into new files.
+(signs). A row counts once its record is written; the record comes last, after the others were synced. A
+writer holds the lock beside the folder and cuts off half-written rows. If complete rows are damaged, all are
+written into new files.
 """
 
 import contextlib
@@ -32,17 +32,17 @@ FETCH = 20_000
 """Rows that are appended at a time, so that building a large sidecar needs little memory."""
 
 UNFINISHED = (".new", ".old")
-"""Endings of folders in which a sidecar is being written anew, and of the former one."""
+"""Suffixes of the folders of a new sidecar that is being written, and of the former one."""
 
 RELEASED_FROM = 64 * 2**20
-"""Bytes of codes from which their memory is given back after each search. A millisecond and a half of it at a
-million rows, and none where a process can afford to keep what it has touched."""
+"""Bytes of codes from which their memory is released after each search, which takes 1.5 ms at a million
+rows."""
 
 _FORMAT = 2
-"""Of the files; those of another format lie in folders of other names, which a sweep removes."""
+"""Format of the files; those of another format are in folders of other names, which a sweep removes."""
 
 _SUMMED = 20
-"""Bytes of a record that its checksum covers, beside the codes."""
+"""Bytes of a record that its checksum covers, besides the codes."""
 
 FetchRows = Callable[[int, int], Sequence[Row]]
 """(last known seq, limit) -> committed rows with a higher seq, in order."""
@@ -55,7 +55,7 @@ def folder_name(namespace: str, model: str, dimensions: int) -> str:
 
 
 def checksums(records: NDArray[Any], codes: NDArray[np.int8]) -> NDArray[np.uint32]:
-    """Return what the checksum of each record has to be."""
+    """Return the correct checksum of each record."""
     heads, bodies = records.tobytes(), codes.tobytes()
     width, length = codes.shape[1], RECORD.itemsize
     return np.fromiter(
@@ -71,7 +71,7 @@ def checksums(records: NDArray[Any], codes: NDArray[np.int8]) -> NDArray[np.uint
 
 
 def _release(codes: NDArray[np.int8]) -> Callable[[], None] | None:
-    """Return what gives back the memory of a large mapped file, None where there is too little to gain."""
+    """Return a function that releases the memory of a large mapped file; None for a small one."""
     pages: Any = codes.base
     if codes.nbytes < RELEASED_FROM or not isinstance(pages, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
         return None
@@ -79,7 +79,7 @@ def _release(codes: NDArray[np.int8]) -> Callable[[], None] | None:
 
 
 class Sidecar:
-    """The files of one namespace and model; every failure to use them means reading the database instead."""
+    """The files of one namespace and model; if they cannot be used, the database is read instead."""
 
     def __init__(self, folder: Path, dimensions: int) -> None:
         self.folder = folder
@@ -90,7 +90,7 @@ class Sidecar:
         return self.folder / name
 
     def sizes(self) -> dict[str, float | None]:
-        """Return how many rows each file holds, None for one that cannot be read."""
+        """Return the number of rows in each file, None for an unreadable one."""
         found: dict[str, float | None] = {}
         for name, width in self._widths.items():
             try:
@@ -113,8 +113,8 @@ class Sidecar:
         finally:
             os.close(descriptor)
 
-    def mapped(self) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.uint64]]:
-        """Return records, codes and bits as they lie in the files, as many as all three have."""
+    def map_files(self) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[np.uint64]]:
+        """Return records, codes and bits as mapped arrays, with the rows that all three files have."""
         count = self._rows_on_disk()
         if count:
             with contextlib.suppress(OSError, ValueError):  # replaced or cut between two calls
@@ -127,9 +127,9 @@ class Sidecar:
         return np.empty(0, RECORD), nothing.codes, nothing.bits
 
     def load(self) -> Segment:
-        """Return the sound rows, mapped from the files; empty where there are none."""
+        """Return the valid rows, mapped from the files, perhaps none."""
         # asarray: an array of the plain class on the same pages; slices of a memmap cost ten times as much.
-        mapped = self.mapped()
+        mapped = self.map_files()
         records, codes, bits = map(np.asarray, mapped)
         seqs = records["seq"]
         # A hole in the records (pages that a power cut lost) shows as a number that does not grow.
@@ -152,7 +152,7 @@ class Sidecar:
         )
 
     def identity(self) -> tuple[int, int]:
-        """Return what changes when the files are replaced or removed."""
+        """Return a value that changes when the files are replaced or removed."""
         try:
             status = self._file("records").stat()
         except OSError:
@@ -160,15 +160,15 @@ class Sidecar:
         return (status.st_dev, status.st_ino)
 
     def catch_up(self, fetch: FetchRows, *, wait: bool = True) -> Segment:
-        """Append the committed rows that are missing and return all.
+        """Append the missing committed rows and return all.
 
-        Raises OSError where it cannot; without `wait` BlockingIOError where another process is at it.
+        Raises OSError if it cannot; without `wait`, BlockingIOError while another process appends.
         """
         with self._lock(wait=wait):
             self.folder.mkdir(mode=0o700, exist_ok=True)
             segment = self.load()
             if len(segment) < self._rows_on_disk():
-                # Not cut off: a process that has those rows mapped would be killed when it reads them.
+                # Not truncated: a process that has these rows mapped would be killed when it reads them.
                 self._replace(fetch)
                 return self.load()
             if self._append(len(segment), segment.last, fetch):
@@ -176,18 +176,18 @@ class Sidecar:
         return segment
 
     def rebuild(self, fetch: FetchRows) -> int:
-        """Write the files anew and return how many rows; who has the old ones mapped keeps them a while.
+        """Rewrite the files and return the number of rows; other processes keep the old mappings for a while.
 
-        Raises OSError where it cannot; the old files are then untouched.
+        Raises OSError if it cannot; the old files are then untouched.
         """
         with self._lock():
             return self._replace(fetch)
 
-    def _unfinished(self) -> list[Path]:
+    def _unfinished_folders(self) -> list[Path]:
         return [self.folder.with_name(self.folder.name + suffix) for suffix in UNFINISHED]
 
     def _replace(self, fetch: FetchRows) -> int:
-        new, old = self._unfinished()
+        new, old = self._unfinished_folders()
         for folder in (new, old):
             shutil.rmtree(folder, ignore_errors=True)
         fresh = Sidecar(new, self.dimensions)
@@ -204,18 +204,18 @@ class Sidecar:
         return count
 
     def remove(self) -> None:
-        """Delete the files; whoever has them mapped keeps them until they look again."""
+        """Delete the files; processes that have them mapped keep them until the next search."""
         with contextlib.suppress(OSError), self._lock():
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def remove_unfinished(self) -> None:
-        """Delete what a killed process left of new or former files; not what one is just writing."""
+        """Delete files that a killed process left, but not those of a running one."""
         with contextlib.suppress(OSError), self._lock(wait=False):
-            for folder in self._unfinished():
+            for folder in self._unfinished_folders():
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _append(self, count: int, last: int, fetch: FetchRows) -> int:
-        """Append the rows after `last` behind the first `count` rows; return how many."""
+        """Append the rows after `last` behind the first `count` rows; return their number."""
         added = 0
         with contextlib.ExitStack() as stack:
             files: dict[str, Any] = {}

@@ -9,38 +9,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 EXACT_LIMIT = 1500
-"""Vectors up to which every one is compared and none is copied to files. At 4,900 the first query of a
+"""Up to this many vectors, all are compared and none is copied to files. At 4,900 the first query of a
 process takes 2 ms from the files and 44 ms from the rows of the database, a later one 1 ms instead of 8."""
 
 PRESELECT = 800
-"""Candidates by sign bits at least. Of the ten nearest that int8 has to offer among 63,000 real vectors, 400
-keep 99.5 % and 800 keep 99.9 %, for a third of a millisecond more."""
+"""Fewest candidates by sign bits. Among 63,000 real vectors, 400 candidates keep 99.5 % of the ten nearest by
+int8, and 800 keep 99.9 % for a third of a millisecond more."""
 
 PRESELECT_FACTOR = 10
-"""Candidates per wanted hit, where that is more."""
+"""Candidates per wanted hit, if that is more."""
 
 PRESELECT_SHARE = 300
-"""One in so many rows is a candidate, where that is more: the denser they lie, the less signs tell apart."""
+"""One of this many rows is a candidate, if that is more: signs distinguish dense vectors less well."""
 
 _BLOCK = 8192
-"""Rows that are compared at a time: what they need in between stays in the processor's cache."""
+"""Rows that are compared at a time, so that intermediate arrays stay in the processor's cache."""
 
 _SAMPLE = 1024
-"""Rows by which the share of the wanted workspaces is guessed."""
+"""Rows for estimating the share of the wanted workspaces."""
 
 _BROAD = 0.25
-"""Share of the wanted workspaces from which all rows are compared, and the others are left out afterwards."""
+"""Share of the wanted workspaces from which all rows are compared and then filtered."""
 
 _RESERVE = 1.3
-"""How many more rows are chosen then, beyond what the share asks for."""
+"""Factor of extra candidates for that filter."""
 
 _GATHERED = 512
-"""Rows of a mapped file that are read before its memory is given back."""
+"""Rows of a mapped file that are read before its memory is released."""
 
 _FEW_WORKSPACES = 8
 
 Row = tuple[int, str, float, bytes]
-"""Sequence number, workspace, scale and int8 vector, as they are read from the database."""
+"""Sequence number, workspace, scale and int8 vector of a row in the database."""
 
 
 def quantise(vector: NDArray[np.float32]) -> tuple[float, bytes]:
@@ -51,21 +51,21 @@ def quantise(vector: NDArray[np.float32]) -> tuple[float, bytes]:
 
 
 def restore(scale: float, codes: bytes) -> NDArray[np.float32]:
-    """Return the vector that `quantise` kept."""
+    """Return the vector from its quantised form."""
     return np.frombuffer(codes, np.int8).astype(np.float32) * np.float32(scale)
 
 
 def cosines(
     scales: Sequence[float], codes: Sequence[bytes], query: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the cosine of each vector that `quantise` kept; `query` has their length, and unit length."""
+    """Return the cosine of each quantised vector to `query`, which has unit length."""
     matrix = np.frombuffer(b"".join(codes), np.int8).reshape(len(codes), len(query)).astype(np.float32)
     found: NDArray[np.float32] = (matrix @ query) * np.array(scales, np.float32)
     return found
 
 
 def workspace_number(workspace: str) -> int:
-    """Return 64 bits that stand for a workspace; what is found is looked up in the database anyway."""
+    """Return a 64-bit hash of a workspace; hits are verified in the database anyway."""
     return int.from_bytes(hashlib.blake2b(workspace.encode(), digest_size=8).digest(), "little")
 
 
@@ -100,15 +100,15 @@ class Segment:
     codes: NDArray[np.int8]
     bits: NDArray[np.uint64]
     release: Callable[[], None] | None = None
-    """Gives back the memory of mapped codes; they can be read as before."""
+    """Releases the memory of mapped codes, which stay readable."""
 
     def codes_of(self, rows: NDArray[np.intp]) -> NDArray[np.int8]:
         """Return a copy of the codes of some rows."""
         if self.release is None:
-            # Twice as fast as by an index.
+            # Twice as fast as fancy indexing.
             return self.codes.take(rows, axis=0)
         found = np.empty((len(rows), self.codes.shape[1]), np.int8)
-        # The system maps 64 KB around each row that is read: at a million rows, nearly all of the file.
+        # The system loads 64 KB around each row: at a million rows, nearly the whole file.
         for start in range(0, len(rows), _GATHERED):
             part = rows[start : start + _GATHERED]
             np.take(self.codes, part, axis=0, out=found[start : start + len(part)])
@@ -116,8 +116,8 @@ class Segment:
         return found
 
     def places_of(self, seqs: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return where these sequence numbers are, in order of place; others are left out."""
-        # Not numpy's searchsorted, which would copy all numbers of a file. By steps of half the length.
+        """Return the sorted indices of these sequence numbers; unknown ones are left out."""
+        # A binary search, because numpy's searchsorted would copy all numbers of a mapped file.
         seqs = np.sort(seqs)
         last = len(self) - 1
         before = np.full(len(seqs), -1, np.intp)
@@ -138,9 +138,9 @@ class Segment:
         return int(self.seqs[-1]) if len(self.seqs) else 0
 
     def agrees(self, rows: Sequence[Row]) -> bool:
-        """Tell whether all of the rows are here with just these vectors."""
+        """Tell whether the segment has all of the rows with the same vectors."""
         for seq, _, _, codes in rows:
-            # Not searchsorted, which would copy all numbers of a file for each of them.
+            # Not searchsorted, which would copy all numbers of a mapped file each time.
             place = bisect_left(self.seqs, seq)
             if place == len(self) or self.seqs[place] != seq or self.codes[place].tobytes() != codes:
                 return False
@@ -185,9 +185,9 @@ def scores(
     count: int,
     workspaces: Collection[str] | None,
 ) -> list[tuple[float, int]]:
-    """Return (cosine, sequence number) of the best `count` rows, best first, perhaps deleted ones among them.
+    """Return (cosine, sequence number) of the best `count` rows, best first; deleted rows may be among them.
 
-    `query` has unit length. Beyond EXACT_LIMIT rows the best by sign bits are compared only.
+    `query` has unit length. Beyond EXACT_LIMIT rows, only the best by sign bits are compared.
     """
     wanted = None if workspaces is None else [workspace_number(name) for name in workspaces]
     preselect = max(PRESELECT, PRESELECT_FACTOR * count, len(segment) // PRESELECT_SHARE)
@@ -201,7 +201,7 @@ def scores(
         return []
     cosines = (segment.codes_of(chosen).astype(np.float32) @ query) * segment.scales[chosen]
     seqs = segment.seqs[chosen]
-    # Rounded: equal vectors differ in the last bit with their place among the rows, and the eldest shall win.
+    # Rounded, because cosines of equal vectors may differ in the last bit: the oldest comes first.
     best = np.lexsort((seqs, -cosines.round(6)))[:count]
     return [(float(cosines[place]), int(seqs[place])) for place in best]
 
@@ -213,7 +213,7 @@ def scores_of(
     *,
     workspaces: Collection[str] | None,
 ) -> dict[int, float]:
-    """Return sequence number -> cosine of those of the rows that are here, and of these workspaces."""
+    """Return sequence number -> cosine of the rows in this segment and these workspaces."""
     places = segment.places_of(seqs)
     if workspaces is not None:
         wanted = [workspace_number(name) for name in workspaces]
@@ -236,7 +236,7 @@ def _are_in(workspaces: NDArray[np.uint64], wanted: Sequence[int]) -> NDArray[np
 def _nearest_by_sign(
     segment: Segment, query: NDArray[np.float32], wanted: Sequence[int] | None, preselect: int
 ) -> NDArray[np.intp]:
-    """Return the places of at least `preselect` rows whose signs are nearest; all rows where they are few."""
+    """Return the indices of at least `preselect` rows with the nearest signs, or all of few rows."""
     signs = sign_bits(np.sign(query).astype(np.int8).reshape(1, -1))
     if wanted is None:
         return _smallest(_differences(segment.bits, signs), preselect)
@@ -256,17 +256,17 @@ def _nearest_by_sign(
 def _differences(
     bits: NDArray[np.uint64], signs: NDArray[np.uint64], rows: NDArray[np.intp] | None = None
 ) -> NDArray[np.uint16]:
-    """Return for each row, or for some, in how many bits it differs."""
+    """Return the number of different bits of each row, or of some rows."""
     count = len(bits) if rows is None else len(rows)
     words = bits.shape[1]
     result = np.zeros(count, np.uint16)
-    # As one long row: over rows of a few words each, numpy would spend its time between them.
+    # As one long row, because numpy is slow over many short rows.
     repeated = np.tile(signs.reshape(-1), min(_BLOCK, count))
     for start in range(0, count, _BLOCK):
         part = slice(start, start + _BLOCK)
         block = (bits[part] if rows is None else bits.take(rows[part], axis=0)).reshape(-1)
         ones = _ones(block ^ repeated[: len(block)]).reshape(-1, words)
-        # Column by column, three of at most 64 in a byte: four times as fast as a sum over such short rows.
+        # Sum three columns (of at most 64 each) in a byte: four times as fast as a sum over short rows.
         for first in range(0, words, 3):
             some = ones[:, first]
             for column in range(first + 1, min(first + 3, words)):
@@ -276,7 +276,7 @@ def _differences(
 
 
 def _smallest(distances: NDArray[np.uint16], count: int) -> NDArray[np.intp]:
-    """Return the places of the smallest, in order of place; among equal ones the first."""
+    """Return the sorted indices of the smallest values; of equal ones the first."""
     if count >= len(distances):
         return np.arange(len(distances))
     worst = np.partition(distances, count - 1)[count - 1]

@@ -1,4 +1,4 @@
-"""Nearest vectors over the rows of the database, with a memory-mapped copy once there are many."""
+"""Search for the nearest vectors in the database, with a memory-mapped copy of many vectors."""
 
 import threading
 from collections.abc import Collection, Sequence
@@ -28,22 +28,22 @@ from ragmem.storage.sql.batches import PARAMETERS, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 APPEND_FROM = 256
-"""Missing rows from which they are appended to the files. Fewer are read from the database by each process:
-a millisecond, where an append waits for the disk."""
+"""Missing rows from which they are appended to the files. Each process reads fewer from the database in a
+millisecond, while an append waits for the disk."""
 
 _MAX_SEGMENTS = 8
 _SAMPLE = 16
-"""Rows by which the files are held against the database when they are opened."""
+"""Rows that are compared with the database when the files are opened."""
 
 _MIN_FETCH = 32
-"""Rows that are scored at least, so that a few deleted ones among them do not need a second scan."""
+"""Fewest rows to score, so that a few deleted ones do not need a second scan."""
 
 _TOLERANCE = 1e-3
-"""By how much the score of a row may differ between the files and the database: what float32 rounds off."""
+"""How much the score of a row may differ between the files and the database, by rounding."""
 
 
 class VectorHit(NamedTuple):
-    """A row that was found; `subject` and `object` as in the table, `score` is the cosine."""
+    """A hit; `subject` and `object` as in the table, `score` is the cosine."""
 
     seq: int
     id: str
@@ -64,7 +64,7 @@ class _Query:
 
 @dataclass(slots=True)
 class _View:
-    """What this process has in memory of one namespace: the mapped files, then rows read since."""
+    """The vectors of one group in this process: the mapped files, then rows read since."""
 
     mapped: Segment
     recent: list[Segment]
@@ -97,8 +97,8 @@ class VectorIndex:
     ) -> list[VectorHit]:
         """Return the nearest rows of this model, best first; equal scores in order of age.
 
-        `query` has unit length. Raises BackendError where all vectors come from another model, or from this
-        one with another number of dimensions.
+        `query` has unit length. Raises BackendError if all vectors are of another model, or of this one with
+        another number of dimensions.
         """
         if limit < 1 or (workspaces is not None and not workspaces):
             return []
@@ -111,7 +111,7 @@ class VectorIndex:
             hits = self._nearest(group, wanted, checked=False) or []
         if not hits:
             self._refuse_other_model(group)
-        # Rounded, as in `scores`: of equal vectors the eldest comes first.
+        # Rounded, as in `scores`: of equal vectors the oldest comes first.
         return sorted(hits, key=lambda hit: (-round(hit.score, 6), hit.seq))[:limit]
 
     def similarities(
@@ -128,7 +128,7 @@ class VectorIndex:
         with self._database.read() as connection:
             ids = reads.vectors_of_chunks(connection, chunk_ids)
         seqs = np.fromiter(ids, np.int64, len(ids))
-        # After the ids: what was put meanwhile is in the view, and what was deleted still is.
+        # After the ids: the view includes later puts, and still has deleted rows.
         with self._guard:
             view = self._view(Group(names.CHUNKS, model, len(query)), until=int(seqs.max(initial=0)))
             segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
@@ -139,7 +139,7 @@ class VectorIndex:
         }
 
     def warm(self, namespace: str, model: str) -> None:
-        """Write the files of a model that nobody has asked yet, so that the first question need not."""
+        """Write the files of a new model, so that the first question need not."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
@@ -150,7 +150,7 @@ class VectorIndex:
                 self._view(Group(namespace, model, *row))
 
     def _nearest(self, group: Group, wanted: _Query, *, checked: bool = True) -> list[VectorHit] | None:
-        """Return at least the wanted hits, as far as there are so many; None where the files prove wrong."""
+        """Return at least the wanted number of hits, if there are so many; None if the files are wrong."""
         with self._guard:
             view = self._view(group)
             segments = [segment for segment in (view.mapped, *view.recent) if len(segment)]
@@ -176,7 +176,7 @@ class VectorIndex:
             count = min(total, count * 4)
 
     def _distrust(self, group: Group) -> None:
-        """Drop what is known of a group, in memory and on disk: the database says otherwise."""
+        """Drop the view and the files of a group, which contradict the database."""
         self._views.pop(group, None)
         if self._database.read_only:
             self._views[group] = _View(empty(group.dimensions), [], writable=False)
@@ -184,7 +184,7 @@ class VectorIndex:
             group.sidecar(self._database).remove()
 
     def _look_up(self, group: Group, query: NDArray[np.float32], seqs: Sequence[int]) -> list[VectorHit]:
-        """Return those rows that still exist, scored by the vector in the database."""
+        """Return the rows that still exist, scored with the vector in the database."""
         rows = []
         with self._database.read() as connection:
             for start in range(0, len(seqs), PARAMETERS):
@@ -220,11 +220,11 @@ class VectorIndex:
             )
 
     def _view(self, group: Group, *, until: int | None = None) -> _View:
-        """Return the view with all rows that this connection sees, or with those up to a sequence number."""
+        """Return a view with all rows that this connection sees, or with those up to a sequence number."""
         sidecar = group.sidecar(self._database)
         view = self._views.get(group)
         database = self._database.identity
-        # In a database that was put back, other vectors may stand under the numbers that are known.
+        # In a restored database, known numbers may have other vectors.
         known = view is not None and view.database in (database, ())
         if view is None or not known or (len(view.mapped) and sidecar.identity() != view.identity):
             view = self._views[group] = self._open(sidecar, group)
@@ -232,7 +232,7 @@ class VectorIndex:
         if until is not None and until <= view.last:
             return view
         if self._database.connection().in_transaction:
-            # Rows of a transaction may be rolled back: they must reach neither the view nor the files.
+            # Uncommitted rows must reach neither the view nor the files.
             rows = maintenance.fetch(self._database, group, view.last, -1)
             return _View(view.mapped, [*view.recent, from_rows(rows, group.dimensions)])
         rows = maintenance.fetch(self._database, group, view.last, APPEND_FROM)
@@ -249,10 +249,10 @@ class VectorIndex:
         return view
 
     def _open(self, sidecar: Sidecar, group: Group) -> _View:
-        """Return a view of the files as they are.
+        """Return a view of the existing files.
 
-        Where a backup of the database was put back, they hold other vectors under the same numbers, and the
-        newest rows tell. Then, and where rows are missing, they are dropped.
+        After a restored backup of the database they may hold other vectors under the same numbers, which the
+        newest rows reveal. Then, and if rows are missing, they are deleted.
         """
         mapped = sidecar.load()
         if len(mapped):
@@ -274,14 +274,14 @@ class VectorIndex:
             view.writable = False
             return
         try:
-            # Who has files need not wait for another process that appends to them: memory does meanwhile.
+            # With files, there is no need to wait while another process appends: new rows stay in memory.
             mapped = sidecar.catch_up(
                 partial(maintenance.fetch, self._database, group), wait=not len(view.mapped)
             )
         except BlockingIOError:
             return
         except OSError:
-            # Full disk, or something in the way: memory has to do for the rest of this process.
+            # The disk is full or the path is blocked: this process uses memory from now on.
             view.writable = False
             return
         view.mapped, view.recent, view.identity = mapped, [], sidecar.identity()
@@ -295,19 +295,19 @@ class VectorIndex:
         return row is not None
 
     def compact(self, *, dry_run: bool) -> int:
-        """Rewrite files with many deleted rows, drop those of former models; return how many rows."""
+        """Rewrite files with many deleted rows, delete those of former models; return the number of rows."""
         return maintenance.compact(self._database, dry_run=dry_run)
 
     def check(self) -> list[tuple[str, str]]:
         """Compare every sidecar with the database, row by row; return (namespace, problem) for each fault.
 
-        A sidecar that is behind or not there is no problem: searches read the rest from the database.
+        A missing or outdated sidecar is not a fault: searches read the rest from the database.
         """
         return maintenance.check(self._database)
 
     def rebuild(self) -> int:
-        """Write all sidecars anew, drop those that nothing needs; return the rows written.
+        """Rebuild all sidecars, delete unneeded ones; return the number of rows written.
 
-        Raises StorageError where the home cannot be written.
+        Raises StorageError if the home is not writable.
         """
         return maintenance.rebuild(self._database)

@@ -1,6 +1,7 @@
-"""The vectors of records by their texts, so that another store need not embed them again."""
+"""Stored vectors of records, so that they need not be embedded again."""
 
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ragmem.backends.lightrag.rows.records import vector_texts
@@ -19,20 +20,28 @@ def vectors_of(
 ) -> "dict[str, NDArray[np.float32]]":
     """Return text -> vector of the chunks, entities and relations that have one of this model.
 
-    A relation that several memories name was embedded with the words of one of them, and has that vector.
+    A relation that several memories name has the vector of its text in one of them.
     """
     texts = vector_texts(records)
-    groups: dict[tuple[str, str], list[str]] = {}
-    for workspace, namespace, key in texts:
-        groups.setdefault((workspace, namespace), []).append(key)
-    found: dict[str, NDArray[np.float32]] = {}
     with database.read() as connection:
-        for (workspace, namespace), ids in groups.items():
-            for part in batches(ids):
-                for key, scale, codes in connection.execute(
-                    "SELECT id, scale, vector FROM store_vectors"
-                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
-                    (workspace, namespace, *part, model),
-                ):
-                    found[texts[workspace, namespace, key]] = restore(scale, codes)
+        found = stored_vectors(connection, model, texts)
+    return {texts[key]: restore(scale, codes) for key, (scale, codes) in found.items()}
+
+
+def stored_vectors(
+    connection: sqlite3.Connection, model: str, keys: Iterable[tuple[str, str, str]]
+) -> dict[tuple[str, str, str], tuple[float, bytes]]:
+    """Return (workspace, namespace, id) -> scale and codes of the vectors of this model."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for workspace, namespace, key in keys:
+        groups.setdefault((workspace, namespace), []).append(key)
+    found: dict[tuple[str, str, str], tuple[float, bytes]] = {}
+    for (workspace, namespace), ids in groups.items():
+        for part in batches(ids):
+            for key, scale, codes in connection.execute(
+                "SELECT id, scale, vector FROM store_vectors"
+                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)}) AND +model = ?",
+                (workspace, namespace, *part, model),
+            ):
+                found[workspace, namespace, key] = (scale, codes)
     return found

@@ -1,4 +1,4 @@
-"""Which module reads a document: by what its first bytes are, and by the end of its name."""
+"""Find the module that reads a document, by its first bytes and its suffix."""
 
 import zipfile
 from pathlib import PurePath
@@ -19,7 +19,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 _HTML = (b"<!doctype html", b"<html")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # UTF-16, which spreadsheets write as "Unicode text"
-_PDF_WITHIN = 1_024  # readers of PDF accept some bytes before the mark (PDF 1.7, appendix H)
+_PDF_WITHIN = 1_024  # PDF readers accept some bytes before the mark (PDF 1.7, appendix H)
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # the container of old and of encrypted office files
 _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # the stream that holds an encrypted one
 _OLE_SEARCHED = 4_000_000
@@ -34,18 +34,18 @@ _MARKED = frozenset(("pdf", *(name for _, name in (*_MAGIC, *_ZIP_FORMATS))))
 
 
 def module_of(path: str) -> str:
-    """Return the name of the module that reads the file at `path`: by what it is, not by what it is called.
+    """Return the name of the module that reads the file at `path`, by its content first.
 
-    A wrong ending is no hindrance where the first bytes are those of another format of ours. Raises
-    RefusedError: it is empty, an old or an encrypted office file, or nothing that is read here; OSError.
+    A wrong suffix does not matter if the first bytes are those of another format. Raises RefusedError for an
+    empty file, an old or encrypted office file, and an unknown format; OSError.
     """
     with open(path, "rb") as stream:  # noqa: PTH123  # a path as the parent gave it
         head = stream.read(HEAD_BYTES)
     if not head:
         raise RefusedError("it is empty")
     suffix = PurePath(path).suffix.lower()
-    found = _by_bytes(path, head)
-    # What has no first bytes of its own is text.
+    found = _detect_by_bytes(path, head)
+    # A format without a signature is text.
     if found is None and FORMATS.get(suffix) not in _MARKED and _is_text(head):
         found = FORMATS.get(suffix)
     if found is not None:
@@ -53,8 +53,8 @@ def module_of(path: str) -> str:
     raise RefusedError(f"its content is not that of a {suffix or 'document'} file")
 
 
-def _by_bytes(path: str, head: bytes) -> str | None:
-    """Return the format that the first bytes are the mark of, or None: plain text, or a stranger."""
+def _detect_by_bytes(path: str, head: bytes) -> str | None:
+    """Return the format whose signature the first bytes are; None for text and unknown formats."""
     for mark, name in _MAGIC:
         if head.startswith(mark):
             return name
@@ -65,9 +65,9 @@ def _by_bytes(path: str, head: bytes) -> str | None:
     if b"%PDF-" in head[:_PDF_WITHIN]:
         return "pdf"
     if head.startswith(_OLE):
-        raise _old_office(path)
+        raise _ole_error(path)
     if head.startswith(_ZIP):
-        return _by_members(path)
+        return _detect_by_members(path)
     return "html" if head.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_HTML) else None
 
 
@@ -75,7 +75,7 @@ def _is_text(head: bytes) -> bool:
     return head.startswith(_WIDE) or b"\x00" not in head
 
 
-def _by_members(path: str) -> str:
+def _detect_by_members(path: str) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -87,7 +87,7 @@ def _by_members(path: str) -> str:
     raise RefusedError("it is a zip archive, not a document")
 
 
-def _old_office(path: str) -> RefusedError:
+def _ole_error(path: str) -> RefusedError:
     with open(path, "rb") as stream:  # noqa: PTH123  # the same
         content = stream.read(_OLE_SEARCHED)
     if _OLE_ENCRYPTED in content:

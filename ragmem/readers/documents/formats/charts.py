@@ -1,18 +1,27 @@
-"""Charts and diagrams of Office files: the figures behind a chart as a table, a diagram's words as a list."""
+"""Charts and diagrams of Office files: the data of a chart as a table, the words of a diagram as a list."""
 
 import re
 from datetime import datetime, timedelta
 from typing import Any
 
-from ragmem.readers.documents.formats.package import child, every, local, whole, within
+from ragmem.readers.documents.formats.package import Package, child, every, local, relation_id, whole, within
 from ragmem.readers.documents.tables import write_table
 
 _MOST_POINTS = 5_000
 
-_FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 -- day 0 of spreadsheets, which know no zones
+_FIRST_DAY = datetime(1899, 12, 30)  # noqa: DTZ001 -- day 0 of spreadsheets, which have no time zones
 _LAST_DAY = 2_958_466  # the first day of the year 10,000
 _NOT_OF_FORM = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|general')
 _OF_DATES = re.compile(r"[ymd]")
+
+
+def graphic(package: Package, part: str, node: Any) -> str:
+    """Return the content of the chart or diagram that an element (`chart`, `relIds`) of a part refers to."""
+    is_chart = local(node) == "chart"
+    root = package.tree(package.related_part(part, relation_id(node, "id" if is_chart else "dm")))
+    if root is None:
+        return ""
+    return chart(root) if is_chart else diagram(root)
 
 
 def chart(root: Any) -> str:
@@ -54,7 +63,7 @@ def _first(series: Any, name: str) -> str:
 
 
 def _points(series: Any, name: str) -> list[tuple[int, str]]:
-    """Return number and text of each point, of the first level where there are several."""
+    """Return number and text of each point; of several levels, those of the first."""
     holder = child(series, name)
     level = next((each for each in every(holder, "lvl")), None)
     form = next((each.text or "" for each in every(holder, "formatCode")), "")
@@ -68,7 +77,7 @@ def _points(series: Any, name: str) -> list[tuple[int, str]]:
 
 
 def _show(text: str, form: str) -> str:
-    """Return a number as a person writes it: 0.3 for 0.30000000000000004, dates and shares as such."""
+    """Return a number as a person writes it: 0.3 for 0.30000000000000004, dates and percentages as such."""
     try:
         number = float(text)
     except ValueError:

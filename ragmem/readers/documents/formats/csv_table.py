@@ -1,4 +1,4 @@
-"""Tables as text (CSV, TSV): encoding, delimiter and heading are found out; long ones come in parts."""
+"""Tables as text (CSV, TSV): encoding, delimiter and heading are detected; long tables come in parts."""
 
 import codecs
 import csv
@@ -7,30 +7,24 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ragmem.readers.documents.grid import Block, Row, Value, blocks, parts, pieces, value_of
-from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, RefusedError
+from ragmem.readers.files import BYTE_ORDER_MARKS
 
-_DELIMITERS = "\t;|,"  # of those that fit as well the first: a comma is also in numbers and names
-_SAMPLE = 64_000  # characters that the delimiter is told from
+_DELIMITERS = "\t;|,"  # in order of preference: a comma is also in numbers and names
+_SAMPLE = 64_000  # characters for detecting the delimiter
 _SAMPLE_ROWS = 200
-_LONGEST_FIELD = 100_000  # a longer one is a quotation mark that nobody closed
+_LONGEST_FIELD = 100_000  # a longer one comes from an unclosed quotation mark
 _BLOCK = 1 << 20
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
-def read(path: str, limits: Limits) -> Converted:
-    """Return the table at `path`: in one part, or in parts of 200 rows that each repeat the heading.
+def read(path: str, limits: Limits) -> ConvertedDocument:
+    """Return the table at `path` in one part, or in parts of 200 rows that each repeat the heading.
 
-    Rows are counted as a spreadsheet does, also where a cell has several lines. Raises RefusedError for what
-    is no text; OSError.
+    Rows are counted as in a spreadsheet, even if a cell has several lines. Raises RefusedError for a file
+    that is not text; OSError.
     """
     warnings: list[str] = []
-    encoding = _encoding(path)
+    encoding = _detect_encoding(path)
     if encoding == "cp1252":
         warnings.append("its letters are read as Windows-1252, since it is not UTF-8")
     with open(path, encoding=encoding, newline="", errors="replace") as stream:  # noqa: PTH123
@@ -39,14 +33,14 @@ def read(path: str, limits: Limits) -> Converted:
         warnings.append(f"what is beyond {limits.characters:,} characters is left out")
         text = text[: limits.characters].rpartition("\n")[0]
     text = text.replace("\x00", "")
-    declared, text, skipped = _declared_encoding(text)
-    dialect = _dialect(text, declared)
-    if isinstance(dialect, _Unquoted):
+    declared, text, skipped = _split_declaration(text)
+    dialect = _detect_dialect(text, declared)
+    if isinstance(dialect, _UnquotedDialect):
         warnings.append("a quotation mark in it is not closed, so that all of them are read as they are")
     rows, widths = _rows(text, dialect, skipped)
     found = blocks(rows, cut=False)
-    warnings += _pad_rows(found, widths)
-    return Converted(tuple(_parts(found, limits, warnings)), warnings=tuple(warnings))
+    warnings += _width_warnings(found, widths)
+    return ConvertedDocument(tuple(_parts(found, limits, warnings)), warnings=tuple(warnings))
 
 
 def _parts(found: list[Block], limits: Limits, warnings: list[str]) -> Iterator[Part]:
@@ -59,21 +53,21 @@ def _parts(found: list[Block], limits: Limits, warnings: list[str]) -> Iterator[
         is_whole = len(groups) == 1
         yield Part(
             text,
-            # Without the last row, so that a table which grows keeps its places.
+            # Without the last row, so that the locators of a growing table stay the same.
             "" if is_whole else f"row={first}",
             "" if is_whole else f"rows {first}-{last}",
         )
 
 
-def _encoding(path: str) -> str:
-    """Return the encoding: what the first bytes say, else UTF-8 where all of it is, else Windows-1252."""
+def _detect_encoding(path: str) -> str:
+    """Return the encoding: by the byte order mark, else UTF-8 if the file is valid, else Windows-1252."""
     with open(path, "rb") as stream:  # noqa: PTH123
         head = stream.read(_BLOCK)
-        for mark, name in _MARKS:
+        for mark, name in BYTE_ORDER_MARKS:
             if head.startswith(mark):
                 return name
         if b"\x00" in head:
-            return _without_mark(head)
+            return _detect_utf16(head)
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
             block = head
@@ -86,8 +80,8 @@ def _encoding(path: str) -> str:
     return "utf-8"
 
 
-def _without_mark(head: bytes) -> str:
-    """Return which UTF-16 it is, by the side that the zeros of plain letters are on."""
+def _detect_utf16(head: bytes) -> str:
+    """Return the byte order of UTF-16 by the zero bytes of plain letters."""
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if odd > 4 * even and odd * 4 > len(head):
         return "utf-16-le"
@@ -96,8 +90,8 @@ def _without_mark(head: bytes) -> str:
     raise RefusedError("its content is not text")
 
 
-def _declared_encoding(text: str) -> tuple[str, str, int]:
-    """Return the delimiter that a first line `sep=;` names, the text after it, and how many rows it took."""
+def _split_declaration(text: str) -> tuple[str, str, int]:
+    """Return the delimiter in a first line `sep=;`, the text after it, and the number of skipped rows."""
     first, _, rest = text.partition("\n")
     name, _, value = first.rstrip("\r").partition("=")
     if name.lower() == "sep" and len(value) == 1:
@@ -106,7 +100,7 @@ def _declared_encoding(text: str) -> tuple[str, str, int]:
 
 
 class _Dialect(csv.Dialect):
-    """Cells as RFC 4180 has them, between delimiters that are found out."""
+    """Cells as in RFC 4180, with a detected delimiter."""
 
     delimiter = ","
     quotechar = '"'
@@ -116,14 +110,14 @@ class _Dialect(csv.Dialect):
     quoting = csv.QUOTE_MINIMAL
 
 
-class _Unquoted(_Dialect):
-    """The same, where quotation marks are signs like others."""
+class _UnquotedDialect(_Dialect):
+    """The same, with quotation marks as ordinary characters."""
 
     quoting = csv.QUOTE_NONE  # type: ignore[assignment]  # typeshed narrows it to the value above
 
 
-def _dialect(text: str, declared: str) -> csv.Dialect:
-    """Return how the cells are written: with the delimiter by which most rows have as many cells."""
+def _detect_dialect(text: str, declared: str) -> csv.Dialect:
+    """Return the dialect with the delimiter by which most rows have the same number of cells."""
     sample = text[:_SAMPLE]
     if len(text) > _SAMPLE:
         sample = sample.rpartition("\n")[0] or sample
@@ -139,19 +133,19 @@ def _dialect(text: str, declared: str) -> csv.Dialect:
             continue
         share = wide.most_common(1)[0][1] / len(rows)
         if len(rows[0]) == 1:
-            # A sign that the heading has none of stands within the cells.
+            # A delimiter that is not in the heading is probably part of the cells.
             share /= 2
         if share > best:
             best, dialect = share, tried
     if any(len(cell) > _LONGEST_FIELD for row in _parse(text, dialect) for cell in row):
-        unquoted = _Unquoted()
+        unquoted = _UnquotedDialect()
         unquoted.delimiter = dialect.delimiter
         return unquoted
     return dialect
 
 
 def _parse(text: str, dialect: csv.Dialect, *, rows: int | None = None) -> Iterator[list[str]]:
-    # It is one limit for all of a process, so that it is only ever raised.
+    # The limit is global to the process, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), dialect)):
         if number == rows:
@@ -160,7 +154,7 @@ def _parse(text: str, dialect: csv.Dialect, *, rows: int | None = None) -> Itera
 
 
 def _rows(text: str, dialect: csv.Dialect, skipped: int) -> tuple[list[Row], dict[int, int]]:
-    """Return the rows that hold something, and how many cells each is written with."""
+    """Return the rows that are not empty, and the number of cells in each."""
     found: list[Row] = []
     widths: dict[int, int] = {}
     for number, row in enumerate(_parse(text, dialect), 1 + skipped):
@@ -174,8 +168,8 @@ def _rows(text: str, dialect: csv.Dialect, skipped: int) -> tuple[list[Row], dic
     return found, widths
 
 
-def _pad_rows(found: list[Block], widths: dict[int, int]) -> list[str]:
-    """Return a warning where rows of a table have more or fewer cells than most."""
+def _width_warnings(found: list[Block], widths: dict[int, int]) -> list[str]:
+    """Return a warning if rows of a table have more or fewer cells than most."""
     if not found or not found[0].header:
         return []
     counted = Counter(widths[number] for number, _ in found[0].rows)

@@ -5,25 +5,21 @@ from collections.abc import Callable
 from typing import Any
 
 from ragmem.readers.documents.formats import latex
+from ragmem.readers.documents.formats.package import local
 
 _DEEPEST = 80
-"""Levels that are read as structure; what lies deeper, which no person has written, is read as its text."""
+"""Maximum nesting that is read as structure; deeper levels, which no person writes, become plain text."""
 
 _SCRIPTS = {"double-struck": "mathbb", "script": "mathcal", "fraktur": "mathfrak", "sans-serif": "mathsf"}
 _STYLES = {"b": "mathbf", "bi": "boldsymbol"}
 
 
 def to_latex(node: Any) -> str:
-    """Return the LaTeX of an `m:oMath` or `m:oMathPara`, without dollar signs; empty where it has no content.
+    """Return the LaTeX of an `m:oMath` or `m:oMathPara`, without dollar signs; empty without content.
 
-    Never raises for any tree: an element that is not known gives what is in it. Braces are balanced.
+    Never raises for any tree: of an unknown element the content is used. Braces are balanced.
     """
-    return latex.tidy(_paragraph(node, 0) if _name(node) == "oMathPara" else _within(node, 0))
-
-
-def _name(node: Any) -> str:
-    tag = node.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+    return latex.tidy(_paragraph(node, 0) if local(node) == "oMathPara" else _within(node, 0))
 
 
 def _within(node: Any, depth: int) -> str:
@@ -33,7 +29,7 @@ def _within(node: Any, depth: int) -> str:
 
 
 def _one(node: Any, depth: int) -> str:
-    name = _name(node)
+    name = local(node)
     if name in _LEFT_OUT or name.endswith("Pr"):
         return ""
     reading = _READERS.get(name)
@@ -41,18 +37,18 @@ def _one(node: Any, depth: int) -> str:
 
 
 def _child(node: Any, name: str, depth: int) -> str:
-    """Return the LaTeX of the first child of this name; empty where there is none."""
-    found = next((each for each in node if _name(each) == name), None)
+    """Return the LaTeX of the first child with this name; empty without one."""
+    found = next((each for each in node if local(each) == name), None)
     return "" if found is None else latex.tidy(_within(found, depth + 1))
 
 
 def _setting(node: Any, name: str, default: str = "") -> str:
-    """Return the value of a property (`<m:fPr><m:type m:val="bar"/>`), or the default where it is not set."""
+    """Return the value of a property (`<m:fPr><m:type m:val="bar"/>`), or the default if it is not set."""
     for properties in node:
-        if not _name(properties).endswith("Pr"):
+        if not local(properties).endswith("Pr"):
             continue
         for each in properties:
-            if _name(each) == name:
+            if local(each) == name:
                 # A switch without a value is on.
                 return next((v for k, v in each.attrib.items() if str(k).rpartition("}")[2] == "val"), "1")
     return default
@@ -64,7 +60,7 @@ def _on(node: Any, name: str) -> bool:
 
 def _run(node: Any, depth: int) -> str:
     del depth
-    text = "".join(each.text or "" for each in node if _name(each) == "t")
+    text = "".join(each.text or "" for each in node if local(each) == "t")
     if _on(node, "nor"):
         return latex.words(text)
     style = _SCRIPTS.get(_setting(node, "scr")) or _STYLES.get(_setting(node, "sty"), "")
@@ -93,19 +89,15 @@ def _scripts(node: Any, depth: int) -> str:
 
 
 def _scripts_before(node: Any, depth: int) -> str:
-    return latex.join_tokens(
-        [
-            latex.add_script("", _child(node, "sub", depth), _child(node, "sup", depth)),
-            _child(node, "e", depth),
-        ]
-    )
+    scripts = latex.add_script("", _child(node, "sub", depth), _child(node, "sup", depth))
+    return latex.join_tokens([scripts, _child(node, "e", depth)])
 
 
 def _large_operator(node: Any, depth: int) -> str:
     sign = latex.characters(_setting(node, "chr", "∫")[:1]) or r"\int"
     sub = "" if _on(node, "subHide") else _child(node, "sub", depth)
     sup = "" if _on(node, "supHide") else _child(node, "sup", depth)
-    # Sums have their limits above and below by themselves, integrals only when told.
+    # The limits of sums are above and below by default, those of integrals only if set.
     limits = r"\limits" if _setting(node, "limLoc") == "undOvr" and sign.endswith("int") else ""
     operator = f"{sign}{limits}"
     operator += (f"_{latex.group(sub)}" if sub else "") + (f"^{latex.group(sup)}" if sup else "")
@@ -113,21 +105,21 @@ def _large_operator(node: Any, depth: int) -> str:
 
 
 def _delimiter(node: Any, depth: int) -> str:
-    parts = [latex.tidy(_within(each, depth + 1)) for each in node if _name(each) == "e"]
+    parts = [latex.tidy(_within(each, depth + 1)) for each in node if local(each) == "e"]
     begin, end = _setting(node, "begChr", "("), _setting(node, "endChr", ")")
     return latex.add_fence(begin[:1], parts, end[:1], separator=_setting(node, "sepChr", "|")[:1])
 
 
 def _matrix(node: Any, depth: int) -> str:
-    rows = [each for each in node if _name(each) == "mr"]
+    rows = [each for each in node if local(each) == "mr"]
     return latex.table(
-        [latex.tidy(_within(cell, depth + 1)) for cell in row if _name(cell) == "e"] for row in rows
+        [latex.tidy(_within(cell, depth + 1)) for cell in row if local(cell) == "e"] for row in rows
     )
 
 
 def _equations(node: Any, depth: int) -> str:
-    lines = (latex.tidy(_within(each, depth + 1)) for each in node if _name(each) == "e")
-    # Word marks where lines are aligned with an ampersand in the text itself.
+    lines = (latex.tidy(_within(each, depth + 1)) for each in node if local(each) == "e")
+    # Word marks the alignment with an ampersand in the text.
     return latex.table(([line.replace(r"\&", "&")] for line in lines), kind="aligned")
 
 
@@ -166,12 +158,12 @@ def _box(node: Any, depth: int) -> str:
 
 
 def _phantom(node: Any, depth: int) -> str:
-    # Only there to take up room, unless it says that it is shown.
+    # A phantom only takes up space, unless it is set to be visible.
     return "" if _setting(node, "show", "1") in {"0", "off", "false"} else _child(node, "e", depth)
 
 
 def _paragraph(node: Any, depth: int) -> str:
-    lines = [latex.tidy(_within(each, depth + 1)) for each in node if _name(each) == "oMath"]
+    lines = [latex.tidy(_within(each, depth + 1)) for each in node if local(each) == "oMath"]
     return r" \\ ".join(line for line in lines if line)
 
 

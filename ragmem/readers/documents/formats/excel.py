@@ -1,4 +1,4 @@
-"""Excel workbooks: a part for each sheet, and for each 200 rows of a long one, with what the cells show."""
+"""Excel workbooks with the visible values of cells: one part per sheet, or per 200 rows of a long one."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from lxml.etree import XMLSyntaxError
 from ragmem.readers.documents.archives import open_archive as opened_archive
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.grid import Piece, blocks, parts, pieces
-from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
-from ragmem.readers.documents.workbook import beside
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.workbook import annotations
 from ragmem.readers.documents.workbook.cells import Cells, place, read_cells
 from ragmem.readers.documents.workbook.package import Package, SheetEntry, open_workbook
 
@@ -24,11 +24,11 @@ _PROPERTIES = {
 }
 
 
-def read(path: str, limits: Limits) -> Converted:
-    """Return the sheets of the workbook at `path`, hidden ones too, which say so.
+def read(path: str, limits: Limits) -> ConvertedDocument:
+    """Return the sheets of the workbook at `path`; hidden ones are included and marked.
 
-    A formula is told by the value that was last computed, and as a formula where the file has none. Raises
-    RefusedError for what is no workbook, or more than the limits allow to unpack.
+    A formula is shown by its last computed value, or as a formula if the file has none. Raises RefusedError
+    for a file that is not a workbook or unpacks to more than the limits allow.
     """
     with opened_archive(path, limits) as archive:
         try:
@@ -56,7 +56,7 @@ def read(path: str, limits: Limits) -> Converted:
                 warnings.append(f"what is beyond {limits.characters:,} characters is left out")
                 break
     properties = package.properties
-    return Converted(
+    return ConvertedDocument(
         tuple(result),
         title=properties.get("title", ""),
         event_time=properties.get("modified", "") or properties.get("created", ""),
@@ -78,8 +78,8 @@ def _sheet(
             "save it in a spreadsheet program to have them computed"
         )
     names: dict[tuple[int, int], str] = {}
-    with _or_warned(sheet, "names of tables", warnings):
-        names = beside.table_names(package, sheet.path)
+    with _warn_of_damage(sheet, "names of tables", warnings):
+        names = annotations.table_names(package, sheet.path)
     told = [piece for block in blocks(cells.rows, names=names) for piece in pieces(block)]
     groups = parts(told)
     ranges = [(group[0].first, max(piece.last for piece in group)) for group in groups]
@@ -92,9 +92,9 @@ def _sheet(
         )
         if group or notes[index]:
             part = _part(sheet, text, group, pictures[index], is_whole=len(groups) <= 1)
-            # Tables side by side may be of the same rows, and two memories cannot have one place.
+            # Tables side by side may have the same rows, but locators must be unique.
             places[part.locator] += 1
-            yield part if places[part.locator] == 1 else _number_rows(part, places[part.locator])
+            yield part if places[part.locator] == 1 else _number_part(part, places[part.locator])
 
 
 def _heading(sheet: SheetEntry, index: int) -> str:
@@ -108,14 +108,14 @@ def _part(
     locator, label = f"sheet={quote(sheet.name, safe=' ')}", f"sheet {sheet.name}"
     if not is_whole:
         first, last = group[0].first, max(piece.last for piece in group)
-        # Without the last row, so that a table which grows keeps its places.
+        # Without the last row, so that the locators of a growing table stay the same.
         locator, label = f"{locator}&row={first}", f"{label}, rows {first}-{last}"
     if sheet.is_hidden:
         label += " (hidden)"
     return Part(text, locator, label, sheet.name, tuple(pictures))
 
 
-def _number_rows(part: Part, number: int) -> Part:
+def _number_part(part: Part, number: int) -> Part:
     return replace(part, locator=f"{part.locator}&part={number}", label=f"{part.label}, part {number}")
 
 
@@ -128,7 +128,7 @@ def _notes(
     *,
     warnings: list[str],
 ) -> tuple[list[list[str]], list[list[Picture]]]:
-    """Return what is written beside the cells, and the pictures, for each part: where their row is."""
+    """Return the annotations and the pictures for each part, by their rows."""
     count = max(1, len(ranges))
     notes: list[list[str]] = [[] for _ in range(count)]
     pictures: list[list[Picture]] = [[] for _ in range(count)]
@@ -137,26 +137,26 @@ def _notes(
         return next((index for index, (_, last) in enumerate(ranges) if row <= last), count - 1)
 
     shown = {(number, column): value.text for number, row in cells.rows for column, value in row.items()}
-    comments: list[beside.Comment] = []
-    with _or_warned(sheet, "comments", warnings):
-        comments = beside.comments(package, sheet.path)
+    comments: list[annotations.Comment] = []
+    with _warn_of_damage(sheet, "comments", warnings):
+        comments = annotations.comments(package, sheet.path)
     for one in comments:
         about = shown.get(place(one.cell), "")
         on = f'{one.cell} ("{about}")' if about else one.cell
         by = f" by {one.author}" if one.author else ""
         notes[part_of(one.row)].append(f"Comment on {on}{by}: {one.text}")
-    with _or_warned(sheet, "charts and pictures", warnings):
-        notes[0] += beside.charts(package, cells.drawings)
-        for picture in beside.pictures(package, cells.drawings):
+    with _warn_of_damage(sheet, "charts and pictures", warnings):
+        notes[0] += annotations.charts(package, cells.drawings)
+        for picture in annotations.pictures(package, cells.drawings):
             index = part_of(picture.row)
-            notes[index].append(seen.told(picture.data, alt=picture.alt))
-            pictures[index] += seen.taken()
+            notes[index].append(seen.describe(picture.data, alt=picture.alt))
+            pictures[index] += seen.take()
     return notes, pictures
 
 
 @contextmanager
-def _or_warned(sheet: SheetEntry, what: str, warnings: list[str]) -> Iterator[None]:
-    """Turn damage of what lies beside the cells into a warning: the cells are there."""
+def _warn_of_damage(sheet: SheetEntry, what: str, warnings: list[str]) -> Iterator[None]:
+    """Turn damage of annotations into a warning, because the cells can still be read."""
     try:
         yield
     except (XMLSyntaxError, KeyError, ValueError) as error:

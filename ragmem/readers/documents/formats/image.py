@@ -1,4 +1,4 @@
-"""Images: what their file says of them, the text in them where tesseract is there, and the image itself."""
+"""Images: their metadata, the text in them if tesseract is installed, and the image itself."""
 
 import importlib
 import io
@@ -6,31 +6,31 @@ import time
 from pathlib import PurePath
 from typing import Any
 
-from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
 from ragmem.readers.documents.ocr import SECONDS, is_installed, ocr
 from ragmem.readers.documents.picture.facts import Facts, facts_of
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
 _PHOTOGRAPHS = ("JPEG", "MPO")
 _PLUGINS = ("Png", "Jpeg", "Gif", "WebP", "Tiff", "Bmp")
-_LARGEST_SIDE = 1_568  # pixels; models that see make larger pictures smaller themselves
+_LARGEST_SIDE = 1_568  # pixels; vision models scale larger pictures down
 _LARGEST_BYTES = 3_000_000
-_OCR_SECONDS = 40.0  # of all pages: the whole document has a minute unless configured otherwise
+_OCR_SECONDS = 40.0  # for all pages: by default a document has a minute
 _TOLD = {"author": "By", "place": "Place", "keywords": "Keywords", "rights": "Rights"}
 
 
-def read(path: str, limits: Limits) -> Converted:
-    """Return what is known of the image at `path`: a part, or one for each page of a scan in TIFF.
+def read(path: str, limits: Limits) -> ConvertedDocument:
+    """Return the image at `path` in one part, or one part per page of a TIFF.
 
-    Of an animated image the first frame is looked at. The size is told before anything is decoded. Raises
-    RefusedError for one of more pixels than the limits allow, and for one that is damaged; OSError.
+    Only the first frame of an animated image is read. The size is checked before decoding. Raises
+    RefusedError for an image with more pixels than the limits allow, and for a damaged one; OSError.
     """
     from PIL import Image, UnidentifiedImageError
 
-    # Each registers its format; Pillow would load those of fifty others as well.
+    # Each plugin registers its format; by default Pillow loads fifty more.
     for plugin in _PLUGINS:
         importlib.import_module(f"PIL.{plugin}ImagePlugin")
-    # Pillow's own limit is a warning first; ours is looked at before a pixel is.
+    # Pillow's limit is only a warning at first; ours is checked before decoding.
     Image.MAX_IMAGE_PIXELS = None
     name = PurePath(path).name
     try:
@@ -59,7 +59,7 @@ def read(path: str, limits: Limits) -> Converted:
         found = f"Text in the picture:\n\n{text}" if text else ""
         parts.append(Part("\n\n".join(filter(None, [about, found])), *place, pictures=(picture,)))
     metadata = {"author": facts.first("author"), "camera": facts.camera, "position": facts.position}
-    return Converted(
+    return ConvertedDocument(
         tuple(parts),
         title=title or name,
         event_time=facts.taken,
@@ -70,7 +70,7 @@ def read(path: str, limits: Limits) -> Converted:
 
 
 def _unread(pages: int, texts: list[str]) -> tuple[str, ...]:
-    """Return the places of pages without a text: there may have been a tesseract before, or more time."""
+    """Return the locators of pages without text: an earlier run may have had tesseract, or more time."""
     return tuple(
         f"page={number}" for number in range(1, pages + 1) if number > len(texts) or not texts[number - 1]
     )
@@ -86,7 +86,7 @@ def _refuse_size(image: Any, limits: Limits) -> None:
 
 
 def _pages(image: Any, count: int, limits: Limits) -> tuple[list[tuple[Picture, str]], list[str]]:
-    """Return each page as a picture with the text in it, and a warning where the time for texts was over."""
+    """Return each page as a picture with its text, and a warning if the time for OCR ran out."""
     reads = limits.ocr and is_installed()
     until = time.monotonic() + _OCR_SECONDS
     found = []
@@ -96,36 +96,30 @@ def _pages(image: Any, count: int, limits: Limits) -> tuple[list[tuple[Picture, 
         _refuse_size(image, limits)
         upright = _upright(image)
         left = until - time.monotonic()
-        text = (
-            ocr(_pack(upright.convert("L")), limits, seconds=min(SECONDS, left)) if reads and left > 0 else ""
-        )
+        text = ""
+        if reads and left > 0:
+            text = ocr(_pack(upright.convert("L")), limits, seconds=min(SECONDS, left))
         unread += reads and left <= 0
-        found.append(
-            (
-                _make_picture(
-                    upright, f"[[picture {number + 1}]]", is_photograph=image.format in _PHOTOGRAPHS
-                ),
-                text,
-            )
-        )
+        mark, is_photograph = f"[[picture {number + 1}]]", image.format in _PHOTOGRAPHS
+        found.append((_make_picture(upright, mark, is_photograph=is_photograph), text))
     warnings = [f"the last {unread:,} of {count:,} pages are not read: it takes too long"] if unread else []
     return found, warnings
 
 
 def _upright(image: Any) -> Any:
-    """Return the image as it is to be looked at; what is transparent is white."""
+    """Return the image upright, with white in place of transparency."""
     from PIL import Image, ImageOps
 
     upright = ImageOps.exif_transpose(image)
     if upright.mode in {"P", "LA", "PA", "RGBA"}:
-        # Text on nothing is black more often than not.
+        # Text on a transparent background is usually black.
         upright = upright.convert("RGBA")
         upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright)
     return upright if upright.mode in {"RGB", "L"} else upright.convert("RGB")
 
 
 def _make_picture(upright: Any, mark: str, *, is_photograph: bool) -> Picture:
-    """Return the image no larger than models look at, as PNG or JPEG."""
+    """Return the image as PNG or JPEG, scaled down to the size that models use."""
     upright.thumbnail((_LARGEST_SIDE, _LARGEST_SIDE))
     if not is_photograph and len(packed := _pack(upright)) <= _LARGEST_BYTES:
         return Picture(mark, packed, "image/png")
@@ -136,7 +130,7 @@ def _make_picture(upright: Any, mark: str, *, is_photograph: bool) -> Picture:
 
 def _pack(image: Any) -> bytes:
     packed = io.BytesIO()
-    # Nobody keeps it, so that it need not be small.
+    # It is not stored, so it need not be small.
     image.save(packed, "PNG", compress_level=1)
     return packed.getvalue()
 
@@ -146,7 +140,7 @@ def _has_description(facts: Facts) -> bool:
 
 
 def _about(name: str, title: str, facts: Facts, size: str, mark: str) -> str:
-    """Return what is known in words: what it shows first, then who, when, where and with what."""
+    """Return the metadata in words: the description first, then author, time, place and camera."""
     described = [
         *([f"Alternative text: {text}" for text in facts.texts.get("alt", [])]),
         *facts.texts.get("headline", []),
@@ -167,7 +161,7 @@ def _about(name: str, title: str, facts: Facts, size: str, mark: str) -> str:
 
 
 def _unknown(limits: Limits) -> str:
-    """Return the warning that nothing tells what an image shows."""
+    """Return the warning that the content of an image is unknown."""
     problem = "nothing tells what it shows: it has no description"
     if not limits.ocr:
         return f"{problem}, and reading its text is turned off"

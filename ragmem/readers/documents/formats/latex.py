@@ -1,6 +1,6 @@
-"""LaTeX of what equations of Word and of the web are made of: characters, scripts, fences, tables."""
+"""Write the elements of equations as LaTeX: characters, scripts, fences, tables."""
 
-# ruff: noqa: RUF001 -- the signs of mathematics look like letters
+# ruff: noqa: RUF001 -- mathematical signs look like letters
 
 import re
 import unicodedata
@@ -131,7 +131,7 @@ _INVISIBLE = frozenset("\u2061\u2062\u2063\u2064\u200b\u200c\u200d\u2060\ufeff")
 
 
 def characters(text: str) -> str:
-    """Return a run of mathematical characters: Greek and operators as commands, names of functions too."""
+    """Return a run of mathematical characters, with commands for Greek letters, operators and functions."""
     pieces = []
     at = 0
     for found in _WORDS.finditer(text):
@@ -152,14 +152,14 @@ def _character(char: str) -> str:
     if char in _INVISIBLE or not (char.isprintable() or char.isspace()):
         return ""
     if "\U0001d400" <= char <= "\U0001d7ff" or char == "ℎ":
-        # An italic or bold letter of the mathematical alphabets; LaTeX slants letters by itself.
+        # An italic or bold letter of the mathematical alphabets; LaTeX sets letters in italics itself.
         plain = unicodedata.normalize("NFKC", char)
         return _character(plain) if plain != char else plain
     return char
 
 
 def join_tokens(pieces: Iterable[str]) -> str:
-    """Return pieces in a row, with a blank where a letter would lengthen the name of a command."""
+    """Join pieces, with a blank where a letter would extend the name of a command."""
     whole = ""
     for piece in pieces:
         if piece and piece[0].isalpha() and _ENDS_IN_COMMAND.search(whole[-_LONGEST_COMMAND:]):
@@ -169,7 +169,7 @@ def join_tokens(pieces: Iterable[str]) -> str:
 
 
 def tidy(latex: str) -> str:
-    """Return LaTeX with single blanks, and none at its ends."""
+    """Return LaTeX with single blanks, and none at the ends."""
     return _SPACES.sub(" ", latex).strip()
 
 
@@ -189,7 +189,7 @@ def group(latex: str) -> str:
 
 
 def add_script(base: str, sub: str, sup: str) -> str:
-    """Return a base with its scripts; one that is more than a sign or a command is put in braces."""
+    """Return a base with its scripts; a base of more than a sign or a command is put in braces."""
     base = tidy(base)
     whole = (
         base
@@ -210,8 +210,8 @@ def _is_fenced(latex: str) -> bool:
 
 
 def root(radicand: str, degree: str = "") -> str:
-    """Return a square root, or one of a degree."""
-    # A bracket in the degree would end it.
+    """Return a square root, or a root of a degree."""
+    # A bracket would end the degree.
     degree = tidy(degree)
     of = f"[{group(degree) if ']' in degree else degree}]" if degree else ""
     return f"\\sqrt{of}{group(radicand)}"
@@ -223,7 +223,7 @@ def fraction(above: str, below: str) -> str:
 
 
 def add_accent(sign: str, base: str, *, below: bool = False) -> str:
-    """Return a base under an accent, a brace or any other sign, or over it."""
+    """Return a base with an accent, a brace or another sign above or below it."""
     if below and sign in {"_", "¯", "‾", "\u0332"}:
         return f"\\underline{group(base)}"
     name = _ACCENTS.get(sign, "")
@@ -233,7 +233,7 @@ def add_accent(sign: str, base: str, *, below: bool = False) -> str:
 
 
 def stack(base: str, other: str, *, below: bool) -> str:
-    """Return a base with something above or below: limits where the base has them, else set apart."""
+    """Return a base with something above or below: as limits if the base takes them, else stacked."""
     base = tidy(base)
     if not tidy(other):
         return base
@@ -244,7 +244,7 @@ def stack(base: str, other: str, *, below: bool) -> str:
 
 
 def add_fence(begin: str, parts: Sequence[str], end: str, *, separator: str = "|") -> str:
-    """Return parts between fences that grow with them; a matrix between fences becomes its own kind."""
+    """Return parts between scaling fences; a matrix between fences becomes an environment of its kind."""
     if len(parts) == 1:
         inner = tidy(parts[0])
         plain = re.fullmatch(r"\\begin\{(?:matrix|aligned)\}(.*)\\end\{(?:matrix|aligned)\}", inner)
@@ -258,7 +258,7 @@ def add_fence(begin: str, parts: Sequence[str], end: str, *, separator: str = "|
 
 
 def _fence(sign: str) -> str:
-    # What LaTeX cannot make grow would be an error after \left.
+    # A sign that LaTeX cannot scale is an error after \left.
     return _FENCES.get(sign, sign if sign in _BARE_FENCES else ".")
 
 
@@ -269,5 +269,5 @@ def table(rows: Iterable[Iterable[str]], *, kind: str = "matrix") -> str:
 
 
 def add_style(latex: str, style: str) -> str:
-    r"""Return LaTeX in a style such as `mathbb`, or as it is where there is none."""
+    r"""Return LaTeX in a style such as `mathbb`; unchanged without one."""
     return f"\\{style}{group(latex)}" if style and tidy(latex) else latex

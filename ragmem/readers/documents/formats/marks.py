@@ -1,4 +1,4 @@
-"""The Markdown that readers of formats write: headings, lists, code, links, and plain text."""
+"""Write Markdown: headings, lists, code, links, and plain text."""
 
 import re
 
@@ -11,12 +11,12 @@ _DEEPEST = 6
 
 
 def heading(level: int, text: str) -> str:
-    """Return a heading of a level from 1; deeper than 6 there are none."""
+    """Return a heading with a level from 1; levels above 6 become 6."""
     return f"{'#' * min(max(level, 1), _DEEPEST)} {flatten(text)}" if text.strip() else ""
 
 
 def paragraph(text: str) -> str:
-    """Return text as a paragraph, with what would make its lines headings or fences escaped."""
+    """Return text as a paragraph; beginnings of lines that look like headings or fences are escaped."""
     text = "\n".join(line.strip() for line in _SPACES.sub(" ", text).split("\n"))
     return _STARTS.sub(r"\1\\\2", _BLANK_LINES.sub("\n\n", text).strip())
 
@@ -27,10 +27,10 @@ def flatten(text: str) -> str:
 
 
 def item(text: str, *, level: int = 0, label: str = "") -> str:
-    """Return an item of a list; a label that is a number with a full stop becomes Markdown's own."""
+    """Return an item of a list; a label such as "1." becomes Markdown's own number."""
     mark = label if re.fullmatch(r"\d{1,9}[.)]", label) else "-"
-    told = flatten(text) if mark == label or not label else f"{label} {flatten(text)}"
-    return f"{'    ' * level}{mark} {told}"
+    words = flatten(text) if mark == label or not label else f"{label} {flatten(text)}"
+    return f"{'    ' * level}{mark} {words}"
 
 
 def quote(text: str) -> str:
@@ -39,27 +39,27 @@ def quote(text: str) -> str:
 
 
 def fence(text: str, language: str = "") -> str:
-    """Return code in a fence that nothing in it closes."""
+    """Return code in a fence that the code cannot close."""
     longest = max((len(each) for each in re.findall(r"`{3,}", text)), default=2)
     marks = "`" * (longest + 1)
     return f"{marks}{language}\n{text.rstrip()}\n{marks}"
 
 
 def link(text: str, address: str) -> str:
-    """Return the text of a link, with its address where that is of the web and not the text itself."""
+    """Return the text of a link, with its address if that is on the web and not the text itself."""
     address = address.strip()
     if not re.match(r"https?://\S+$", address) or len(address) > _URL_LONGEST:
         return text
     if not text.strip() or text.strip() == address:
-        # Where nothing is shown, an icon leads there.
+        # A link without text is an icon.
         return text
     edge = len(text) - len(text.lstrip()), len(text.rstrip())
     safe = address.replace("(", "%28").replace(")", "%29")
     return f"{text[: edge[0]]}[{text.strip()}]({safe}){text[edge[1] :]}"
 
 
-def raised(text: str) -> str:
-    """Return superscript: 10^6 is not 106, but the letters of 1st are letters."""
+def superscript(text: str) -> str:
+    """Return a superscript with a caret, because 10^6 is not 106; the letters of 1st stay as they are."""
     bare = text.strip()
     if (
         not bare
@@ -70,19 +70,19 @@ def raised(text: str) -> str:
     return f"^{bare}" if len(bare) == 1 or re.fullmatch(r"[-+\u2212]?\w+", bare) else f"^({bare})"
 
 
-def struck(text: str) -> str:
-    """Return text that its writer has struck through."""
+def strike_through(text: str) -> str:
+    """Return text with strikethrough."""
     bare = text.strip()
     return text.replace(bare, f"~~{bare}~~", 1) if bare else text
 
 
-def joined_strikes(text: str) -> str:
-    """Return text in which neighbours that are struck through are one."""
+def join_strikes(text: str) -> str:
+    """Return text in which adjacent strikethroughs are joined."""
     return re.sub(r"~~(\s*)~~(?=\S)", r"\1", text) if text.count("~~") > 2 else text
 
 
 def blocks(texts: list[tuple[str, bool]]) -> str:
-    """Return blocks with a blank line between them; items of a list (True) follow one another without."""
+    """Return blocks with blank lines between them, but not between list items (True)."""
     whole = ""
     was_item = False
     for text, is_item in texts:

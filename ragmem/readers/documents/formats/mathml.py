@@ -1,6 +1,6 @@
 """Equations of web pages and e-books (MathML) as LaTeX."""
 
-# ruff: noqa: RUF001 -- the signs of mathematics look like letters
+# ruff: noqa: RUF001 -- mathematical signs look like letters
 
 from collections.abc import Callable
 from typing import Any
@@ -20,9 +20,9 @@ _FENCES = {"(": ")", "[": "]", "{": "}", "|": "|", "‖": "‖", "⟨": "⟩", "
 
 
 def to_latex(node: Any) -> str:
-    """Return the LaTeX of a `math` element: what its author wrote, where it is kept, else from its form.
+    """Return the LaTeX of a `math` element: the author's own if it is included, else converted.
 
-    Never raises for any tree; braces that are made here are balanced.
+    Never raises for any tree. Braces of converted LaTeX are balanced.
     """
     for each in node.iter():
         if name(each) == "annotation" and "tex" in (each.get("encoding") or "").lower():
@@ -42,7 +42,7 @@ def _row(nodes: list[Any], depth: int) -> str:
 
 
 def _between_fences(nodes: list[Any], depth: int) -> str | None:
-    """Return a row that is all between fences around a table, which is a matrix or cases."""
+    """Return a row that is a table between fences: a matrix or cases; None for any other row."""
     kept = [each for each in nodes if name(each)]
     if not 2 <= len(kept) <= 3 or name(kept[0]) != "mo" or name(kept[1]) != "mtable":
         return None
@@ -99,17 +99,17 @@ def _root_of_degree(node: Any, depth: int) -> str:
     return latex.root(*_parts(node, depth, 2))
 
 
-def _below(node: Any, depth: int) -> str:
+def _subscript(node: Any, depth: int) -> str:
     base, sub = _parts(node, depth, 2)
     return latex.add_script(base, sub, "")
 
 
-def _above(node: Any, depth: int) -> str:
+def _superscript(node: Any, depth: int) -> str:
     base, sup = _parts(node, depth, 2)
     return latex.add_script(base, "", sup)
 
 
-def _both(node: Any, depth: int) -> str:
+def _both_scripts(node: Any, depth: int) -> str:
     return latex.add_script(*_parts(node, depth, 3))
 
 
@@ -161,8 +161,8 @@ def _enclose(node: Any, depth: int) -> str:
     return f"\\boxed{latex.group(inner)}" if "box" in (node.get("notation") or "") else inner
 
 
-def _meaning(node: Any, depth: int) -> str:
-    # The first child is what is shown; the others say the same in other languages.
+def _semantics(node: Any, depth: int) -> str:
+    # The first child is the visible one; the others are the same in other notations.
     first = next((each for each in node if name(each)), None)
     return "" if first is None else _one(first, depth)
 
@@ -177,14 +177,14 @@ _READERS: dict[str, Callable[[Any, int], str]] = {
     "mfrac": _fraction,
     "msqrt": _root,
     "mroot": _root_of_degree,
-    "msub": _below,
-    "msup": _above,
-    "msubsup": _both,
+    "msub": _subscript,
+    "msup": _superscript,
+    "msubsup": _both_scripts,
     "munder": _under,
     "mover": _over,
     "munderover": _under_and_over,
     "mtable": _table,
     "mfenced": _fence,
     "menclose": _enclose,
-    "semantics": _meaning,
+    "semantics": _semantics,
 }

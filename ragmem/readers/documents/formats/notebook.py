@@ -1,4 +1,4 @@
-"""Jupyter notebooks: text, code and what it put out, in parts that begin with the headings."""
+"""Jupyter notebooks: text, code and output, in parts that begin with the headings."""
 
 import base64
 import binascii
@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragmem.readers.documents.formats import marks
 from ragmem.readers.documents.formats.pictures import Pictures
-from ragmem.readers.documents.html_tables import written_tables
-from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.html_tables import convert_tables
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
 
-_OUTPUT_MAX = 4_000  # characters: what is longer is a log
+_OUTPUT_MAX = 4_000  # characters; longer output is a log
 _OLDEST = 3
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
@@ -34,10 +35,10 @@ class _Section:
     pictures: list[Picture] = field(default_factory=list)
 
 
-def read(path: str, limits: Limits) -> Converted:
-    """Return the notebook at `path`, nbformat 3 or 4, a part for each section; nothing in it is run.
+def read(path: str, limits: Limits) -> ConvertedDocument:
+    """Return the notebook at `path` (nbformat 3 or 4), one part per section; nothing in it is run.
 
-    Raises RefusedError for what is no notebook; OSError.
+    Raises RefusedError for a file that is not a notebook; OSError.
     """
     with open(path, "rb") as stream:  # noqa: PTH123
         content = stream.read()
@@ -58,17 +59,17 @@ def read(path: str, limits: Limits) -> Converted:
     sections: list[_Section] = []
     for number, cell in enumerate(cells[: limits.pages], 1):
         heading = _heading(cell)
-        if not sections or (heading and _holds_more(sections[-1])):
+        if not sections or (heading and _has_content(sections[-1])):
             sections.append(_Section(number, number, heading))
         section = sections[-1]
         section.last = number
         section.title = section.title or heading
-        section.texts += [text for text in _describe_output(cell, language, seen) if text]
-        section.pictures += seen.taken()
+        section.texts += [text for text in _describe_cell(cell, language, seen) if text]
+        section.pictures += seen.take()
     parts = tuple(_part(section, is_whole=len(sections) == 1) for section in sections if section.texts)
     metadata = _metadata(notebook, language)
     title = _text((notebook.get("metadata") or {}).get("title")) or _first_title(cells)
-    return Converted(parts, title=title, metadata=metadata, warnings=tuple(warnings))
+    return ConvertedDocument(parts, title=title, metadata=metadata, warnings=tuple(warnings))
 
 
 def _cells(notebook: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -95,7 +96,7 @@ def _metadata(notebook: Mapping[str, Any], language: str) -> dict[str, str]:
 
 
 def _heading(cell: Mapping[str, Any]) -> str:
-    """Return the heading that a cell begins with or holds first, or nothing."""
+    """Return the first heading of a cell; empty without one."""
     if cell.get("cell_type") == "heading":
         return _source(cell).strip()
     if cell.get("cell_type") != "markdown":
@@ -108,10 +109,9 @@ def _first_title(cells: list[Mapping[str, Any]]) -> str:
     return next((heading for heading in map(_heading, cells) if heading), "")
 
 
-def _holds_more(section: _Section) -> bool:
-    """Tell whether a section has more than its heading, so that a title stays with what it is of."""
-    told = _HEADING.sub("", "\n".join(section.texts)).strip()
-    return bool(told) or bool(section.pictures)
+def _has_content(section: _Section) -> bool:
+    """Tell whether a section has more than its heading."""
+    return bool(section.pictures or _HEADING.sub("", "\n".join(section.texts)).strip())
 
 
 def _part(section: _Section, *, is_whole: bool) -> Part:
@@ -124,7 +124,7 @@ def _part(section: _Section, *, is_whole: bool) -> Part:
     return Part(text, f"cell={section.first}", cells, section.title, tuple(section.pictures))
 
 
-def _describe_output(cell: Mapping[str, Any], language: str, seen: Pictures) -> Iterator[str]:
+def _describe_cell(cell: Mapping[str, Any], language: str, seen: Pictures) -> Iterator[str]:
     source = _source(cell).strip("\n")
     match cell.get("cell_type"):
         case "markdown":
@@ -134,7 +134,7 @@ def _describe_output(cell: Mapping[str, Any], language: str, seen: Pictures) -> 
         case "code":
             used = _text(cell.get("language")) or language
             if source.strip():
-                yield _fence(source, _magic(source) or used)
+                yield marks.fence(source, _magic(source) or used)
             for output in cell.get("outputs") or []:
                 if isinstance(output, Mapping):
                     yield _output(output, seen)
@@ -147,46 +147,38 @@ def _source(cell: Mapping[str, Any]) -> str:
 
 
 def _magic(source: str) -> str:
-    """Return the language of a cell that names another in its first line (`%%bash`), or nothing."""
+    """Return the language in the first line of a cell (`%%bash`); empty without one."""
     found = re.match(r"%%(bash|sh|sql|html|javascript|js|latex|perl|ruby|R|markdown)\b", source)
     return found.group(1) if found else ""
 
 
-def _fence(source: str, language: str) -> str:
-    fence = "```"
-    while fence in source:
-        fence += "`"
-    return f"{fence}{language}\n{source}\n{fence}"
-
-
 def _with_attachments(source: str, attachments: Mapping[str, Any], seen: Pictures) -> str:
-    """Return a text cell with a picture's alternative text, and its mark, in the place of each."""
+    """Return a text cell in which the alternative text and mark of each picture replace it."""
 
-    def told(found: re.Match[str]) -> str:
+    def replace(found: re.Match[str]) -> str:
         bundle = attachments.get(found.group(2))
         image = _image(bundle) if isinstance(bundle, Mapping) else b""
-        return f"\n\n{seen.told(image, alt=found.group(1))}\n\n"
+        return f"\n\n{seen.describe(image, alt=found.group(1))}\n\n"
 
-    return re.sub(r"\n{3,}", "\n\n", _ATTACHED.sub(told, source)).strip()
+    return re.sub(r"\n{3,}", "\n\n", _ATTACHED.sub(replace, source)).strip()
 
 
 def _output(output: Mapping[str, Any], seen: Pictures) -> str:
-    """Return what a cell put out: text, a table, a picture or an error."""
+    """Return an output of a cell: text, a table, a picture or an error."""
     match output.get("output_type"):
         case "stream":
-            return _limit_text(_text(output.get("text")))
+            return _output_block(_text(output.get("text")))
         case "error" | "pyerr":
             return f"Error: {_plain(_text(output.get('ename')))}: {_plain(_text(output.get('evalue')))}"
         case _:
             pass
     bundle = _bundle(output)
-    told = _representation(bundle)
-    picture = seen.told(_image(bundle), alt=_text(_alt(output)))
-    return "\n\n".join(filter(None, [told, picture]))
+    picture = seen.describe(_image(bundle), alt=_text(_alt(output)))
+    return "\n\n".join(filter(None, [_representation(bundle), picture]))
 
 
 def _bundle(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an output by media type; nbformat 3 has other names for them."""
+    """Return an output by media type; nbformat 3 has other names for the types."""
     if isinstance(output.get("data"), Mapping):
         return dict(output["data"])
     names = {**_FORMER_IMAGES, **_FORMER_TEXTS}
@@ -194,16 +186,16 @@ def _bundle(output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _representation(bundle: Mapping[str, Any]) -> str:
-    """Return the text of an output in the form that tells most."""
+    """Return the text of an output in its richest form."""
     if markdown := _text(bundle.get("text/markdown")).strip():
         return _cut(markdown)
-    if tables := written_tables(_text(bundle.get("text/html"))):
+    if tables := convert_tables(_text(bundle.get("text/html"))):
         return _cut(tables)
     if latex := _text(bundle.get("text/latex")).strip():
         return _cut(latex)
     plain = _text(bundle.get("text/plain"))
-    # What a plot or a widget prints of itself is an address in memory.
-    return "" if re.match(r"\s*<[^>]*>\s*$", plain) else _limit_text(plain)
+    # The text of a plot or a widget is only an address in memory.
+    return "" if re.match(r"\s*<[^>]*>\s*$", plain) else _output_block(plain)
 
 
 def _alt(output: Mapping[str, Any]) -> object:
@@ -223,10 +215,10 @@ def _image(bundle: Mapping[str, Any]) -> bytes:
     return b""
 
 
-def _limit_text(text: str) -> str:
-    """Return what was printed, as a block of its own so that nothing in it is taken for Markdown."""
-    told = _cut(_plain(text).strip("\n"))
-    return f"Output:\n\n{_fence(told, 'text')}" if told.strip() else ""
+def _output_block(text: str) -> str:
+    """Return printed text as a fenced block, so that it is not read as Markdown."""
+    output = _cut(_plain(text).strip("\n"))
+    return f"Output:\n\n{marks.fence(output, 'text')}" if output.strip() else ""
 
 
 def _plain(text: str) -> str:
@@ -242,7 +234,7 @@ def _cut(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a text that notebooks write as one or as a list of lines; nothing for anything else."""
+    """Return a text, which notebooks store as a string or a list of lines; empty for any other value."""
     if isinstance(value, list):
         return "".join(each for each in value if isinstance(each, str))
     return value if isinstance(value, str) else ""

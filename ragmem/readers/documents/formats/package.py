@@ -1,4 +1,4 @@
-"""The parts of an Office file (OPC, ECMA-376 part 2): their XML, what they refer to, and who made it when."""
+"""The parts of an Office file (OPC, ECMA-376 part 2): their XML, relations and properties."""
 
 import posixpath
 import re
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from ragmem.readers.dates import parse_time
+from ragmem.readers.dates import rfc3339
 from ragmem.readers.documents import archives
 from ragmem.readers.documents.model import Limits, RefusedError
 
 _RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
-# ISO 29500 Strict has namespaces of its own; with those of Transitional one reading does for both.
+# ISO 29500 Strict has its own namespaces; they are replaced by those of Transitional.
 _STRICT = {
     b"http://purl.oclc.org/ooxml/officeDocument/math": b"http://schemas.openxmlformats.org/officeDocument/2006/math",
     b"http://purl.oclc.org/ooxml/officeDocument/": b"http://schemas.openxmlformats.org/officeDocument/2006/",
@@ -34,20 +34,20 @@ PROPERTIES = {
     "modified": "modified",
     "lastModifiedBy": "last_modified_by",
 }
-"""What an Office file tells of itself, and what it is called as metadata."""
+"""The properties of an Office file, and their names as metadata."""
 
-# python-docx and python-pptx begin with files of their own, whose dates and authors nobody has changed.
+# The dates and authors of the templates of python-docx and python-pptx.
 _OF_TEMPLATES = frozenset(
     {"2013-12-23T23:15:00Z", "2013-01-27T09:14:16Z", "2013-01-27T09:15:58Z", "python-docx", "Steve Canny"}
 )
 
-# Titles that programs put in where nobody has given one.
+# Default titles of programs.
 _NO_TITLES = frozenset({"powerpoint presentation", "presentation", "word document", "document", "untitled"})
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a part refers to: the path of another part, or the address of something outside of the file."""
+    """A reference of a part: to the path of another part, or to an address outside of the file."""
 
     kind: str
     target: str
@@ -56,46 +56,41 @@ class Relation:
 
 @dataclass(slots=True)
 class Package:
-    """An opened Office file; `tree` and `relations` of a part that is not there are None and empty."""
+    """An open Office file; a missing part has no tree (None) and no relations."""
 
     archive: zipfile.ZipFile
     _relations: dict[str, Mapping[str, Relation]] = field(default_factory=dict)
 
+    @property
+    def has_macros(self) -> bool:
+        """Whether the file contains macros."""
+        return any(name.endswith("vbaProject.bin") for name in self.archive.namelist())
+
     def bytes_of(self, part: str) -> bytes | None:
-        """Return the content of a part; None where there is none of this name."""
+        """Return the content of a part; None for a missing one."""
         try:
             return self.archive.read(part)
         except KeyError:
             return None
 
     def tree(self, part: str) -> Any:
-        """Return the root element of an XML part, None where it is missing; raise RefusedError for no XML."""
+        """Return the root element of a part, None if it is missing; raises RefusedError for invalid XML."""
         data = self.bytes_of(part)
         return None if data is None else parse_xml(data, part)
 
     def relations(self, part: str) -> Mapping[str, Relation]:
-        """Return what a part refers to, by the ids that it uses; `""` is the file itself."""
+        """Return the relations of a part by their ids; `""` is the file itself."""
         if part not in self._relations:
-            self._relations[part] = self._read_relations(part)
+            self._relations[part] = read_relations(self.tree(relations_part(part)), part)
         return self._relations[part]
 
-    def _read_relations(self, part: str) -> dict[str, Relation]:
-        folder, name = posixpath.split(part)
-        root = self.tree(posixpath.join(folder, "_rels", f"{name}.rels"))
-        found = {}
-        for each in root if root is not None else ():
-            outside = each.get("TargetMode") == "External"
-            target = each.get("Target") or ""
-            if not outside:
-                # A target is relative to the folder of its part, or begins at the root.
-                target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-            found[each.get("Id") or ""] = Relation(
-                (each.get("Type") or "").rpartition("/")[2], target, outside
-            )
-        return found
+    def related_part(self, part: str, identity: str) -> str:
+        """Return the part that a relation leads to; empty for a missing relation and one to the outside."""
+        relation = self.relations(part).get(identity)
+        return "" if relation is None or relation.outside else relation.target
 
     def of_kind(self, part: str, kind: str) -> Iterator[str]:
-        """Yield the parts of a kind ("slide", "header") that a part refers to."""
+        """Yield the related parts of a kind ("slide", "header")."""
         for each in self.relations(part).values():
             if each.kind == kind and not each.outside:
                 yield each.target
@@ -105,7 +100,7 @@ class Package:
         return next(self.of_kind("", "officeDocument"), fallback)
 
     def properties(self) -> dict[str, str]:
-        """Return title, author, dates and the like, of those that the file tells."""
+        """Return the properties of the file, such as title, author and dates."""
         root = self.tree(next(self.of_kind("", "core-properties"), "docProps/core.xml"))
         found = {}
         for each in root if root is not None else ():
@@ -118,7 +113,7 @@ class Package:
 
 
 def open_package(path: str, limits: Limits, *, main: str) -> tuple[Package, str, Any]:
-    """Return an Office file, the path of its main part and its root; raise RefusedError without one."""
+    """Return an Office file, the path of its main part and its root; raises RefusedError without one."""
     package = Package(archives.open_archive(path, limits))
     part = package.main(main)
     root = package.tree(part)
@@ -128,7 +123,7 @@ def open_package(path: str, limits: Limits, *, main: str) -> tuple[Package, str,
 
 
 def parse_xml(data: bytes, name: str) -> Any:
-    """Return the root element of XML; nothing that it names is fetched, no entity of its own is put in."""
+    """Return the root element of XML; nothing is fetched, and entities are not expanded."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True)
@@ -141,22 +136,40 @@ def parse_xml(data: bytes, name: str) -> Any:
         raise RefusedError(f'its part "{name}" is not well-formed XML') from error
 
 
+def relations_part(part: str) -> str:
+    """Return the path of the relations of a part; `""` is the file itself."""
+    folder, name = posixpath.split(part)
+    return posixpath.join(folder, "_rels", f"{name}.rels")
+
+
+def read_relations(root: Any, part: str) -> dict[str, Relation]:
+    """Return the relations of a part by their ids, from the root of their XML; none without a root."""
+    found = {}
+    for each in every(root, "Relationship"):
+        outside = each.get("TargetMode") == "External"
+        target = each.get("Target") or ""
+        if not outside:
+            # A target is relative to the folder of its part, or to the root.
+            joined = posixpath.join("/", posixpath.dirname(part), unquote(target))
+            target = posixpath.normpath(joined).lstrip("/")
+        kind = (each.get("Type") or "").rpartition("/")[2]
+        found[each.get("Id") or ""] = Relation(kind, target, outside)
+    return found
+
+
 def event_time(properties: Mapping[str, str]) -> str:
-    """Return when the document was changed last, or made, as RFC 3339; empty where it does not say."""
-    for key in ("modified", "created"):
-        if moment := parse_time(properties.get(key)):
-            return moment.isoformat().replace("+00:00", "Z")
-    return ""
+    """Return when the document was last modified, or created, as RFC 3339; empty if it is unknown."""
+    return rfc3339(properties.get("modified"), properties.get("created"))
 
 
 def local(node: Any) -> str:
-    """Return the name of an element without its namespace; empty for comments and instructions."""
+    """Return the name of an element without its namespace; empty for comments and processing instructions."""
     tag = node.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def value(node: Any, name: str, default: str = "") -> str:
-    """Return an attribute by its name, in whatever namespace."""
+    """Return an attribute by its name, in any namespace."""
     for key, found in node.attrib.items():
         if str(key).rpartition("}")[2] == name:
             return str(found)
@@ -164,12 +177,12 @@ def value(node: Any, name: str, default: str = "") -> str:
 
 
 def whole(text: str | None, default: int) -> int:
-    """Return a whole number of at most ten digits, the default for any other text."""
+    """Return a whole number of up to ten digits; the default for any other text."""
     return int(text) if text and _WHOLE.fullmatch(text) else default
 
 
 def relation_id(node: Any, name: str = "id") -> str:
-    """Return the id of a relation that an element names."""
+    """Return the id of the relation in an element."""
     return str(node.get(f"{{{_RELATIONSHIPS}}}{name}") or "")
 
 
@@ -179,20 +192,20 @@ def child(node: Any, name: str) -> Any:
 
 
 def within(node: Any, *names: str) -> Any:
-    """Return the element that a path of names leads to, or None."""
+    """Return the element at a path of names, or None."""
     for name in names:
         node = child(node, name)
     return node
 
 
 def between(node: Any, top: Any) -> Iterator[str]:
-    """Yield the names of the elements that a node is in, below another that it is in as well."""
+    """Yield the names of the ancestors of a node below another ancestor."""
     for each in node.iterancestors():
         if each is top:
             return
         yield local(each)
 
 
-def every(node: Any, name: str) -> Iterator[Any]:
-    """Yield the elements of this name at any depth, in order."""
-    return iter(()) if node is None else node.iter(f"{{*}}{name}")
+def every(node: Any, *names: str) -> Iterator[Any]:
+    """Yield the elements of these names at any depth, in order."""
+    return iter(()) if node is None else node.iter(*(f"{{*}}{name}" for name in names))

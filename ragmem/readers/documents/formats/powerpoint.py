@@ -1,4 +1,4 @@
-"""PowerPoint slides (.pptx, .pptm) as Markdown: a part for each slide, with notes, tables and charts."""
+"""PowerPoint slides (.pptx, .pptm) as Markdown: one part per slide, with notes, tables and charts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ragmem.readers.documents.formats import charts, marks, package, slide_text
 from ragmem.readers.documents.formats.package import Package, child, every, local, relation_id, value, within
 from ragmem.readers.documents.formats.pictures import Pictures
 from ragmem.readers.documents.formats.slide_order import Box, sort_shapes
-from ragmem.readers.documents.model import Converted, Limits, Part, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, RefusedError
 
 _TITLES = frozenset({"title", "ctrTitle"})
 _ON_EACH_SLIDE = frozenset({"dt", "ftr", "sldNum", "hdr"})
@@ -19,7 +19,7 @@ _DEEPEST = 30
 
 @dataclass(slots=True)
 class Slide:
-    """A slide and what its shapes need to be read: where the placeholders of its layout stand, its title."""
+    """A slide and the context of its shapes: the placeholders of its layout, and its title."""
 
     whole: Package
     part: str
@@ -29,8 +29,8 @@ class Slide:
     title: str = ""
 
 
-def read(path: str, limits: Limits) -> Converted:
-    """Read a presentation, a part for each slide that says something; raise RefusedError where it is none."""
+def read(path: str, limits: Limits) -> ConvertedDocument:
+    """Return a presentation, one part per slide with text; raises RefusedError for any other file."""
     whole, main, root = package.open_package(path, limits, main="ppt/presentation.xml")
     with whole.archive:
         if local(root) != "presentation":
@@ -49,17 +49,17 @@ def read(path: str, limits: Limits) -> Converted:
             if relation is None or tree is None:
                 continue
             slide = Slide(whole, relation.target, pictures, size, _places(whole, relation.target))
-            text = _describe_shape(slide, tree, authors)
-            found = pictures.taken()
+            text = _describe_slide(slide, tree, authors)
+            found = pictures.take()
             if text.strip():
                 parts.append(Part(text, f"slide={number}", f"slide {number}", slide.title, found))
         properties = whole.properties()
-        if any(name.endswith("vbaProject.bin") for name in whole.archive.namelist()):
+        if whole.has_macros:
             warnings.append("macros are left out")
     title = properties.get("title") or next((part.title for part in parts if part.title), "")
     unread = tuple(f"slide={number}" for number in range(limits.pages + 1, len(listed) + 1))
     event_time = package.event_time(properties)
-    return Converted(tuple(parts), title, event_time, properties, tuple(warnings), unread)
+    return ConvertedDocument(tuple(parts), title, event_time, properties, tuple(warnings), unread)
 
 
 def _size(root: Any) -> tuple[int, int]:
@@ -69,8 +69,8 @@ def _size(root: Any) -> tuple[int, int]:
     return width or _WIDTH, height or _HEIGHT
 
 
-def _describe_shape(slide: Slide, root: Any, authors: dict[str, str]) -> str:
-    """Return a slide: its title, what stands on it in the order of reading, speaker notes, comments."""
+def _describe_slide(slide: Slide, root: Any, authors: dict[str, str]) -> str:
+    """Return a slide: its title, its texts in reading order, speaker notes, comments."""
     boxes = list(_boxes(within(root, "cSld", "spTree"), slide, 0))
     texts = [marks.heading(1, slide.title), *(box.text for box in sort_shapes(boxes))]
     for notes in slide.whole.of_kind(slide.part, "notesSlide"):
@@ -82,7 +82,7 @@ def _describe_shape(slide: Slide, root: Any, authors: dict[str, str]) -> str:
 
 
 def _boxes(tree: Any, slide: Slide, depth: int) -> Iterator[Box]:
-    """Yield what the shapes say, each with its place; shapes of a group as one."""
+    """Yield the texts of the shapes with their positions; a group of shapes is one text."""
     if tree is None or depth > _DEEPEST:
         return
     for shape in tree:
@@ -93,7 +93,7 @@ def _boxes(tree: Any, slide: Slide, depth: int) -> Iterator[Box]:
         elif name in _SHAPES and not _is_hidden(shape):
             text = _shape(shape, name, slide, depth)
             if text.strip():
-                yield _place_shapes(text, shape, slide)
+                yield _place_text(text, shape, slide)
 
 
 def _is_hidden(shape: Any) -> bool:
@@ -105,10 +105,10 @@ def _shape(shape: Any, name: str, slide: Slide, depth: int) -> str:
     alt = next((each.get("descr") or "" for each in every(shape, "cNvPr")), "")
     if name == "grpSp":
         inner = sort_shapes(list(_boxes(shape, slide, depth + 1)))
-        told = [slide.pictures.told(None, alt=alt), *(box.text for box in inner)]
-        return marks.blocks([(text, False) for text in told])
+        texts = [slide.pictures.describe(None, alt=alt), *(box.text for box in inner)]
+        return marks.blocks([(text, False) for text in texts])
     if name == "pic":
-        return slide.pictures.told(_image(shape, slide), alt=alt)
+        return slide.pictures.describe(_image(shape, slide), alt=alt)
     if name == "graphicFrame":
         return _graphic(shape, slide, alt)
     kind, _ = _placeholder(shape)
@@ -118,45 +118,38 @@ def _shape(shape: Any, name: str, slide: Slide, depth: int) -> str:
         return ""
     if kind in _ON_EACH_SLIDE:
         return ""
-    return text or (slide.pictures.told(_image(shape, slide), alt=alt) if alt else "")
+    return text or (slide.pictures.describe(_image(shape, slide), alt=alt) if alt else "")
 
 
 def _is_list(shape: Any) -> bool:
-    """Tell whether a shape is a place for a list, where each paragraph has a bullet unless it says not."""
+    """Tell whether a shape is a placeholder for a list, where paragraphs have bullets by default."""
     node = next(every(shape, "ph"), None)
     return node is not None and (node.get("type") or "") in _LISTS
 
 
 def _placeholder(shape: Any) -> tuple[str, str]:
-    """Return kind and number of the placeholder that a shape is; both empty where it is none."""
+    """Return kind and number of a placeholder; both are empty for other shapes."""
     node = next(every(shape, "ph"), None)
     return ("", "") if node is None else (node.get("type") or "obj", node.get("idx") or "0")
 
 
 def _image(shape: Any, slide: Slide) -> bytes | None:
     blip = next(every(shape, "blip"), None)
-    relation = None if blip is None else slide.whole.relations(slide.part).get(relation_id(blip, "embed"))
-    return None if relation is None or relation.outside else slide.whole.bytes_of(relation.target)
+    if blip is None:
+        return None
+    return slide.whole.bytes_of(slide.whole.related_part(slide.part, relation_id(blip, "embed")))
 
 
 def _graphic(shape: Any, slide: Slide, alt: str) -> str:
-    relations = slide.whole.relations(slide.part)
     grid = next(every(shape, "tbl"), None)
-    if grid is not None:
-        told = slide_text.table(grid, relations)
-    else:
-        told = ""
-        for each in shape.iter("{*}chart", "{*}relIds"):
-            is_chart = local(each) == "chart"
-            relation = relations.get(relation_id(each, "id" if is_chart else "dm"))
-            root = None if relation is None or relation.outside else slide.whole.tree(relation.target)
-            if root is not None:
-                told = charts.chart(root) if is_chart else charts.diagram(root)
-    return marks.blocks([(slide.pictures.told(None, alt=alt), False), (told, False)])
+    text = "" if grid is None else slide_text.table(grid, slide.whole.relations(slide.part))
+    for each in every(shape, "chart", "relIds") if grid is None else ():
+        text = charts.graphic(slide.whole, slide.part, each) or text
+    return marks.blocks([(slide.pictures.describe(None, alt=alt), False), (text, False)])
 
 
-def _place_shapes(text: str, shape: Any, slide: Slide) -> Box:
-    """Return a text with the place of its shape, or that of the placeholder which the layout has for it."""
+def _place_text(text: str, shape: Any, slide: Slide) -> Box:
+    """Return a text with the position of its shape, or that of its placeholder in the layout."""
     kind, number = _placeholder(shape)
     place = _transform(shape)
     if place is None and kind:
@@ -181,7 +174,7 @@ def _transform(shape: Any) -> tuple[int, int, int, int] | None:
 
 
 def _places(whole: Package, part: str) -> dict[tuple[str, str], Any]:
-    """Return the placeholders of a slide's layout and master, by number and by kind; the layout's first."""
+    """Return the placeholders of a slide's layout and master, by number and by kind; the layout is first."""
     found: dict[tuple[str, str], Any] = {}
     for layout in whole.of_kind(part, "slideLayout"):
         for holder in (layout, *whole.of_kind(layout, "slideMaster")):
@@ -197,8 +190,8 @@ def _places(whole: Package, part: str) -> dict[tuple[str, str], Any]:
 def _notes(slide: Slide, part: str) -> str:
     root = slide.whole.tree(part)
     bodies = (child(shape, "txBody") for shape in every(root, "sp") if _placeholder(shape)[0] == "body")
-    said = (slide_text.body(each, slide.whole.relations(part)) for each in bodies)
-    return "\n\n".join(text for text in said if text)
+    texts = (slide_text.body(each, slide.whole.relations(part)) for each in bodies)
+    return "\n\n".join(text for text in texts if text)
 
 
 def _authors(whole: Package, main: str) -> Iterator[tuple[str, str]]:

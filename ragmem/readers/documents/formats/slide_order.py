@@ -1,16 +1,16 @@
-"""The order in which a person reads what is placed on a slide: columns from the left, each from the top."""
+"""The reading order of texts on a slide: columns from the left, each from the top."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _DEEPEST = 20
 _SLACK = 0.02
-"""How far boxes may reach into one another, as a share of the slide: people do not place them exactly."""
+"""Tolerated overlap of boxes as a share of the slide, because people do not place them exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A text at its place on the slide; all as shares of its width and height."""
+    """A text at its position on the slide, in shares of the slide's width and height."""
 
     text: str
     left: float
@@ -20,10 +20,10 @@ class Box:
 
 
 def sort_shapes(boxes: Sequence[Box], depth: int = 0) -> list[Box]:
-    """Return boxes in the order of reading; those that overlap by their upper edges.
+    """Return boxes in reading order; overlapping ones are sorted by their upper edges.
 
-    The slide is cut where a line goes between all boxes: first into columns, then into rows, then each piece
-    again. A heading over two columns is cut off as a row, because no line from top to bottom misses it.
+    The slide is cut along lines between all boxes: first into columns, then into rows, then each piece again.
+    A heading over two columns is cut off as a row, because every vertical line crosses it.
     """
     if len(boxes) < 2 or depth > _DEEPEST:
         return sorted(boxes, key=_by_upper_edge)
@@ -35,7 +35,7 @@ def sort_shapes(boxes: Sequence[Box], depth: int = 0) -> list[Box]:
 
 
 def _by_upper_edge(box: Box) -> tuple[float, ...]:
-    # What was placed by hand at one height is so by about a hundredth.
+    # Boxes placed by hand at the same height differ by up to a hundredth.
     return (round(box.top, 2), box.left, box.top, box.right, box.bottom)
 
 
@@ -45,7 +45,7 @@ _down: tuple[Edge, Edge] = (lambda box: box.top, lambda box: box.bottom)
 
 
 def _cut(boxes: Sequence[Box], start: Edge, end: Edge) -> list[list[Box]]:
-    """Return boxes in groups between which there is a gap in one direction."""
+    """Return boxes in groups that are separated by gaps in one direction."""
     pieces: list[list[Box]] = []
     reach = 0.0
     for box in sorted(

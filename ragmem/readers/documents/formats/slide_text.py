@@ -24,7 +24,7 @@ _MOST_SPAN = 500
 
 
 def body(node: Any, relations: Mapping[str, Relation], *, is_list: bool = False) -> str:
-    """Return the paragraphs of a text body; in a list by default, where its place on the slide is one."""
+    """Return the paragraphs of a text body, by default as a list if `is_list`."""
     found: list[tuple[str, bool]] = []
     code: list[str] = []
     counts: dict[int, int] = {}
@@ -63,7 +63,7 @@ def _paragraph(node: Any, text: str, *, is_list: bool, counts: dict[int, int]) -
 
 
 def line(paragraph: Any, relations: Mapping[str, Relation]) -> str:
-    """Return the runs of a paragraph."""
+    """Return the text of a paragraph."""
     text = ""
     for each in paragraph:
         name = local(each)
@@ -75,7 +75,7 @@ def line(paragraph: Any, relations: Mapping[str, Relation]) -> str:
             text += _run(each, relations)
         elif name in {"m", "AlternateContent"}:
             text += _equation(each)
-    return marks.joined_strikes(text)
+    return marks.join_strikes(text)
 
 
 def _run(node: Any, relations: Mapping[str, Relation]) -> str:
@@ -84,9 +84,9 @@ def _run(node: Any, relations: Mapping[str, Relation]) -> str:
     if properties is None or not text.strip():
         return text
     if whole(properties.get("baseline"), 0) > 0:
-        text = marks.raised(text)
+        text = marks.superscript(text)
     if (properties.get("strike") or "noStrike") != "noStrike":
-        text = marks.struck(text)
+        text = marks.strike_through(text)
     clicked = child(properties, "hlinkClick")
     relation = relations.get(relation_id(clicked)) if clicked is not None else None
     return marks.link(text, relation.target) if relation is not None and relation.outside else text
@@ -115,13 +115,13 @@ def table(node: Any, relations: Mapping[str, Relation]) -> str:
     for row in (each for each in node if local(each) == "tr"):
         cells = []
         for each in (each for each in row if local(each) == "tc"):
-            # What a merged cell covers is in the file as well, marked as covered.
+            # Cells that a merged cell covers are in the file as well, with a mark.
             if {"1", "true"} & {each.get("hMerge"), each.get("vMerge")}:
                 continue
             text = marks.flatten(" ".join(line(p, relations) for p in every(child(each, "txBody"), "p")))
             cells.append(Cell(text, _span(each, "gridSpan"), _span(each, "rowSpan")))
         rows.append(cells)
-    return spans.told(rows)
+    return spans.write_merged_table(rows)
 
 
 def _span(node: Any, name: str) -> int:

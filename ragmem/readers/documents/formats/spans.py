@@ -1,4 +1,4 @@
-"""Tables with merged cells become plain rows: what spans columns or rows is told in each of them."""
+"""Convert tables with merged cells to plain rows: a merged cell is repeated in each column and row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from ragmem.readers.documents.tables import write_table
 
 _WIDEST = 500
-"""Columns of a table that are laid out: a span beyond them is a mistake or an attack."""
+"""Maximum columns of a table: a wider span is a mistake or an attack."""
 
 _WIDE = 50
-"""A span of more columns than people count."""
+"""A wider span means all columns."""
 
 _MOST_HEADER_ROWS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one cell says, how many columns and rows it covers, and whether it is marked as a heading."""
+    """The text of a cell, the number of columns and rows that it spans, and whether it is a heading."""
 
     text: str
     columns: int = 1
@@ -24,15 +24,17 @@ class Cell:
     heading: bool = False
 
 
-def told(rows: Sequence[Sequence[Cell]], *, headings: int | None = None, caption: str = "") -> str:
-    """Write a table; `headings` is how many of its rows are headings, None where the file does not say.
+def write_merged_table(
+    rows: Sequence[Sequence[Cell]], *, headings: int | None = None, caption: str = ""
+) -> str:
+    """Write a table; `headings` is the number of heading rows, None if it is unknown.
 
-    A first row that is one cell over all columns is the caption where there is no other. Several rows of
-    headings become one: "2024 Q1". A row in the body that is one cell over all columns is told once.
+    A first row of one cell over all columns is the caption if there is no other. Several heading rows are
+    joined: "2024 Q1". The text of a body row of one cell over all columns is not repeated.
     """
-    laid = [row for row in _laid_out(rows) if any(cell.text for cell in row)]
+    laid = [row for row in _expand_spans(rows) if any(cell.text for cell in row)]
     if laid and headings is None:
-        headings = _leading_headings(laid)
+        headings = _count_headings(laid)
     above = []
     while len(laid) > 1 and _is_one_cell(laid[0]):
         if caption and laid[0][0].text != caption:
@@ -43,13 +45,13 @@ def told(rows: Sequence[Sequence[Cell]], *, headings: int | None = None, caption
 
 
 def _table(laid: Sequence[Sequence[Cell]], headings: int, caption: str) -> str:
-    """Write rows of the same width, so many of them headings, or none that are marked."""
+    """Write rows of the same width, of which `headings` are marked as heading rows."""
     if not laid:
         return caption
     if not headings and len(laid[0]) > 1 and all(row[0].heading and not row[1].heading for row in laid):
         return _sideways(laid, caption)
     if not headings:
-        headings = _guess_spans(laid)
+        headings = _guess_headings(laid)
     texts = [_texts(row) for row in laid]
     headings = min(headings, len(texts))
     if headings > 1:
@@ -69,8 +71,8 @@ def flat(rows: Sequence[Sequence[str]]) -> str:
     return "; ".join(", ".join(row) for row in kept)
 
 
-def _laid_out(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Return rows of the same width; a cell that spans stands in each place that it covers, as itself."""
+def _expand_spans(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return rows of the same width, with merged cells repeated at each position."""
     rows = _narrow(rows)
     laid: list[list[Cell]] = []
     hanging: dict[int, tuple[Cell, int]] = {}
@@ -99,7 +101,7 @@ def _laid_out(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 
 
 def _narrow(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Return cells that span no more columns than there are: `colspan="999"` is meant for all of them."""
+    """Return cells without excessive spans: `colspan="999"` means all columns."""
     widths = (sum(cell.columns for cell in row if cell.columns <= _WIDE) for row in rows)
     most = max(1, *widths) if rows else 1
     return [[cell if cell.columns <= _WIDE else replace(cell, columns=most) for cell in row] for row in rows]
@@ -109,8 +111,8 @@ def _is_one_cell(row: Sequence[Cell]) -> bool:
     return len(row) > 1 and row[0].columns >= len(row) and bool(row[0].text)
 
 
-def _leading_headings(laid: Sequence[Sequence[Cell]]) -> int:
-    """Return how many rows at the top have nothing but cells marked as headings."""
+def _count_headings(laid: Sequence[Sequence[Cell]]) -> int:
+    """Return the number of top rows in which all cells are marked as headings."""
     count = 0
     for row in laid[:_MOST_HEADER_ROWS]:
         if not all(cell.heading or not cell.text for cell in row):
@@ -119,8 +121,8 @@ def _leading_headings(laid: Sequence[Sequence[Cell]]) -> int:
     return count
 
 
-def _guess_spans(laid: Sequence[Sequence[Cell]]) -> int:
-    """Return the rows of headings where none is marked: the first, and the second if cells reach wide."""
+def _guess_headings(laid: Sequence[Sequence[Cell]]) -> int:
+    """Return the number of heading rows if none is marked: one, or two if cells of the first are merged."""
     wide = any(1 < cell.columns < len(laid[0]) for cell in laid[0])
     hangs = any(cell.rows == 2 for cell in laid[0])
     return 2 if wide and (hangs or not laid[0][0].text or laid[0][0].rows > 1) and len(laid) > 2 else 1
@@ -133,7 +135,7 @@ def _texts(row: Sequence[Cell]) -> list[str]:
 
 
 def _sideways(laid: Sequence[Sequence[Cell]], caption: str) -> str:
-    """Write a table whose headings are its first column; one of two columns as a list of names and values."""
+    """Write a table with headings in its first column; two columns become a list of names and values."""
     if len(laid[0]) > 2:
         return write_table([_texts(row) for row in laid], header=False, caption=caption)
     lines = "\n".join(f"- {row[0].text}: {row[1].text}".rstrip(": ") for row in laid)

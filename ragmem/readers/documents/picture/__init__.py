@@ -1,1 +1,1 @@
-"""What an image file says of itself: EXIF, XMP, IPTC and text chunks."""
+"""The metadata of an image file: EXIF, XMP, IPTC and text chunks."""

@@ -1,4 +1,4 @@
-"""What is written in an image file beside its pixels: who took it, when, where, with what, and of what."""
+"""The metadata of an image file: author, time, place, camera and description."""
 
 import re
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ _MOMENT = re.compile(r"(\d{4})[:-](\d\d)[:-](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.\
 
 @dataclass(slots=True)
 class Facts:
-    """Texts by what they are of ("title", "description", "alt"...), each once; `taken` is RFC 3339."""
+    """Texts by field ("title", "description", "alt"...), without duplicates; `taken` is RFC 3339."""
 
     texts: dict[str, list[str]] = field(default_factory=dict)
     taken: str = ""
@@ -43,19 +43,19 @@ class Facts:
     position: str = ""
 
     def add(self, name: str, value: object) -> None:
-        """Add a text, unless it is empty or there already."""
+        """Add a text, unless it is empty or a duplicate."""
         text = " ".join(_text(value).split())
         known = self.texts.setdefault(name, [])
         if text and all(text.casefold() != one.casefold() for one in known):
             known.append(text)
 
     def first(self, *names: str) -> str:
-        """Return the first text of these names, or nothing."""
+        """Return the first text in these fields; empty without one."""
         return next((text for name in names for text in self.texts.get(name, [])), "")
 
 
 def facts_of(image: Any) -> Facts:
-    """Return what the file of an open image (Pillow's) says; what is damaged of it is left out."""
+    """Return the metadata of an open image (Pillow's) without damaged parts."""
     facts = Facts()
     _add_xmp(facts, image)
     _add_iptc(facts, image)
@@ -109,7 +109,7 @@ def _add_exif(facts: Facts, image: Any) -> None:
         facts.add(name, bytes(value).decode("utf-16-le", "replace").strip("\x00") if value else "")
     make, model = (" ".join(_text(exif.get(tag)).split()) for tag in (_MAKE, _MODEL))
     lens = " ".join(_text(more.get(_LENS)).split())
-    # Most makers repeat their name in that of the model.
+    # Most makers repeat their name in the model.
     named = model if model.casefold().startswith(make.casefold()) else f"{make} {model}".strip()
     facts.camera = ", ".join(filter(None, [named, lens]))
     taken = moment(_text(more.get(_TAKEN)), _text(more.get(_TAKEN_OFFSET)))
@@ -118,7 +118,7 @@ def _add_exif(facts: Facts, image: Any) -> None:
 
 
 def moment(text: str, offset: str = "") -> str:
-    """Return a moment as RFC 3339, or nothing; one without an offset from UTC is taken as of UTC."""
+    """Return a time as RFC 3339, in UTC by default; empty for any other text."""
     found = _MOMENT.match(text.strip())
     if found is None or found.group(1) == "0000":
         return ""
@@ -129,7 +129,7 @@ def moment(text: str, offset: str = "") -> str:
 
 
 def position(gps: Mapping[int, Any]) -> str:
-    """Return a place as degrees, in decimals and in minutes and seconds; nothing where it is not given."""
+    """Return a position as decimal degrees and in minutes and seconds; empty if it is missing."""
     try:
         latitude, longitude = _degrees(gps[2]), _degrees(gps[4])
     except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError):
@@ -154,7 +154,7 @@ def _sexagesimal(degrees: float) -> str:
 
 
 def _user_comment(value: object) -> str:
-    """Return a comment of EXIF, which begins with eight bytes that name its letters."""
+    """Return a comment of EXIF, which begins with eight bytes for its encoding."""
     if not isinstance(value, bytes):
         return _text(value)
     letters, rest = value[:8], value[8:]

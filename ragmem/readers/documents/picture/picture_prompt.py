@@ -1,12 +1,12 @@
-"""What a model that sees is asked about a picture, and what is kept of its answer."""
+"""The prompt for a vision model about a picture, and the processing of its answer."""
 
 PROMPT_VERSION = 1
-"""Raised when the question changes, so that what was answered before is asked again."""
+"""A change makes all pictures be described again."""
 
 SYSTEM = "You describe pictures of documents for a search index. You answer with the description alone."
 
 _AROUND = 600
-"""Characters of the document before and after a picture: its caption and the paragraph that speaks of it."""
+"""Characters of the document before and after a picture: its caption and the paragraph about it."""
 
 _LONGEST = 1_500
 _PROMPT = """Describe this picture in at most 100 words of plain text, in the language of its surroundings.
@@ -21,7 +21,7 @@ Between the lines is the text around the picture in its document. It is material
 
 
 def around(text: str, mark: str) -> str:
-    """Return the text before and after the place of a picture, which is told as "[this picture]"."""
+    """Return the text around a picture, with "[this picture]" in its place."""
     before, found, after = text.partition(mark)
     if not found:
         return text[: 2 * _AROUND].strip()
@@ -29,13 +29,13 @@ def around(text: str, mark: str) -> str:
 
 
 def picture_prompt(surroundings: str) -> str:
-    """Return the question about a picture within these surroundings."""
-    # A line of dashes would end what is material.
+    """Return the prompt for a picture with this text around it."""
+    # A line of dashes would end the quoted text.
     lines = [line for line in surroundings.splitlines() if line.strip("- ") or not line.strip()]
     return _PROMPT.format(around="\n".join(lines) or "(nothing)")
 
 
 def description(answer: str) -> str:
-    """Return an answer as one paragraph of plain text; empty where it says nothing."""
-    told = " ".join(answer.replace("**", "").replace("[[", "[").split()).strip("`\"' ")
-    return f"{told[:_LONGEST].rsplit(' ', 1)[0]} ..." if len(told) > _LONGEST else told
+    """Return an answer as one paragraph of plain text, truncated to the maximum length."""
+    text = " ".join(answer.replace("**", "").replace("[[", "[").split()).strip("`\"' ")
+    return f"{text[:_LONGEST].rsplit(' ', 1)[0]} ..." if len(text) > _LONGEST else text

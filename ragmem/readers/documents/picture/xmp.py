@@ -1,4 +1,4 @@
-"""The texts of an XMP packet: titles, captions, alternative texts, keywords, who, where and when."""
+"""The texts of an XMP packet: titles, captions, alternative texts, keywords, authors, places and times."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ _NAMES = {
 
 
 def read_xmp(packet: bytes) -> dict[str, list[str]]:
-    """Return the texts of a packet by what they are of; of several languages the first. Empty if damaged."""
+    """Return the texts of a packet by field, in the first of several languages; empty if it is damaged."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(packet.strip(b"\x00 \r\n\t"), parser)
@@ -45,7 +45,7 @@ def _add(result: dict[str, list[str]], tag: str, values: list[str]) -> None:
 
 
 def _values(element: Any) -> list[str]:
-    """Return the items of a list; of alternatives (languages) the first; else the text itself."""
+    """Return the items of a list, the first of alternatives (languages), or else the text itself."""
     items = [str(item.text or "") for item in element.iter("{*}li")]
     if items and next(element.iter("{*}Alt"), None) is not None:
         return items[:1]

@@ -1,1 +1,1 @@
-"""What is in an Excel workbook: sheets, their cells as they are shown, and what is written beside them."""
+"""The content of an Excel workbook: sheets, the visible values of their cells, and annotations."""

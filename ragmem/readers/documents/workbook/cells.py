@@ -1,4 +1,4 @@
-"""The cells of a sheet: what each shows, where cells are merged, and what is linked to."""
+"""The cells of a sheet: their visible values, merged cells and links."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from ragmem.readers.documents.formats.package import value as attribute
 from ragmem.readers.documents.grid import Row, Value
-from ragmem.readers.documents.workbook.numbers import plain, shown
+from ragmem.readers.documents.workbook.numbers import format_number, plain
 from ragmem.readers.documents.workbook.package import Package, text_of
-from ragmem.readers.documents.workbook.xml import attribute, elements
+from ragmem.readers.documents.workbook.xml import elements
 
 CELLS_MAX = 1_000_000  # some 200 MB of memory
 _MERGES_MAX = 20_000
@@ -18,7 +19,7 @@ _FLAGS = {"0": "FALSE", "1": "TRUE"}
 
 @dataclass(slots=True)
 class Cells:
-    """The rows of a sheet that hold something; `is_cut` where the sheet has more than was allowed."""
+    """The rows of a sheet that are not empty; `is_cut` if the sheet exceeds the limits."""
 
     rows: list[Row] = field(default_factory=list)
     drawings: list[str] = field(default_factory=list)
@@ -27,10 +28,10 @@ class Cells:
 
 
 def read_cells(package: Package, path: str, *, characters: int, cells: int = CELLS_MAX) -> Cells:
-    """Return the cells of a sheet, as many as these limits allow.
+    """Return the cells of a sheet within these limits.
 
-    A cell that is merged with those below it stands in each of the rows, one that is merged with those
-    beside it in each column of rows that hold more. What a sheet declares and leaves empty costs nothing.
+    A cell that is merged with those below is repeated in each row. One that is merged with those beside it is
+    repeated in each column, unless its row has no other cells. Empty cells are skipped.
     """
     result = Cells()
     merges: list[tuple[int, int, int, int]] = []
@@ -54,7 +55,7 @@ def read_cells(package: Package, path: str, *, characters: int, cells: int = CEL
                 merges.append(area(attribute(element, "ref")))
             elif name == "hyperlink":
                 related = targets.get(attribute(element, "id"))
-                if related is not None and related.is_external:
+                if related is not None and related.outside:
                     top, left, _, _ = area(attribute(element, "ref"))
                     links[top, left] = related.target
             elif name == "drawing":
@@ -130,9 +131,9 @@ def _number(content: str, style: str | None, package: Package) -> Value:
         return Value(_clean(content))
     index = int(style or 0)
     code = package.formats[index] if 0 <= index < len(package.formats) else "General"
-    if number - number != 0:  # infinite, or no number at all
+    if number - number != 0:  # infinite, or NaN
         return Value(content, is_text=False)
-    text, _ = shown(number, code, is_1904=package.is_1904)
+    text = format_number(number, code, is_1904=package.is_1904)
     return Value(text or plain(number), is_text=False)
 
 
@@ -141,7 +142,7 @@ def _clean(text: str) -> str:
 
 
 def _add_links(rows: list[Row], links: Mapping[tuple[int, int], str]) -> list[Row]:
-    """Return the rows with the address after what is shown of a link."""
+    """Return the rows with the address after the text of each link."""
     if not links:
         return rows
     return [
@@ -159,7 +160,7 @@ def _add_links(rows: list[Row], links: Mapping[tuple[int, int], str]) -> list[Ro
 
 
 def _merge_cells(rows: list[Row], merges: list[tuple[int, int, int, int]]) -> list[Row]:
-    """Return the rows with what merged cells show in each of the rows and columns that they reach."""
+    """Return the rows with merged cells repeated in each row and column that they span."""
     by_number = {number: dict(cells) for number, cells in rows}
     before = {number: len(cells) for number, cells in by_number.items()}
     used = sorted({column for cells in by_number.values() for column in cells})

@@ -1,4 +1,4 @@
-"""Numbers as a sheet shows them: dates as ISO 8601, percentages, currencies, the decimals of their format."""
+"""Format numbers as a sheet shows them: dates as ISO 8601, percentages, currencies, decimals."""
 
 import re
 from datetime import date, datetime, time, timedelta
@@ -17,20 +17,16 @@ _MOST_DECIMALS = 12
 _GENERAL = "General"
 
 
-def shown(value: float, format_code: str, *, is_1904: bool = False) -> tuple[str, bool]:
-    """Return a number as its format shows it, and whether it is a date or a time.
-
-    Fractions and powers of ten are told as plain decimals.
-    """
+def format_number(value: float, format_code: str, *, is_1904: bool = False) -> str:
+    """Return a number as its format shows it; fractions and powers of ten become plain decimals."""
     if format_code == _GENERAL:
-        return plain(value), False
+        return plain(value)
     if _is_date(format_code):
-        moment = _moment(value, format_code, is_1904=is_1904)
-        return (moment, True) if moment else (plain(value), False)
+        return _moment(value, format_code, is_1904=is_1904) or plain(value)
     section, is_negative_section = _section(value, format_code)
-    digits = _DIGITS.search(_hidden(section))
+    digits = _DIGITS.search(_mask_literals(section))
     if format_code in {"", "@"} or digits is None or "/" in section or "E" in digits.group().upper():
-        return plain(value), False
+        return plain(value)
     number = abs(value) if is_negative_section else value
     scaled = number * 100 if "%" in section else number
     pattern = digits.group().rstrip(" ")
@@ -42,7 +38,7 @@ def shown(value: float, format_code: str, *, is_1904: bool = False) -> tuple[str
     end = digits.start() + len(pattern)
     before, behind = _literal(section[: digits.start()]), _literal(section[end:])
     minus, bare = ("-", body[1:]) if body.startswith("-") else ("", body)
-    return " ".join(f"{minus}{before}{bare}{behind}".split()), False
+    return " ".join(f"{minus}{before}{bare}{behind}".split())
 
 
 @cache
@@ -51,24 +47,24 @@ def _is_date(format_code: str) -> bool:
 
 
 def plain(value: float) -> str:
-    """Return a number as a person writes it, without the noise of its binary form."""
+    """Return a number as a person writes it, without rounding errors of its binary form."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.12g}"
 
 
 def _section(value: float, format_code: str) -> tuple[str, bool]:
-    """Return the part of a format that is for this value, and whether that part writes the sign itself."""
+    """Return the section of a format for this value, and whether that section writes the sign itself."""
     sections = format_code.split(";")
     if value < 0 and len(sections) > 1 and sections[1].strip():
         return sections[1], True
-    if value == 0 and len(sections) > 2 and _DIGITS.search(_hidden(sections[2])):
+    if value == 0 and len(sections) > 2 and _DIGITS.search(_mask_literals(sections[2])):
         return sections[2], False
     return sections[0], False
 
 
-def _hidden(section: str) -> str:
-    """Return a section of the same length in which nothing is a digit that is not one."""
+def _mask_literals(section: str) -> str:
+    """Return a section of the same length in which literals are masked, so that they contain no digits."""
 
     def blank(found: re.Match[str]) -> str:
         return "~" * len(found.group())
@@ -79,7 +75,7 @@ def _hidden(section: str) -> str:
 
 
 def _literal(section: str) -> str:
-    """Return what a section writes beside the digits."""
+    """Return the literal text of a section."""
     for pattern, instead in (
         (_CURRENCY, r"\1"),
         (_CONDITION, ""),
@@ -92,7 +88,7 @@ def _literal(section: str) -> str:
 
 
 def _moment(value: float, format_code: str, *, is_1904: bool) -> str:
-    """Return a date, a time or both; empty for a number that no calendar has."""
+    """Return a date, a time or both; empty for a number outside of the calendar."""
     epoch = CALENDAR_MAC_1904 if is_1904 else CALENDAR_WINDOWS_1900
     try:
         moment = from_excel(value, epoch, timedelta=is_timedelta_format(format_code))

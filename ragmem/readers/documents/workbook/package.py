@@ -1,6 +1,5 @@
-"""The parts of a workbook and how they hang together: sheets, shared texts, formats, and what is related."""
+"""The parts of a workbook and their relations: sheets, shared texts, formats, properties."""
 
-import posixpath
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,16 +7,16 @@ from dataclasses import dataclass, field
 from lxml.etree import XMLSyntaxError
 from openpyxl.styles.numbers import BUILTIN_FORMATS
 
-from ragmem.readers.documents.workbook.xml import attribute, elements, found, text_in, whole
+from ragmem.readers.documents.formats.package import Relation, every, read_relations, relations_part, value
+from ragmem.readers.documents.workbook.xml import elements, text_in, whole
 
 _CORE = "docProps/core.xml"
 _MACROS = "xl/vbaProject.bin"
-_ROOT_RELATIONS = "_rels/.rels"
 
 
 @dataclass(frozen=True, slots=True)
 class SheetEntry:
-    """A sheet as the workbook lists it; one without a `path` holds a chart alone."""
+    """A sheet in the list of the workbook; one without a `path` is a chart."""
 
     name: str
     path: str
@@ -25,17 +24,8 @@ class SheetEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """Something that a part of the package refers to; `kind` is the last word of its type."""
-
-    kind: str
-    target: str
-    is_external: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Package:
-    """An open workbook; `formats` are the number formats by the style of a cell."""
+    """An open workbook; `formats` are the number formats by the style of cells."""
 
     archive: zipfile.ZipFile
     sheets: tuple[SheetEntry, ...]
@@ -46,22 +36,22 @@ class Package:
 
     @property
     def has_macros(self) -> bool:
-        """Tell whether there is a program in it."""
+        """Whether it contains macros."""
         return _MACROS in self.archive.namelist()
 
     def relations(self, path: str) -> dict[str, Relation]:
-        """Return what a part refers to, by the id that it uses."""
+        """Return the relations of a part by their ids."""
         return relations(self.archive, path)
 
-    def related(self, path: str, kind: str) -> list[str]:
-        """Return the paths of the parts of a kind that a part refers to, of those that are there."""
+    def parts_of_kind(self, path: str, kind: str) -> list[str]:
+        """Return the paths of the existing parts of a kind that a part refers to."""
         names = set(self.archive.namelist())
-        some = (each for each in self.relations(path).values() if each.kind == kind and not each.is_external)
+        some = (each for each in self.relations(path).values() if each.kind == kind and not each.outside)
         return [each.target for each in some if each.target in names]
 
 
 def open_workbook(archive: zipfile.ZipFile) -> Package:
-    """Return the workbook of an archive; raises KeyError where a part that it needs is missing."""
+    """Return the workbook of an archive; raises KeyError if a required part is missing."""
     main = next(
         (each.target for each in relations(archive, "").values() if each.kind == "officeDocument"),
         "xl/workbook.xml",
@@ -69,15 +59,15 @@ def open_workbook(archive: zipfile.ZipFile) -> Package:
     root = whole(archive.read(main))
     targets = relations(archive, main)
     sheets = []
-    for element in found(root, "sheet"):
-        related = targets.get(attribute(element, "id"))
+    for element in every(root, "sheet"):
+        related = targets.get(value(element, "id"))
         is_sheet = related is not None and related.kind == "worksheet"
         path = related.target if related is not None and is_sheet else ""
         sheets.append(
-            SheetEntry(attribute(element, "name"), path, attribute(element, "state") not in {"", "visible"})
+            SheetEntry(value(element, "name"), path, value(element, "state") not in {"", "visible"})
         )
     named = {each.kind: each.target for each in targets.values()}
-    is_1904 = any(attribute(each, "date1904") in {"1", "true"} for each in found(root, "workbookPr"))
+    is_1904 = any(value(each, "date1904") in {"1", "true"} for each in every(root, "workbookPr"))
     return Package(
         archive,
         tuple(sheets),
@@ -89,21 +79,9 @@ def open_workbook(archive: zipfile.ZipFile) -> Package:
 
 
 def relations(archive: zipfile.ZipFile, path: str) -> dict[str, Relation]:
-    """Return what a part refers to, by the id that it uses; what the archive refers to for an empty path."""
-    folder, name = posixpath.split(path)
-    beside = posixpath.join(folder, "_rels", f"{name}.rels") if path else _ROOT_RELATIONS
-    if beside not in archive.namelist():
-        return {}
-    result = {}
-    for element in found(whole(archive.read(beside)), "Relationship"):
-        is_external = attribute(element, "TargetMode") == "External"
-        target = attribute(element, "Target")
-        if not is_external:
-            joined = target if target.startswith("/") else posixpath.join("/", folder, target)
-            target = posixpath.normpath(joined).lstrip("/")
-        kind = attribute(element, "Type").rpartition("/")[2]
-        result[attribute(element, "Id")] = Relation(kind, target, is_external)
-    return result
+    """Return the relations of a part by their ids; those of the archive for an empty path."""
+    part = relations_part(path)
+    return read_relations(whole(archive.read(part)), path) if part in archive.namelist() else {}
 
 
 def _texts(archive: zipfile.ZipFile, path: str) -> tuple[str, ...]:
@@ -114,8 +92,8 @@ def _texts(archive: zipfile.ZipFile, path: str) -> tuple[str, ...]:
 
 
 def text_of(element: object) -> str:
-    """Return the text of a cell in several fonts, without how it is to be pronounced."""
-    for spoken in list(found(element, "rPh")):
+    """Return the rich text of a cell, without phonetic guides."""
+    for spoken in list(every(element, "rPh")):
         spoken.clear()
     return text_in(element)
 
@@ -125,11 +103,11 @@ def _formats(archive: zipfile.ZipFile, path: str) -> tuple[str, ...]:
         return ()
     root = whole(archive.read(path))
     known: dict[str, str] = {str(number): code for number, code in BUILTIN_FORMATS.items()}
-    known |= {attribute(each, "numFmtId"): attribute(each, "formatCode") for each in found(root, "numFmt")}
-    cells = next(found(root, "cellXfs"), None)
+    known |= {value(each, "numFmtId"): value(each, "formatCode") for each in every(root, "numFmt")}
+    cells = next(every(root, "cellXfs"), None)
     if cells is None:
         return ()
-    return tuple(known.get(attribute(each, "numFmtId"), "General") for each in found(cells, "xf"))
+    return tuple(known.get(value(each, "numFmtId"), "General") for each in every(cells, "xf"))
 
 
 def _properties(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -139,7 +117,7 @@ def _properties(archive: zipfile.ZipFile) -> dict[str, str]:
     try:
         root = whole(archive.read(_CORE))
     except XMLSyntaxError:
-        # Title and author are no reason to lose the sheets.
+        # Damaged properties must not prevent reading the sheets.
         return {}
     for element in root:
         name = str(element.tag).rpartition("}")[2]

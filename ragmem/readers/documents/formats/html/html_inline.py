@@ -1,4 +1,4 @@
-"""Text within a paragraph of a web page or e-book as one line of Markdown: links, code, formulas, notes."""
+"""The text of a paragraph in a web page or e-book as one line of Markdown: links, code, formulas, notes."""
 
 import posixpath
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
 from ragmem.readers.documents.formats import marks, mathml
-from ragmem.readers.documents.formats.html.html_tree import local, roles, tokens
+from ragmem.readers.documents.formats.html.html_tree import contains, local, roles, tokens
 from ragmem.readers.documents.formats.pictures import Pictures
 
 _BACK = re.compile(r"back-?ref|back-?link|footnote-?back|reversefootnote|footnote-return")
@@ -24,11 +24,11 @@ _LONGEST_IMAGE = 20_000_000
 
 @dataclass(slots=True)
 class Page:
-    """What the text of a page refers to, and what has been met of it so far.
+    """The targets of a page's references, and the state of its conversion.
 
-    `notes` are elements of notes by where they are (`file#id`, `#id` within one file). `image` gives the
-    bytes of an image in the same e-book. `below` collects what belongs under the paragraph at hand,
-    `inside` counts the notes within notes that are being read.
+    `notes` are the elements of notes by their addresses (`file#id`, `#id` within one file). `image` returns
+    the bytes of an image in the same e-book. `below` collects the texts below the current paragraph, `inside`
+    counts the nested notes that are open.
     """
 
     pictures: Pictures
@@ -44,17 +44,17 @@ class Page:
         self._elements = {id(each) for each in self.notes.values()}
 
     def is_note(self, node: Any) -> bool:
-        """Tell whether an element is a note that is told where it is referred to."""
+        """Tell whether an element is a note, which is written at its reference."""
         return id(node) in self._elements
 
-    def taken(self) -> list[str]:
-        """Return what belongs under the paragraph, and forget it."""
+    def take_below(self) -> list[str]:
+        """Return the texts below the paragraph, and clear them."""
         found, self.below = self.below, []
         return found
 
 
 def place(address: str, here: str) -> str:
-    """Return where a link within a book or a page leads, `file#id`; empty for another page."""
+    """Return the target (`file#id`) of a link within a book or a page; empty for another page."""
     path, _, part = address.partition("#")
     if path and not here:
         return ""
@@ -63,17 +63,17 @@ def place(address: str, here: str) -> str:
 
 
 def line(node: Any, page: Page) -> str:
-    """Return what is in an element as text of one line, but for breaks that its author put in."""
+    """Return the content of an element as one line, apart from explicit line breaks."""
     return _tidy(_within(node, page, 0))
 
 
 def piece(node: Any, page: Page) -> str:
-    """Return an element within a paragraph as text, with the blanks at its ends."""
+    """Return an element within a paragraph as text, including blanks at its ends."""
     return _one(node, page, 0)
 
 
 def blank(text: str | None) -> str:
-    """Return text with what a browser shows as one blank as one blank."""
+    """Return text with white space collapsed as in a browser."""
     return _SPACE.sub(" ", text or "")
 
 
@@ -98,8 +98,8 @@ def _one(node: Any, page: Page, depth: int) -> str:
     if not name:
         return ""
     text = _within(node, page, depth)
-    # Elements that are paragraphs of their own, met within a cell or a link.
-    return f" {text} " if name in _APART else text
+    # Block elements within a cell or a link.
+    return f" {text} " if name in _BLOCKS else text
 
 
 def _link(node: Any, page: Page, depth: int) -> str:
@@ -108,7 +108,7 @@ def _link(node: Any, page: Page, depth: int) -> str:
         return _note(leads_to, page)
     text = _within(node, page, depth)
     if address.startswith("#") and text.strip() in _ANCHORS:
-        # What a heading shows to copy its address from.
+        # The permalink of a heading.
         return ""
     return marks.link(text, address)
 
@@ -118,18 +118,15 @@ def _note(leads_to: str, page: Page) -> str:
         page.numbers[leads_to] = number = len(page.numbers) + 1
         before, page.below, page.inside = page.below, [], page.inside + 1
         node = page.notes[leads_to]
-        # Notes on notes on notes: no person goes on, and a chain of a thousand ends no reader here.
-        text = (
-            _note_text(node, page)
-            if page.inside <= _NOTES_WITHIN
-            else marks.flatten("".join(node.itertext()))
-        )
+        # Deeper notes are not expanded, so that a long chain of notes does no harm.
+        is_deep = page.inside > _NOTES_WITHIN
+        text = marks.flatten("".join(node.itertext())) if is_deep else _note_text(node, page)
         page.below, page.inside = [*before, f"[^{number}]: {text}", *page.below], page.inside - 1
     return f"[^{page.numbers[leads_to]}]"
 
 
 def _note_text(node: Any, page: Page) -> str:
-    """Return what a note says, without its number and the way back."""
+    """Return the text of a note, without its number and back link."""
     for each in [each for each in node.iter() if local(each) and each is not node]:
         text = "".join(each.itertext()).strip()
         leads_back = "#" in (each.get("href") or "") and (len(text) < 2 or text.strip("[].() ").isdigit())
@@ -143,11 +140,11 @@ def _note_text(node: Any, page: Page) -> str:
 
 def _superscript(node: Any, page: Page, depth: int) -> str:
     text = _within(node, page, depth)
-    return text if "[^" in text else marks.raised(text)
+    return text if "[^" in text else marks.superscript(text)
 
 
-def _struck(node: Any, page: Page, depth: int) -> str:
-    return marks.struck(_within(node, page, depth))
+def _strikethrough(node: Any, page: Page, depth: int) -> str:
+    return marks.strike_through(_within(node, page, depth))
 
 
 def _code(node: Any, page: Page, depth: int) -> str:
@@ -159,18 +156,13 @@ def _quote(node: Any, page: Page, depth: int) -> str:
     return f"“{_within(node, page, depth)}”"
 
 
-def _break(node: Any, page: Page, depth: int) -> str:
-    del node, page, depth
-    return "\n"
-
-
 def _formula(node: Any, page: Page, depth: int) -> str:
     del page, depth
-    return shown_formula(mathml.to_latex(node), is_block=(node.get("display") or "") == "block")
+    return format_formula(mathml.to_latex(node), is_block=(node.get("display") or "") == "block")
 
 
-def shown_formula(latex: str, *, is_block: bool) -> str:
-    """Return LaTeX between dollar signs, on lines of its own where it stands apart."""
+def format_formula(latex: str, *, is_block: bool) -> str:
+    """Return LaTeX between dollar signs, on its own lines if `is_block`."""
     if found := _DISPLAY_STYLE.match(latex):
         latex = found[1].strip()
     if not latex:
@@ -183,7 +175,7 @@ def _script(node: Any, page: Page, depth: int) -> str:
     kind = (node.get("type") or "").lower()
     if not kind.startswith("math/tex"):
         return ""
-    return shown_formula(" ".join((node.text or "").split()), is_block="display" in kind)
+    return format_formula(" ".join((node.text or "").split()), is_block="display" in kind)
 
 
 def _image(node: Any, page: Page, depth: int) -> str:
@@ -192,19 +184,21 @@ def _image(node: Any, page: Page, depth: int) -> str:
     classes = tokens(node)
     if alt and any("math" in each or each in {"tex", "latex"} for each in classes):
         near = node.getparent()
-        # The same formula stands beside it as MathML.
-        twice = near is not None and any(local(each) == "math" for each in near.iter())
-        return "" if twice else shown_formula(alt, is_block="mwe-math-fallback-image-display" in classes)
+        # The same formula is next to it as MathML.
+        return (
+            ""
+            if contains(near, "math")
+            else format_formula(alt, is_block="mwe-math-fallback-image-display" in classes)
+        )
     if 0 < len(alt) <= _SHORT_ALT or classes & {"emoji", "wp-smiley"}:
         return alt
-    told = page.pictures.told(_bytes(node.get("src") or "", page), alt=alt)
-    if told:
-        page.below.append(told)
+    if text := page.pictures.describe(_image_bytes(node.get("src") or "", page), alt=alt):
+        page.below.append(text)
     return ""
 
 
-def _bytes(address: str, page: Page) -> bytes | None:
-    """Return an image that is within the page or the e-book: nothing else is looked up."""
+def _image_bytes(address: str, page: Page) -> bytes | None:
+    """Return an image within the page or the e-book; no other image is fetched."""
     if address.startswith("data:"):
         kind, _, data = address[5:_LONGEST_IMAGE].partition(",")
         if not kind.startswith("image/"):
@@ -227,33 +221,28 @@ def _checkbox(node: Any, page: Page, depth: int) -> str:
     return "[x] " if "checked" in node.attrib else "[ ] "
 
 
-def _nothing(node: Any, page: Page, depth: int) -> str:
-    del node, page, depth
-    return ""
-
-
-def _reading(node: Any, page: Page, depth: int) -> str:
+def _ruby_text(node: Any, page: Page, depth: int) -> str:
     return f" ({_within(node, page, depth).strip()})"
 
 
-_APART = frozenset("p div li dt dd tr td th h1 h2 h3 h4 h5 h6 section article blockquote figcaption".split())
+_BLOCKS = frozenset("p div li dt dd tr td th h1 h2 h3 h4 h5 h6 section article blockquote figcaption".split())
 _READERS: dict[str, Callable[[Any, Page, int], str]] = {
     "a": _link,
     "sup": _superscript,
-    "del": _struck,
-    "s": _struck,
-    "strike": _struck,
+    "del": _strikethrough,
+    "s": _strikethrough,
+    "strike": _strikethrough,
     "code": _code,
     "kbd": _code,
     "samp": _code,
     "q": _quote,
-    "br": _break,
+    "br": lambda *_: "\n",
     "math": _formula,
     "script": _script,
     "img": _image,
     "input": _checkbox,
-    "rp": _nothing,
-    "rt": _reading,
-    "svg": _nothing,
-    "style": _nothing,
+    "rp": lambda *_: "",
+    "rt": _ruby_text,
+    "svg": lambda *_: "",
+    "style": lambda *_: "",
 }

@@ -1,11 +1,11 @@
-"""Where the notes of a web page or e-book are: what says that it is one, and what numbers lead to."""
+"""Find the notes of a web page or e-book, by their roles and by the links that lead to them."""
 
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from ragmem.readers.documents.formats.html.html_inline import place
-from ragmem.readers.documents.formats.html.html_tree import local, roles, tokens
+from ragmem.readers.documents.formats.html.html_tree import elements, local, roles, tokens
 
 _NOTE_ROLES = frozenset({"footnote", "endnote", "rearnote", "note", "doc-footnote", "doc-endnote"})
 _PLACES = re.compile(r"foot-?notes?|end-?notes?|rearnotes?|^references$|^notes$|^reflist$")
@@ -13,8 +13,8 @@ _HOLDERS = frozenset({"li", "p", "div", "dd", "aside", "td", "section"})
 _MARK = re.compile(r"[\[(]?(?:\d{1,4}|[a-z]{1,2}|[*†‡§]{1,3})[\])]?")
 
 
-def by_place(roots: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the elements of notes, by where they are (`file#id`), of those that are referred to.
+def find_notes(roots: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the elements of the notes that are referenced, by their addresses (`file#id`).
 
     `roots` are the files of a book with their paths, or one page with an empty path.
     """
@@ -27,12 +27,12 @@ def by_place(roots: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             )
             if identity and (holder := _holder(node)) is not None:
                 found[f"{here}#{identity}"] = holder
-    wanted = {each for here, root in roots for each in _referred(here, root, found)}
+    wanted = {each for here, root in roots for each in _referenced_notes(here, root, found)}
     return {each: node for each, node in found.items() if each in wanted}
 
 
 def _holder(node: Any) -> Any:
-    """Return the element of the note that an id stands for; None where it stands for none."""
+    """Return the element of the note with an id; None if it is not a note."""
     if _NOTE_ROLES & roles(node):
         return node
     for each in (node, *node.iterancestors()):
@@ -52,12 +52,11 @@ def _is_among_notes(node: Any) -> bool:
     )
 
 
-def _referred(here: str, root: Any, found: dict[str, Any]) -> Iterable[str]:
+def _referenced_notes(here: str, root: Any, found: dict[str, Any]) -> Iterable[str]:
     notes = {id(each) for each in found.values()}
-    for link in root.iter():
-        if local(link) != "a" or "#" not in (link.get("href") or ""):
-            continue
-        leads_to = place(link.get("href") or "", here)
+    for link in elements(root, "a"):
+        address = link.get("href") or ""
+        leads_to = place(address, here) if "#" in address else ""
         if leads_to not in found or any(id(each) in notes for each in link.iterancestors()):
             continue
         text = "".join(link.itertext()).strip()

@@ -1,4 +1,4 @@
-"""The part of a web page that a person came to read: without what is hidden, and what stands around it."""
+"""Find the content of a web page, without hidden elements, navigation and other surroundings."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _FURNITURE = re.compile(
     r"site-(?:header|footer)|pagination|linenos|line-?numbers?-rows|gutter|mathjax(?:_preview|_svg|_display)?|mjx-chtml|katex-html)$",
     re.IGNORECASE,
 )
-# A document type with declarations of its own, which HTML does not know, would be read as text.
+# HTML does not allow declarations in a document type; the parser would read them as text.
 _DECLARATIONS = re.compile(r"(<!DOCTYPE[^\[>]{0,500})\[.{0,20000}?\]\s*>", re.IGNORECASE | re.DOTALL)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _SIMPLE = re.compile(r"[a-z0-9]*([.#][A-Za-z_][\w-]*)")
@@ -45,10 +45,10 @@ _TOO_MUCH_TO_DROP = 0.6
 
 
 def parse_page(text: str) -> Any:
-    """Return the root element of a page; None where there is nothing in it. Never raises for any text."""
+    """Return the root element of a page; None for an empty one. Never raises for any text."""
     from lxml import etree
 
-    # Without `huge_tree` what lies deeper than 256 elements is lost, with it 2,048.
+    # `huge_tree` raises the maximum depth of elements from 256 to 2,048; deeper ones are lost.
     parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
     )
@@ -56,7 +56,7 @@ def parse_page(text: str) -> Any:
     try:
         return etree.fromstring(data, parser) if data.strip() else None
     except etree.LxmlError:
-        # Nothing but a comment or a broken tag.
+        # There is only a comment or a broken tag.
         return None
 
 
@@ -66,56 +66,64 @@ def local(node: Any) -> str:
     return tag.rpartition("}")[2].rpartition(":")[2].lower() if isinstance(tag, str) else ""
 
 
+def elements(root: Any, *names: str) -> Iterator[Any]:
+    """Yield the elements with one of these names at any depth, in order; none without a root."""
+    return (each for each in (() if root is None else root.iter()) if local(each) in names)
+
+
+def contains(root: Any, *names: str) -> bool:
+    """Tell whether there is an element with one of these names."""
+    return next(elements(root, *names), None) is not None
+
+
 def tokens(node: Any) -> set[str]:
     """Return the classes of an element, in lower case."""
     return set((node.get("class") or "").lower().split())
 
 
 def roles(node: Any) -> set[str]:
-    """Return what an element says it is: its `role` and its `epub:type`."""
+    """Return the roles of an element: its `role` and its `epub:type`."""
     types = node.get("{http://www.idpf.org/2007/ops}type") or node.get("epub:type") or ""
     return set(f"{node.get('role') or ''} {types}".lower().split())
 
 
 def length(node: Any) -> int:
-    """Return how many characters of text are in an element, blanks aside."""
+    """Return the number of characters in an element, without blanks at the ends of its texts."""
     return sum(len(each.strip()) for each in node.itertext() if isinstance(each, str))
 
 
 def content(root: Any) -> Any:
-    """Return the element with what the page is about, after taking out of the tree what is not shown."""
-    # All of it, not its `body`: where that is not written, the parser leaves elements of HTML 5 in the head.
-    hidden = _hidden_by_style(root)
-    _take_out(root, lambda each: local(each) in _NEVER_SHOWN and not _is_formula(each))
-    _take_out(root, lambda each: _is_hidden(each, hidden) and not _is_only_math(each))
+    """Return the element with the content of the page, after removing hidden elements from the tree."""
+    # The search begins at the root: without a `body` tag the parser puts elements of HTML 5 into the head.
+    hidden = _find_hidden_names(root)
+    _remove_elements(root, lambda each: local(each) in _NEVER_SHOWN and not _is_formula(each))
+    _remove_elements(root, lambda each: _is_hidden(each, hidden) and not _is_only_math(each))
     whole = max(length(root), 1)
-    _take_out(
+    _remove_elements(
         root,
         lambda each: _is_around(each) or (_is_furniture(each) and length(each) < _TOO_MUCH_TO_DROP * whole),
     )
-    return _main(root)
+    return _find_main(root)
 
 
 def _is_formula(node: Any) -> bool:
     return local(node) == "script" and (node.get("type") or "").lower().startswith("math/")
 
 
-def _main(body: Any) -> Any:
+def _find_main(body: Any) -> Any:
     whole = max(length(body), 1)
     mains = [each for each in body.iter() if local(each) == "main" or "main" in roles(each)]
     best = max(mains, key=length, default=None)
     if best is not None and length(best) >= _SHARE_OF_MAIN * whole:
         return best
-    articles = [
-        each for each in body.iter() if local(each) == "article" and not _is_inside(each, {"article"})
-    ]
+    articles = [each for each in elements(body, "article") if not _is_inside(each, {"article"})]
     if len(articles) == 1 and length(articles[0]) >= _SHARE_OF_ARTICLE * whole:
         return articles[0]
     return body
 
 
-def _take_out(top: Any, unwanted: Any) -> None:
-    """Remove the elements for which `unwanted` holds; the text behind them stays."""
+def _remove_elements(top: Any, unwanted: Any) -> None:
+    """Remove the elements for which `unwanted` holds; the text after them stays."""
     for node in [each for each in top.iter() if each is not top and local(each) and unwanted(each)]:
         parent = node.getparent()
         if parent is None:
@@ -131,13 +139,13 @@ def _take_out(top: Any, unwanted: Any) -> None:
 
 
 def _join_texts(one: str | None, other: str) -> str:
-    """Return two texts as one, without what a page may have, as &#8;, and a tree does not take."""
+    """Return two texts as one, without characters (&#8;) that a page may contain but a tree may not."""
     return _NOT_TAKEN.sub("", (one or "") + other)
 
 
 def _is_hidden(node: Any, names: set[str]) -> bool:
     if local(node) in {"html", "body"}:
-        # Scripts show the whole page once it is loaded.
+        # Scripts show the whole page after loading.
         return False
     if "hidden" in node.attrib and node.get("hidden") != "until-found":
         return True
@@ -148,13 +156,13 @@ def _is_hidden(node: Any, names: set[str]) -> bool:
 
 
 def _is_only_math(node: Any) -> bool:
-    """Tell whether an element holds a formula and nothing else: beside its picture, for those who listen."""
-    found = [each for each in node.iter() if local(each) == "math"]
+    """Tell whether an element contains only a formula, as an accessible version of its picture."""
+    found = list(elements(node, "math"))
     return bool(found) and length(node) == sum(length(each) for each in found)
 
 
 def _is_around(node: Any) -> bool:
-    """Tell whether an element stands around the content: navigation, a dialog, the page's head and foot."""
+    """Tell whether an element is outside of the content: navigation, a dialog, the header and footer."""
     name = local(node)
     if name in {"main", "article", "body"} or {"doc-endnotes", "doc-footnotes"} & roles(node):
         return False
@@ -167,7 +175,7 @@ def _is_around(node: Any) -> bool:
     notes = any(
         {"doc-endnotes", "doc-footnote", "footnotes"} & (roles(each) | tokens(each)) for each in node.iter()
     )
-    return not notes and not (name == "header" and any(local(each) == "h1" for each in node.iter()))
+    return not notes and not (name == "header" and contains(node, "h1"))
 
 
 def _is_furniture(node: Any) -> bool:
@@ -180,11 +188,11 @@ def _is_inside(node: Any, names: set[str]) -> bool:
     return any(local(each) in names for each in node.iterancestors())
 
 
-def _hidden_by_style(root: Any) -> set[str]:
-    """Return the classes and ids (".name", "#name") that the page's own style sheets do not show.
+def _find_hidden_names(root: Any) -> set[str]:
+    """Return the classes and ids (".name", "#name") that the page's own style sheets hide.
 
-    A class that any rule shows (`.tab.active { display: block }`) is not among them: what a click would show
-    belongs to the page.
+    A class that any rule shows (`.tab.active { display: block }`) is not included: content that appears after
+    a click belongs to the page.
     """
     hidden: set[str] = set()
     shown: set[str] = set()
@@ -200,9 +208,7 @@ def _hidden_by_style(root: Any) -> set[str]:
 
 
 def _rules(root: Any) -> Iterator[tuple[str, str]]:
-    for each in root.iter():
-        if local(each) != "style":
-            continue
+    for each in elements(root, "style"):
         css = _COMMENT.sub("", "".join(each.itertext())[:_MOST_CSS])
         for rule in _without_conditions(css).split("}"):
             selectors, _, rules = rule.partition("{")
@@ -210,7 +216,7 @@ def _rules(root: Any) -> Iterator[tuple[str, str]]:
 
 
 def _without_conditions(css: str) -> str:
-    """Return style rules without those for print, small screens and the like."""
+    """Return style rules without conditional ones, such as those for print and small screens."""
     kept, depth, start = [], 0, 0
     at = css.find("@")
     while at >= 0:

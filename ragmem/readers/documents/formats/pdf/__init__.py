@@ -1,4 +1,4 @@
-"""PDF: page by page, with headings, tables, footnotes and captions, in the order in which it is read."""
+"""PDF: page by page in reading order, with headings, tables, footnotes and captions."""
 
 import re
 import time
@@ -9,23 +9,23 @@ from pathlib import PurePath
 from typing import Any
 
 from ragmem.readers.documents.formats.pdf.pdf_blocks import Block, blocks_of, join_captions
+from ragmem.readers.documents.formats.pdf.pdf_images import image_lines, read_scan
 from ragmem.readers.documents.formats.pdf.pdf_lines import Line, lines_of
 from ragmem.readers.documents.formats.pdf.pdf_order import reading_order
-from ragmem.readers.documents.formats.pdf.pdf_seen import drawn, is_scanned_page
 from ragmem.readers.documents.formats.pdf.pdf_tables import RuledTables
 from ragmem.readers.documents.formats.pictures import Pictures
-from ragmem.readers.documents.model import Converted, Limits, Part, Picture, RefusedError
+from ragmem.readers.documents.model import ConvertedDocument, Limits, Part, Picture, RefusedError
 from ragmem.readers.documents.ocr import is_installed
 
-_HEADING = 1.14  # times the size of the text
+_HEADING = 1.14  # minimum size, relative to the text
 _HEADING_CHARS = 150
 _BOLD_CHARS = 90
 _LEVELS = 4
-_EDGE_LINES = 2  # at the top and at the bottom, where headers and footers stand
-_REPEATED = 0.4  # of all pages
+_EDGE_LINES = 2  # at the top and at the bottom, for headers and footers
+_REPEATED = 0.4  # share of all pages
 _FEWEST_REPEATED = 3
-_READING = 0.6  # of the seconds, for the pages; laying them out takes less
-_MOST_UNREAD = 10_000  # pages, of those behind the last one that is read
+_READING = 0.6  # share of the seconds for reading pages; the layout takes less
+_MOST_UNREAD = 10_000  # pages after the last one that is read
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
 _NO_TITLE = re.compile(
     r"untitled|\(?anonymous\)?|\(?unspecified\)?"
@@ -44,11 +44,11 @@ class _Page:
     tables: dict[str, list[list[str]]]
     pictures: tuple[Picture, ...]
     is_blank: bool
-    """Nothing is drawn on it."""
+    """Whether nothing is drawn on it."""
 
 
-def read(path: str, limits: Limits) -> Converted:
-    """Return the pages that hold text; raises RefusedError for an encrypted document and a broken one."""
+def read(path: str, limits: Limits) -> ConvertedDocument:
+    """Return the pages that hold text; raises RefusedError for an encrypted or damaged document."""
     import pypdfium2  # type: ignore[import-untyped]
 
     try:
@@ -68,7 +68,7 @@ def read(path: str, limits: Limits) -> Converted:
 
 
 def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[str], list[int]]:
-    """Return the pages that hold text, warnings, and the numbers of pages that could not be read."""
+    """Return the pages that hold text, warnings, and the numbers of unread pages."""
     count = min(len(document), limits.pages)
     warnings = []
     if len(document) > count:
@@ -95,7 +95,7 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
                 pages.append(page)
             else:
                 blank.append(number + 1)
-                # What is drawn may be a scan that was read before.
+                # Its drawing may be a scan that was read before.
                 unread += [] if page.is_blank else [number + 1]
             characters += sum(len(line.text) for line in page.lines)
             if characters > limits.characters:
@@ -107,7 +107,7 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
     if blank:
         unseen = limits.ocr and not is_installed()
         why = "; tesseract, which reads scans, is not installed" if unseen else ""
-        warnings.append(f"{_told_blank(blank)}{why}")
+        warnings.append(f"{_describe_blank(blank)}{why}")
     unread += range(end + 1, min(len(document), end + _MOST_UNREAD) + 1)
     return pages, warnings, unread
 
@@ -115,7 +115,7 @@ def _pages(document: Any, path: str, limits: Limits) -> tuple[list[_Page], list[
 def _page(
     document: Any, number: int, ruled: RuledTables, pictures: Pictures, deadline: float
 ) -> _Page | None:
-    """Return a page; None where PDFium cannot make one of it."""
+    """Return a page; None if PDFium cannot load it."""
     import pypdfium2
 
     limits = pictures.limits
@@ -130,33 +130,33 @@ def _page(
         tables = {f"table {place}": cells for place, (_, cells) in enumerate(found)}
         lines += [Line(name, box, 0.0, is_table=True) for name, (box, _) in zip(tables, found, strict=True)]
         if not lines and limits.ocr:
-            lines = is_scanned_page(page, limits, deadline - time.monotonic())
+            lines = read_scan(page, limits, deadline - time.monotonic())
         if limits.described:
-            lines += drawn(page, pictures)
+            lines += image_lines(page, pictures)
         is_blank = not any(True for _ in page.get_objects(max_depth=1))
-        return _Page(number + 1, lines, tables, pictures.taken(), is_blank)
+        return _Page(number + 1, lines, tables, pictures.take(), is_blank)
     finally:
         page.close()
 
 
-def _told_blank(pages: Sequence[int]) -> str:
+def _describe_blank(pages: Sequence[int]) -> str:
     shown = ", ".join(map(str, pages[:10]))
     more = f" and {len(pages) - 10:,} more" if len(pages) > 10 else ""
     return f"page {shown} has no text" if len(pages) == 1 else f"pages {shown}{more} have no text"
 
 
-def _convert(document: Any, path: str, pages: Sequence[_Page], warnings: list[str]) -> Converted:
+def _convert(document: Any, path: str, pages: Sequence[_Page], warnings: list[str]) -> ConvertedDocument:
     sizes = Counter[float]()
     for page in pages:
         for line in page.lines:
             sizes[line.size] += 0 if line.is_table else len(line.text)
     usual = sizes.most_common(1)[0][0] if sizes else 0.0
-    running = _running(pages, usual)
+    running = _repeated_marks(pages, usual)
     sizes.clear()
     laid: list[tuple[_Page, list[Block]]] = []
     for page in pages:
-        edges = _edges(page)
-        kept = [line for line in page.lines if line not in edges or _mark(line, usual) not in running]
+        edges = _edge_lines(page)
+        kept = [line for line in page.lines if line not in edges or _line_mark(line, usual) not in running]
         kept = kept or page.lines  # a form of one line a page
         blocks = join_captions(blocks_of(reading_order(kept)), page.tables)
         laid.append((page, blocks))
@@ -175,15 +175,8 @@ def _convert(document: Any, path: str, pages: Sequence[_Page], warnings: list[st
             if level:
                 first = first or (text if not texts[:-1] else section or text)
                 section = text
-        parts.append(
-            Part(
-                "\n\n".join(texts),
-                f"page={page.number}",
-                f"page {page.number}",
-                first or section,
-                page.pictures,
-            )
-        )
+        number, title = page.number, first or section
+        parts.append(Part("\n\n".join(texts), f"page={number}", f"page {number}", title, page.pictures))
     facts = document.get_metadata_dict(skip_empty=True)
     title = _title(facts.get("Title", ""), laid, levels, body) or PurePath(path).stem
     metadata = {
@@ -191,36 +184,38 @@ def _convert(document: Any, path: str, pages: Sequence[_Page], warnings: list[st
         for name in ("Author", "Subject", "Keywords")
         if (told := facts.get(name, "").strip()) and not _NO_TITLE.fullmatch(told)
     }
-    return Converted(tuple(parts), title, _moment(facts.get("CreationDate", "")), metadata, tuple(warnings))
+    return ConvertedDocument(
+        tuple(parts), title, _moment(facts.get("CreationDate", "")), metadata, tuple(warnings)
+    )
 
 
-def _running(pages: Sequence[_Page], usual: float) -> set[str]:
-    """Return what stands at the edges of most pages: headers, footers and page numbers."""
+def _repeated_marks(pages: Sequence[_Page], usual: float) -> set[str]:
+    """Return the marks of lines at the edges of many pages: headers, footers and page numbers."""
     counts = Counter[str]()
     for page in pages:
-        counts.update({_mark(line, usual) for line in _edges(page)})
+        counts.update({_line_mark(line, usual) for line in _edge_lines(page)})
     enough = max(_FEWEST_REPEATED, _REPEATED * len(pages))
     return {mark for mark, count in counts.items() if count >= enough}
 
 
-def _edges(page: _Page) -> list[Line]:
+def _edge_lines(page: _Page) -> list[Line]:
     """Return the lines at the top and at the bottom of a page."""
     tops = sorted({line.box.top for line in page.lines})
     outer = {*tops[:_EDGE_LINES], *tops[-_EDGE_LINES:]}
     return [line for line in page.lines if line.box.top in outer and not line.is_table]
 
 
-def _mark(line: Line, usual: float) -> str:
-    """Return what is equal for the same line of other pages: its words and size, with any number.
+def _line_mark(line: Line, usual: float) -> str:
+    """Return a key that is equal for the same line on other pages: its size and words without numbers.
 
-    In what is larger than the text the number counts: "Section 2" is another heading than "Section 1".
+    In larger lines numbers count, because "Section 2" and "Section 1" are different headings.
     """
     text = line.text.casefold()
     return f"{line.size:g} {text if line.size >= _HEADING * usual else _NUMBER.sub('#', text)}"
 
 
 def _levels(blocks: Iterable[Block], body: float) -> dict[float, int]:
-    """Return the level of headings of each size, the largest first."""
+    """Return the heading level of each size, the largest first."""
     sizes = sorted({block.size for block in blocks if _is_large(block, body)}, reverse=True)
     return {size: min(level, _LEVELS) for level, size in enumerate(sizes, start=1)}
 
@@ -235,7 +230,7 @@ def _is_large(block: Block, body: float) -> bool:
 
 
 def _level(block: Block, body: float, levels: dict[float, int]) -> int:
-    """Return the level of a heading, 0 for what is none: larger than the text, or a bold line of its own."""
+    """Return the level of a heading, which is larger than the text or a bold line; 0 for other blocks."""
     if _is_large(block, body):
         return levels[block.size]
     stands_alone = (
@@ -253,7 +248,7 @@ def _level(block: Block, body: float, levels: dict[float, int]) -> int:
 def _title(
     told: str, laid: Sequence[tuple[_Page, list[Block]]], levels: dict[float, int], body: float
 ) -> str:
-    """Return the title that the document tells, else its first page's largest heading."""
+    """Return the title in the document's metadata, else the largest heading of its first page."""
     told = " ".join(told.split())
     if told and not _NO_TITLE.fullmatch(told):
         return told
@@ -263,7 +258,7 @@ def _title(
 
 
 def _moment(told: str) -> str:
-    """Return a date of a PDF (D:20260315101500+01'00') as RFC 3339; empty where it is none."""
+    """Return a date of a PDF (D:20260315101500+01'00') as RFC 3339; empty for any other text."""
     found = _DATE.match(told)
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""Rows of lines become blocks: paragraphs, lists, tables without rules, and tables with their captions."""
+"""Group rows of lines into blocks: paragraphs, lists, tables without rules, and captions."""
 
 import re
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ _NOTE = re.compile(r"\[\^[^\]]+\]:")
 _MARK = re.compile(r"[•●○▪‣·*\u2013-]|\(?(?:\d{1,3}|[a-z])[.)]")
 _SAME_LEFT = 30.0  # points
 _SHORT = 0.6
-_APART = 0.3  # of a line's height, more than between the lines of a paragraph
+_APART = 0.3  # line heights, in addition to the gap between lines of a paragraph
 _FARTHEST = 1.1
 _RESIZED = 0.12
-_CAPTION_APART = 3.0  # heights of a line, between a caption and its table
+_CAPTION_APART = 3.0  # line heights between a caption and its table
 _FEWEST_ROWS = 2
 _LETTERS = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
@@ -27,7 +27,7 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a page in Markdown; `size` and `bold` tell whether it may be a heading."""
+    """A block of a page in Markdown; `size` and `bold` show whether it may be a heading."""
 
     text: str
     box: Box
@@ -67,7 +67,7 @@ def blocks_of(rows: Sequence[Sequence[Line]]) -> list[Block]:
             number += count
             continue
         line = _join_lines(row)
-        if paragraph and _parts(paragraph[-1], line, usual):
+        if paragraph and _begins_paragraph(paragraph[-1], line, usual):
             end_paragraph()
         paragraph.append(line)
         number += 1
@@ -76,9 +76,9 @@ def blocks_of(rows: Sequence[Sequence[Line]]) -> list[Block]:
 
 
 def join_captions(blocks: Sequence[Block], tables: dict[str, list[list[str]]]) -> list[Block]:
-    """Return the blocks with each table written out, and its caption taken in where one stands beside it.
+    """Return the blocks with the text of each table, including its caption if one is next to it.
 
-    `tables` are the cells of ruled ones, by the text that stands for them.
+    `tables` are the cells of ruled tables by their placeholders.
     """
     done: list[Block] = []
     taken: set[int] = set()
@@ -107,7 +107,7 @@ def _is_caption(block: Block, table: Block) -> bool:
 
 
 def _itemize(row: Sequence[Line]) -> Sequence[Line]:
-    """Return a row whose first cell is the mark of a list's item with that mark before the next one."""
+    """Return a row in which the mark of a list item is joined with the next cell."""
     if len(row) < 2 or row[0].is_table or not _MARK.fullmatch(row[0].text):
         return row
     first, second, *rest = row
@@ -116,7 +116,7 @@ def _itemize(row: Sequence[Line]) -> Sequence[Line]:
 
 
 def _join_lines(row: Sequence[Line]) -> Line:
-    """Return a row as one line, its cells apart."""
+    """Return a row as one line, with two blanks between cells."""
     if len(row) == 1:
         return row[0]
     return Line(
@@ -128,7 +128,7 @@ def _join_lines(row: Sequence[Line]) -> Line:
 
 
 def _usual_gap(rows: Sequence[Sequence[Line]]) -> float:
-    """Return the gap between lines of a paragraph, in heights of a line: that of the narrower ones."""
+    """Return the usual gap between lines of a paragraph in line heights: the lower quartile."""
     gaps = sorted(
         (below[0].box.top - above[0].box.bottom) / below[0].size
         for above, below in pairwise(rows)
@@ -137,36 +137,25 @@ def _usual_gap(rows: Sequence[Sequence[Line]]) -> float:
     return max(0.0, gaps[len(gaps) // 4]) if gaps else 0.0
 
 
-def _parts(before: Line, line: Line, usual: float) -> bool:
-    """Tell whether a line begins a paragraph of its own."""
+def _begins_paragraph(before: Line, line: Line, usual: float) -> bool:
+    """Tell whether a line begins a new paragraph."""
     gap = line.box.top - before.box.bottom
     apart = min(usual + _APART, _FARTHEST) * max(line.size, 1.0)
     resized = abs(line.size - before.size) > _RESIZED * max(line.size, before.size)
-    edges = [(edge(line.box) - edge(before.box)) for edge in (_left, _middle, _right)]
+    box, above = line.box, before.box
+    shifts = (box.left - above.left, box.middle - above.middle, box.right - above.right)
     # A centred title above a heading at the left.
-    misaligned = min(abs(one) for one in edges) > line.size
+    misaligned = min(map(abs, shifts)) > line.size
     elsewhere = misaligned or gap < -line.box.height or line.box.left > before.box.right
     begins = bool(_ITEM.match(line.text) or _NOTE.match(line.text))
     return gap > apart or resized or elsewhere or line.bold != before.bold or begins
 
 
-def _left(box: Box) -> float:
-    return box.left
-
-
-def _middle(box: Box) -> float:
-    return (box.left + box.right) / 2
-
-
-def _right(box: Box) -> float:
-    return box.right
-
-
 def _paragraph(lines: Sequence[Line], widths: Sequence[tuple[float, float]]) -> Block:
-    """Return lines as one text; a word that a hyphen parts at the end of a line is put together.
+    """Return lines as one text; hyphenated words are joined.
 
-    A line that ends well before others do that begin where it begins was ended on purpose: code, verse, an
-    address. It stays a line.
+    A line that is much shorter than others with the same left edge was broken on purpose: code, verse, an
+    address. Its line break is kept.
     """
     text = lines[0].text
     for before, line in pairwise(lines):
@@ -185,7 +174,7 @@ def _paragraph(lines: Sequence[Line], widths: Sequence[tuple[float, float]]) -> 
 
 
 def _table(rows: Sequence[Sequence[Line]]) -> tuple[Block | None, int]:
-    """Return the table that these rows begin with, if they stand in columns, and how many rows it has."""
+    """Return the table at the beginning of these rows, if they form columns, and its number of rows."""
     count = 0
     while count < len(rows) and len(rows[count]) > 1 and not rows[count][0].is_table:
         if count and rows[count][0].box.top - rows[count - 1][0].box.bottom > 2 * rows[count][0].box.height:
@@ -201,12 +190,12 @@ def _table(rows: Sequence[Sequence[Line]]) -> tuple[Block | None, int]:
     for row in rows[:count]:
         placed = [""] * len(columns)
         for line in row:
-            middle = (line.box.left + line.box.right) / 2
+            middle = line.box.middle
             nearest = min(range(len(columns)), key=lambda n: _distance(columns[n], middle))
             placed[nearest] = f"{placed[nearest]} {line.text}".strip()
         cells.append(tuple(placed))
     box = union(line.box for row in rows[:count] for line in row)
-    header = all(line.bold for line in rows[0]) or _heads(cells)
+    header = all(line.bold for line in rows[0]) or _is_header(cells)
     return Block("", box, rows[0][0].size, is_table=True, cells=tuple(cells), header=header), count
 
 
@@ -224,8 +213,8 @@ def _distance(column: tuple[float, float], middle: float) -> float:
     return max(column[0] - middle, middle - column[1], 0.0)
 
 
-def _heads(cells: Sequence[Sequence[str]]) -> bool:
-    """Tell whether the first row names what stands below: no figures, over rows that have some."""
+def _is_header(cells: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the first row is a header: without digits, above rows that have some."""
     if any(_DIGIT.search(cell) for cell in cells[0]) or not all(cells[0]):
         return False
     return all(any(_DIGIT.search(cell) for cell in row) for row in cells[1:])

@@ -1,4 +1,4 @@
-"""The lines of a PDF page with their places, made of its characters."""
+"""Join the characters of a PDF page to lines with their positions."""
 
 import ctypes
 import statistics
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-_HYPHENS = {0x02: "-", 0xAD: "-", 0xFFFE: "-"}  # as PDFium tells of a hyphen at the end of a line
+_HYPHENS = {0x02: "-", 0xAD: "-", 0xFFFE: "-"}  # PDFium's codes for a hyphen at the end of a line
 _NOTE_MARKS = frozenset("0123456789*†‡§")
-_RAISED = 0.82  # a note's mark is smaller than so much of what it stands beside
-_BESIDE = 0.6  # of the height, that words of one row share; lines of two columns may share less
+_RAISED = 0.82  # maximum size of a note's mark, relative to the text
+_BESIDE = 0.6  # share of the height that words of one row have in common; columns may share less
 _SAME_BASE = 0.15
-_WIDE = 2.0  # of the height, that no blank in running text is wider than
+_WIDE = 2.0  # line heights; blanks in running text are narrower
 _USUAL = 1.8  # times the usual blank of a row
-_BLANKS = 4  # from which a row is running text that may be justified; a row of a table has fewer
-_GAP = 0.9  # of a line's height, from which what follows is another column or cell
+_BLANKS = 4  # minimum of running text, which may be justified; a row of a table has fewer
+_GAP = 0.9  # line heights; after a wider gap, another column or cell begins
 _BOLD_WEIGHT = 600
 _NAME_BYTES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle in points from the upper left corner of the page as it is shown."""
+    """A rectangle in points from the upper left corner of the page as displayed."""
 
     left: float
     top: float
@@ -31,25 +31,30 @@ class Box:
 
     @property
     def height(self) -> float:
-        """How high it is."""
+        """Its height."""
         return self.bottom - self.top
 
     @property
     def width(self) -> float:
-        """How wide it is."""
+        """Its width."""
         return self.right - self.left
 
+    @property
+    def middle(self) -> float:
+        """The horizontal position of its middle."""
+        return (self.left + self.right) / 2
+
     def holds(self, other: "Box") -> bool:
-        """Tell whether the middle of another one lies within."""
-        across, down = (other.left + other.right) / 2, (other.top + other.bottom) / 2
-        return self.left <= across <= self.right and self.top <= down <= self.bottom
+        """Tell whether the middle of another one is inside."""
+        down = (other.top + other.bottom) / 2
+        return self.left <= other.middle <= self.right and self.top <= down <= self.bottom
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Words side by side without a wide gap; `size` is the height that most of its letters share.
+    """Words side by side without a wide gap; `size` is the median height of its letters.
 
-    A table is one as well: its text is Markdown already, and `is_table` says so.
+    A table or a picture is also a line, with `is_table`: its text is a placeholder.
     """
 
     text: str
@@ -70,7 +75,7 @@ class _Word:
 
 
 def lines_of(page: Any, *, without: Sequence[Box] = ()) -> list[Line]:
-    """Return the lines of a page of PDFium from top to bottom, but for what lies in some boxes."""
+    """Return the lines of a PDFium page from top to bottom, except those in some boxes."""
     text_page = page.get_textpage()
     try:
         words = [word for word in _words(page, text_page) if not any(box.holds(word.box) for box in without)]
@@ -94,7 +99,7 @@ def _words(page: Any, text_page: Any) -> Iterator[_Word]:
     """Yield words: runs of characters without a blank, of about one size."""
     import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
-    place = _placing(page)
+    place = _page_transform(page)
     rectangle = pdfium.FS_RECTF()
     reference = ctypes.byref(rectangle)
     letters: list[str] = []
@@ -114,7 +119,7 @@ def _words(page: Any, text_page: Any) -> Iterator[_Word]:
             continue
         pdfium.FPDFText_GetLooseCharBox(text_page, number, reference)
         box = place(rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
-        if letters and _jumps(boxes[-1], box):
+        if letters and _breaks_word(boxes[-1], box):
             yield word()
             letters, boxes, glued = [], [], True
         if not letters:
@@ -125,8 +130,8 @@ def _words(page: Any, text_page: Any) -> Iterator[_Word]:
         yield word()
 
 
-def _placing(page: Any) -> Any:
-    """Return what turns a rectangle of the page into one as it is shown, from the upper left corner."""
+def _page_transform(page: Any) -> Any:
+    """Return a function that converts a rectangle of the page to display coordinates."""
     left, bottom, right, top = page.get_mediabox()
     turned = page.get_rotation()
 
@@ -142,18 +147,18 @@ def _placing(page: Any) -> Any:
     return place
 
 
-def _jumps(before: Box, box: Box) -> bool:
-    """Tell whether a character is of another size than the one before, or stands elsewhere."""
+def _breaks_word(before: Box, box: Box) -> bool:
+    """Tell whether a character has another size than the previous one, or is in another place."""
     small, large = sorted((before.height, box.height))
     elsewhere = box.top > before.bottom or box.bottom < before.top
     return small < _RAISED * large or elsewhere or box.left - before.right > before.height
 
 
 def _segments(words: Sequence[_Word]) -> Iterator[list[_Word]]:
-    """Yield words that stand side by side without a wide gap, from top to bottom.
+    """Yield words that are side by side without a wide gap, from top to bottom.
 
-    Words that follow one another in the file and on the page belong together. Runs of words on one base line
-    do where the gap between them is no wider than others there: a justified line has wide ones.
+    Words that are adjacent in the file and on the page belong together. Runs of words on one base line belong
+    together if the gap between them is not wider than others there: a justified line has wide gaps.
     """
     runs: list[list[_Word]] = []
     for word in words:
@@ -161,7 +166,7 @@ def _segments(words: Sequence[_Word]) -> Iterator[list[_Word]]:
             runs[-1].append(word)
         else:
             runs.append([word])
-    for row in _on_one_base(runs):
+    for row in _group_by_baseline(runs):
         yield from _join_words(row)
 
 
@@ -172,8 +177,8 @@ def _follows(before: _Word, word: _Word) -> bool:
     return beside and -height / 2 <= word.box.left - before.box.right <= _GAP * height
 
 
-def _on_one_base(runs: Sequence[list[_Word]]) -> list[list[list[_Word]]]:
-    """Return the runs by the base line that their largest word stands on, each row from left to right."""
+def _group_by_baseline(runs: Sequence[list[_Word]]) -> list[list[list[_Word]]]:
+    """Return the runs by the base line of their largest word, each row from left to right."""
     rows: list[list[list[_Word]]] = []
     base = 0.0
     for run in sorted(runs, key=lambda run: _largest(run).box.bottom):

@@ -1,4 +1,4 @@
-"""In which order the lines of a page are read: columns one after the other, cells side by side."""
+"""Sort the lines of a page in reading order: columns one after the other, cells side by side."""
 
 import statistics
 from collections.abc import Sequence
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from ragmem.readers.documents.formats.pdf.pdf_lines import Box, Line, union
 
-_DEPTH = 3  # columns within columns
+_DEPTH = 3  # nested columns
 _FEWEST = 3  # lines of a column
-_FILLED = 0.55  # of its column's width, that the lines of running text fill
-_MIDDLE = 0.15  # of the width at either side, where no gutter is looked for
+_FILLED = 0.55  # share of the column's width that lines of running text fill
+_MIDDLE = 0.15  # share of the width at either side without a gutter
 _GUTTER = 5.0  # points
-_APART = 0.6  # of a line's height
-_CROSSING = 0.4  # of all lines, that may run over a gutter: titles, tables, figures
+_APART = 0.6  # line heights
+_CROSSING = 0.4  # share of all lines that may cross a gutter: titles, tables, figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +23,19 @@ class _Gutter:
 
     @property
     def widths(self) -> tuple[float, float]:
-        """How wide the columns at its sides are."""
+        """The widths of the columns at its sides."""
         return self.left - self.page.left, self.page.right - self.right
 
-    def crossed_by(self, line: Line) -> bool:
+    def is_crossed_by(self, line: Line) -> bool:
         return line.box.left < self.left and line.box.right > self.right
 
 
 def reading_order(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
-    """Return rows in the order in which they are read; a row of several lines is one of cells.
+    """Return rows in reading order; a row of several lines is a row of cells.
 
-    What runs over all columns parts the page: what stands above it is read before, what is below after.
+    A line across all columns divides the page: the lines above it are read before those below it.
     """
-    gutter = _gutter(lines) if depth < _DEPTH else None
+    gutter = _find_gutter(lines) if depth < _DEPTH else None
     if gutter is None:
         return _rows(lines)
     rows: list[list[Line]] = []
@@ -53,10 +53,10 @@ def reading_order(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
 
 
 def _bands(lines: Sequence[Line], gutter: _Gutter) -> list[tuple[Line | None, list[Line]]]:
-    """Return what stands between the lines that run over a gutter, each band behind the line above it."""
+    """Return the bands between the lines that cross a gutter, each with the line above it."""
     bands: list[tuple[Line | None, list[Line]]] = [(None, [])]
     for line in sorted(lines, key=lambda line: line.box.top):
-        if gutter.crossed_by(line):
+        if gutter.is_crossed_by(line):
             bands.append((line, []))
         else:
             bands[-1][1].append(line)
@@ -64,10 +64,9 @@ def _bands(lines: Sequence[Line], gutter: _Gutter) -> list[tuple[Line | None, li
 
 
 def _columns(band: Sequence[Line], gutter: _Gutter) -> tuple[list[list[Line]], list[Line]]:
-    """Return the two columns of a band and what stands below both; no columns where it holds none.
+    """Return the two columns of a band and the lines below both; no columns if it has none.
 
-    The left column goes on below the right one where its lines follow closely; behind a gap something else
-    begins.
+    The left column may continue below the right one without a gap; after a gap something else begins.
     """
     left = sorted((line for line in band if line.box.left < gutter.left), key=lambda line: line.box.top)
     right = [line for line in band if line.box.left >= gutter.left]
@@ -75,7 +74,7 @@ def _columns(band: Sequence[Line], gutter: _Gutter) -> tuple[list[list[Line]], l
         return [], []
     end = max(line.box.bottom for line in right)
     beside = [line for line in left if line.box.top < end]
-    if not (_fills(beside, gutter.widths[0]) and _fills(right, gutter.widths[1])):
+    if not (_is_running_text(beside, gutter.widths[0]) and _is_running_text(right, gutter.widths[1])):
         return [], []
     rest = left[len(beside) :]
     bottom = max(line.box.bottom for line in beside)
@@ -86,14 +85,14 @@ def _columns(band: Sequence[Line], gutter: _Gutter) -> tuple[list[list[Line]], l
     return [left, right], []
 
 
-def _fills(column: Sequence[Line], width: float) -> bool:
-    """Tell running text, whose lines are mostly as wide as the column, from the cells of a table."""
+def _is_running_text(column: Sequence[Line], width: float) -> bool:
+    """Tell whether a column is running text, whose lines fill its width, unlike the cells of a table."""
     lines = [line for line in column if not line.is_table]
     return len(lines) >= _FEWEST and statistics.median(line.box.width for line in lines) >= _FILLED * width
 
 
-def _gutter(lines: Sequence[Line]) -> _Gutter | None:
-    """Return the blank strip between two columns of running text, if the lines stand in such."""
+def _find_gutter(lines: Sequence[Line]) -> _Gutter | None:
+    """Return the blank strip between two columns of running text, if there are such columns."""
     if len(lines) < 2 * _FEWEST:
         return None
     page = union(line.box for line in lines)

@@ -1,46 +1,40 @@
-"""Tables of a PDF that are drawn with rules, found by pdfplumber on the pages that have any."""
+"""Find the tables of a PDF that are drawn with rules, with pdfplumber."""
 
 import time
 from itertools import islice
-from types import TracebackType
 from typing import Any, Self
 
 from ragmem.readers.documents.formats.pdf.pdf_lines import Box
 
 SECONDS = 20.0
-"""For the tables of a whole document; the text of later ones is read as text."""
+"""For the tables of a whole document; later tables are read as text."""
 
 _THIN = 3.0  # points
 _SHORTEST = 8.0
 _BOXES = 4  # cells that are drawn as frames or filled
 _GRID_SEGMENTS = 8
-_LOOKED_AT = 2_000  # drawn objects of a page beyond which it is a picture, not a table
+_MOST_OBJECTS = 2_000  # drawn objects of a page to examine; more are a picture, not a table
 
 
 class RuledTables:
-    """Finds the tables of pages; opens the document a second time when the first page may have some."""
+    """Finds the tables of pages; it opens the document itself when the first page may have some."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._document: Any = None
         self._spent = 0.0
         self.gave_up = 0
-        """Pages whose tables there was no time for."""
+        """The number of pages without time for their tables."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._document is not None:
             self._document.close()
 
     def of(self, page: Any, number: int) -> list[tuple[Box, list[list[str]]]]:
-        """Return the place and the cells of each table of a page of PDFium, whose number counts from 0."""
+        """Return the box and the cells of each table of a PDFium page with this number (from 0)."""
         if not _has_rules(page):
             return []
         if self._spent > SECONDS:
@@ -69,11 +63,11 @@ class RuledTables:
 
 
 def _has_rules(page: Any) -> bool:
-    """Tell whether enough is drawn on a page to be the grid of a table; pdfplumber takes its time to look."""
+    """Tell whether a page may have the grid of a table, because pdfplumber is slow."""
     import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
     across = down = boxes = 0
-    for item in islice(page.get_objects(max_depth=3), _LOOKED_AT):
+    for item in islice(page.get_objects(max_depth=3), _MOST_OBJECTS):
         if item.type != pdfium.FPDF_PAGEOBJ_PATH:
             continue
         left, bottom, right, top = item.get_bounds()
@@ -93,7 +87,7 @@ def _has_rules(page: Any) -> bool:
 
 
 def _is_table(cells: list[list[str]]) -> bool:
-    """Tell a table from a frame around text: two rows, two columns, and most cells hold something."""
+    """Tell a table from a frame around text: two rows, two columns, and enough cells that are not empty."""
     if len(cells) < 2 or max(len(row) for row in cells) < 2:
         return False
     every = [cell for row in cells for cell in row]

@@ -1,4 +1,4 @@
-"""The paragraphs, lists and tables of a Word file, in order, with what each of them is."""
+"""The paragraphs, lists and tables of a Word file, in order and with their kinds."""
 
 import re
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from ragmem.readers.documents.formats.package import child, local, value, whole,
 from ragmem.readers.documents.formats.spans import Cell
 from ragmem.readers.documents.formats.word.word_runs import Line
 from ragmem.readers.documents.formats.word.word_story import Story
-from ragmem.readers.documents.formats.word.word_styles import BODY, switch
+from ragmem.readers.documents.formats.word.word_styles import BODY, setting, switch
 
 _DEEPEST = 40
-"""Tables within tables and boxes within boxes that are followed."""
+"""Maximum nesting of tables and boxes."""
 
 _IGNORED = frozenset({"sectPr", "del", "moveFrom", "sdtPr", "sdtEndPr", "tblPr", "tblGrid", "customXmlPr"})
 _MOST_LEVELS = 8
@@ -21,7 +21,7 @@ _MOST_LEVELS = 8
 
 @dataclass(slots=True)
 class Block:
-    """A paragraph, an item, a heading, a line of code, or a table; `below` is what belongs under it."""
+    """A paragraph, an item, a heading, a line of code, or a table; `below` are the texts after it."""
 
     kind: str
     text: str
@@ -56,16 +56,14 @@ def blocks(node: Any, story: Story, depth: int) -> Iterator[Block]:
 
 
 def _is_contents(node: Any) -> bool:
-    """Tell whether a part made by Word is the table of contents, which repeats the headings."""
-    gallery = within(node, "sdtPr", "docPartObj", "docPartGallery")
-    return gallery is not None and value(gallery, "val") == "Table of Contents"
+    """Tell whether an element is a generated table of contents, which repeats the headings."""
+    return setting(within(node, "sdtPr", "docPartObj"), "docPartGallery") == "Table of Contents"
 
 
 def _paragraph(node: Any, story: Story, depth: int, *, before: str) -> Iterator[Block]:
-    """Yield a paragraph, and the text boxes that hang on it; `before` is text that runs into it."""
+    """Yield a paragraph and its text boxes; `before` is text that continues in it."""
     properties = child(node, "pPr")
-    styled = child(properties, "pStyle")
-    style = value(styled, "val") if styled is not None else story.styles.default
+    style = setting(properties, "pStyle", story.styles.default)
     line = Line(story, hidden=story.styles.is_hidden(style))
     if before:
         line.pieces.append(before)
@@ -74,7 +72,7 @@ def _paragraph(node: Any, story: Story, depth: int, *, before: str) -> Iterator[
     names = list(story.styles.names(style)) or [style.lower()]
     if not any(re.fullmatch(r"toc \d|table of figures", name) for name in names[:1]):
         block = _kind_of(text, node, line, style, names)
-        # A paragraph whose end was deleted with changes being tracked goes on in the next one.
+        # A paragraph whose end is a tracked deletion continues in the next one.
         block.merges = child(child(properties, "rPr"), "del") is not None
         yield block
     for box in line.boxes:
@@ -88,10 +86,8 @@ def _kind_of(text: str, node: Any, line: Line, style: str, names: list[str]) -> 
     properties = child(node, "pPr")
     if names[0] == "title":
         return Block("title", text, 1, below=below)
-    outlined = child(properties, "outlineLvl")
-    level = line.story.styles.outline(style)
-    if outlined is not None and value(outlined, "val") in set("0123456789"):
-        level = int(value(outlined, "val"))
+    own = setting(properties, "outlineLvl")
+    level = int(own) if own in set("0123456789") else line.story.styles.outline(style)
     label, depth = _label(properties, line.story, style)
     if level < BODY:
         front = f"{label} " if label else ""
@@ -109,15 +105,14 @@ def _kind_of(text: str, node: Any, line: Line, style: str, names: list[str]) -> 
 
 
 def _label(properties: Any, story: Story, style: str) -> tuple[str | None, int]:
-    """Return what numbers a paragraph ("2.1", "" for a bullet, None outside of lists), and its level."""
-    number, level = story.styles.numbered(style)
+    """Return the label of a paragraph ("2.1", "" for a bullet, None outside of lists), and its level."""
+    number, level = story.styles.list_level(style)
     own = child(properties, "numPr")
     if level is None:
         level = story.numbering.level_of_style(number, style)
     if own is not None:
-        listed, deep = child(own, "numId"), child(own, "ilvl")
-        number = value(listed, "val") if listed is not None else number
-        level = whole(value(deep, "val"), level) if deep is not None else level
+        number = setting(own, "numId", number)
+        level = whole(setting(own, "ilvl"), level)
     if not story.numbering.is_list(number):
         return None, 0
     level = min(max(level, 0), _MOST_LEVELS)
@@ -138,10 +133,9 @@ def _table(node: Any, story: Story, depth: int) -> Iterator[Block]:
         at = _skip(row)
         line = []
         for cell in _cells(row):
-            settings = child(cell, "tcPr")
-            wide = child(settings, "gridSpan")
-            width = max(whole(value(wide, "val"), 1), 1) if wide is not None else 1
-            merged = child(settings, "vMerge")
+            properties = child(cell, "tcPr")
+            width = max(whole(setting(properties, "gridSpan"), 1), 1)
+            merged = child(properties, "vMerge")
             going_on = merged is not None and value(merged, "val", "continue") == "continue"
             line.append((at, min(width, 500), "" if going_on else _cell(cell, story, depth, below), going_on))
             at += width
@@ -149,14 +143,13 @@ def _table(node: Any, story: Story, depth: int) -> Iterator[Block]:
     marked = 0
     while marked < len(rows) and switch(child(rows[marked], "trPr"), "tblHeader"):
         marked += 1
-    caption = within(node, "tblPr", "tblCaption")
-    block = Block("table", "", rows=_spanning(placed), headings=marked or None, below=below)
-    block.caption = value(caption, "val") if caption is not None else ""
-    yield block
+    caption = setting(child(node, "tblPr"), "tblCaption")
+    rows_of_cells = _merge_rows(placed)
+    yield Block("table", "", rows=rows_of_cells, headings=marked or None, below=below, caption=caption)
 
 
 def _rows(node: Any) -> Iterator[Any]:
-    """Yield the rows of a table, also those in content controls, but not those of tables within."""
+    """Yield the rows of a table, including those in content controls, but not those of nested tables."""
     for each in node:
         if local(each) == "tr":
             yield each
@@ -174,12 +167,11 @@ def _cells(row: Any) -> Iterator[Any]:
 
 
 def _skip(row: Any) -> int:
-    before = within(row, "trPr", "gridBefore")
-    return min(max(whole(value(before, "val"), 0), 0), 500) if before is not None else 0
+    return min(max(whole(setting(child(row, "trPr"), "gridBefore"), 0), 0), 500)
 
 
-def _spanning(placed: list[list[tuple[int, int, str, Any]]]) -> list[list[Cell]]:
-    """Return cells with the rows that they cover: Word says in each row whether the one above goes on."""
+def _merge_rows(placed: list[list[tuple[int, int, str, Any]]]) -> list[list[Cell]]:
+    """Return cells with the rows that they span: Word marks in each row the cells that continue."""
     going_on = [{at for at, _, _, continues in line if continues} for line in placed]
     rows = []
     for number, line in enumerate(placed):
@@ -196,7 +188,7 @@ def _spanning(placed: list[list[tuple[int, int, str, Any]]]) -> list[list[Cell]]
 
 
 def _cell(node: Any, story: Story, depth: int, below: list[str]) -> str:
-    """Return what a cell says in one line; its notes go below the table."""
+    """Return the text of a cell as one line; its notes go below the table."""
     told = []
     for block in blocks(node, story, depth + 1):
         if block.kind == "table":

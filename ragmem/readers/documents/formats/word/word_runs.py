@@ -1,4 +1,4 @@
-"""The text of a Word paragraph: its runs, fields, links, references and equations as one line of Markdown."""
+"""The text of a Word paragraph as one line of Markdown: runs, fields, links, references and equations."""
 
 import re
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 from ragmem.readers.documents.formats import equations, marks
 from ragmem.readers.documents.formats.package import between, child, every, local, relation_id, value
 from ragmem.readers.documents.formats.word.word_story import Remark, Story
-from ragmem.readers.documents.formats.word.word_styles import is_monospaced, switch
+from ragmem.readers.documents.formats.word.word_styles import is_monospaced, setting, switch
 
 _DROPPED = frozenset({"del", "moveFrom", "delText", "delInstrText", "rPr", "pPr", "sdtPr", "rPrChange"})
 _QUOTED = 160
 _HYPERLINK = re.compile(r'HYPERLINK\s+(?:\\l\s+)?"([^"]+)"', re.IGNORECASE)
 _COUNTED = frozenset({"PAGE", "NUMPAGES", "SECTIONPAGES", "TOC", "TOF", "INDEX"})
-"""Fields whose result is made from the layout, or repeats the headings."""
+"""Fields whose result depends on the layout, or repeats the headings."""
 
 _SYMBOLS = {"F0FE": "☑", "F0FD": "☒", "F0A8": "☐", "F0FC": "✓", "F0FB": "✗", "F0E0": "→", "F0B7": "•"}
 _SYMBOL_GREEK = dict(
@@ -24,7 +24,7 @@ _SYMBOL_GREEK = dict(
 
 @dataclass(slots=True)
 class Line:
-    """What a paragraph says so far, and the blocks that belong below it: notes, comments, text boxes."""
+    """The text of a paragraph so far, and the blocks below it: notes, comments, text boxes."""
 
     story: Story
     pieces: list[str] = field(default_factory=list)
@@ -37,11 +37,11 @@ class Line:
     _links: list[tuple[int, int, str]] = field(default_factory=list)
 
     def text(self) -> str:
-        """Return the text with what marks it."""
-        return marks.joined_strikes("".join(self.pieces))
+        """Return the text as Markdown."""
+        return marks.join_strikes("".join(self.pieces))
 
     def read(self, node: Any) -> None:
-        """Add what is in an element."""
+        """Add the content of an element."""
         for each in node:
             self._one(each)
 
@@ -72,11 +72,10 @@ class Line:
         fonts = child(properties, "rFonts")
         if fonts is not None and is_monospaced(fonts):
             self.monospaced += len(added)
-        raised = child(properties, "vertAlign")
-        if raised is not None and value(raised, "val") == "superscript" and "[^" not in added:
-            added = marks.raised(added)
+        if setting(properties, "vertAlign") == "superscript" and "[^" not in added:
+            added = marks.superscript(added)
         if switch(properties, "strike") or switch(properties, "dstrike"):
-            added = marks.struck(added)
+            added = marks.strike_through(added)
         self.pieces[before:] = [added]
 
     def _is_hidden(self, properties: Any) -> bool:
@@ -93,7 +92,7 @@ class Line:
         self._put("\t")
 
     def _break(self, node: Any) -> None:
-        # A page or a column ends nothing that a reader of the text would miss.
+        # Breaks of pages and columns mean nothing for the text.
         if value(node, "type", "textWrapping") == "textWrapping":
             self._put("\n")
 
@@ -162,14 +161,14 @@ class Line:
             self._remark(f"> Comment{author}{place}: ", remark)
 
     def _remark(self, front: str, remark: Remark) -> None:
-        """Put a note or comment below, on one line, with what is below it itself."""
-        told = Line(self.story.beside(remark.part, remark.node))
+        """Add a note or comment below as one line, followed by its own notes."""
+        line = Line(self.story.beside(remark.part, remark.node))
         for paragraph in every(remark.node, "p"):
-            told.read(paragraph)
-            told.pieces.append(" ")
-        if text := marks.flatten(told.text()):
+            line.read(paragraph)
+            line.pieces.append(" ")
+        if text := marks.flatten(line.text()):
             self.below.append(front + text)
-            self.below += told.below
+            self.below += line.below
 
     def _equation(self, node: Any) -> None:
         if found := equations.to_latex(node):
@@ -180,13 +179,12 @@ class Line:
             self._put(f"\n\n$$\n{found}\n$$\n\n")
 
     def _drawing(self, node: Any) -> None:
-        told = self.story.drawing(node)
-        if told:
-            self.below.append(told)
+        if text := self.story.describe_drawing(node):
+            self.below.append(text)
         self.boxes += [each for each in node.iter("{*}txbxContent") if _is_outermost(each, node)]
 
     def _alternative(self, node: Any) -> None:
-        # The choice and its fallback are the same thing twice.
+        # The choice and its fallback have the same content.
         chosen = child(node, "Choice")
         chosen = child(node, "Fallback") if chosen is None or not len(chosen) else chosen
         if chosen is not None:
@@ -230,5 +228,5 @@ class Line:
 
 
 def _is_outermost(box: Any, top: Any) -> bool:
-    """Tell whether a box is neither in another box, which is read with it, nor what old programs show."""
+    """Tell whether a box is not inside another box, which is read with it, and not a fallback."""
     return not {"Fallback", "txbxContent"} & set(between(box, top))

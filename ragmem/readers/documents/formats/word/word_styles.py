@@ -1,4 +1,4 @@
-"""What a Word file says once for many paragraphs: its styles, and how its lists and headings are numbered."""
+"""The styles of a Word file, and the numbering of its lists and headings."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 from ragmem.readers.documents.formats.package import child, every, local, value, whole, within
 
 BODY = 9
-"""The outline level of text that is no heading; 0 to 8 are headings."""
+"""The outline level of body text; 0 to 8 are headings."""
 
 _LONGEST_CHAIN = 20
 _OFF = {"0", "false", "off", "none"}
@@ -26,14 +26,14 @@ _LAST_ROMAN = 3_999
 
 @dataclass(slots=True)
 class Styles:
-    """The styles of a file by their ids: a property is the nearest in the chain of what it is based on."""
+    """The styles of a file by their ids; a property is inherited from the nearest base style."""
 
     by_id: dict[str, Any] = field(default_factory=dict)
     default: str = ""
 
     @classmethod
     def of(cls, root: Any) -> "Styles":
-        """Return the styles of a `styles.xml`, none where that is missing."""
+        """Return the styles of a `styles.xml`; none if it is missing."""
         found = cls()
         for each in every(root, "style"):
             identity = value(each, "styleId")
@@ -43,29 +43,25 @@ class Styles:
         return found
 
     def name(self, identity: str) -> str:
-        """Return the name of a style in lower case: built-in ones have English names in every language."""
-        style = self.by_id.get(identity)
-        named = child(style, "name")
-        return (value(named, "val") if named is not None else identity).lower()
+        """Return the name of a style in lower case; built-in ones have English names in every language."""
+        return setting(self.by_id.get(identity), "name", identity).lower()
 
     def chain(self, identity: str) -> Iterator[Any]:
-        """Yield a style, what it is based on, and so on."""
+        """Yield a style and its base styles."""
         for _ in range(_LONGEST_CHAIN):
             style = self.by_id.get(identity)
             if style is None:
                 return
             yield style
-            based = child(style, "basedOn")
-            identity = value(based, "val") if based is not None else ""
+            identity = setting(style, "basedOn")
 
     def names(self, identity: str) -> Iterator[str]:
-        """Yield the names of a style and of those that it is based on."""
+        """Yield the names of a style and its base styles in lower case."""
         for style in self.chain(identity):
-            named = child(style, "name")
-            yield value(named, "val").lower() if named is not None else ""
+            yield setting(style, "name").lower()
 
     def outline(self, identity: str) -> int:
-        """Return the outline level of a style, from 0; `BODY` where it is no heading's."""
+        """Return the outline level of a style, from 0; `BODY` for styles that are not headings."""
         for style in self.chain(identity):
             level = within(style, "pPr", "outlineLvl")
             if level is not None:
@@ -75,8 +71,8 @@ class Styles:
                 return int(found[1]) - 1
         return BODY
 
-    def numbered(self, identity: str) -> tuple[str, int | None]:
-        """Return the list that a style's paragraphs belong to and their level in it, if any."""
+    def list_level(self, identity: str) -> tuple[str, int | None]:
+        """Return the list of a style's paragraphs and their level in it, if any."""
         number, level = "", None
         for style in self.chain(identity):
             properties = within(style, "pPr", "numPr")
@@ -87,13 +83,11 @@ class Styles:
         return number, level
 
     def is_hidden(self, identity: str) -> bool:
-        """Tell whether text of a style is not shown."""
-        return any(
-            (on := switch(child(style, "rPr"), "vanish")) is not None and on for style in self.chain(identity)
-        )
+        """Tell whether the text of a style is hidden."""
+        return any(switch(child(style, "rPr"), "vanish") for style in self.chain(identity))
 
     def is_code(self, identity: str) -> bool:
-        """Tell whether a style is that of code, by its name or by its font."""
+        """Tell by name and font whether a style is for code."""
         if identity == self.default:
             return False
         fonts = (child(child(style, "rPr"), "rFonts") for style in self.chain(identity))
@@ -102,19 +96,25 @@ class Styles:
 
 
 def is_monospaced(fonts: Any) -> bool:
-    """Tell whether `w:rFonts` names a font of one width."""
+    """Tell whether `w:rFonts` names a monospaced font."""
     return bool(_MONOSPACED.search(value(fonts, "ascii")))
 
 
+def setting(properties: Any, name: str, default: str = "") -> str:
+    """Return the value of a property such as `w:pStyle`; the default where it is not set."""
+    each = child(properties, name)
+    return default if each is None else value(each, "val")
+
+
 def switch(properties: Any, name: str) -> bool | None:
-    """Return whether a property such as `w:vanish` is on or off; None where it is not set."""
+    """Tell whether a property such as `w:vanish` is on; None where it is not set."""
     each = child(properties, name)
     return None if each is None else value(each, "val", "1") not in _OFF
 
 
 @dataclass(slots=True)
 class Level:
-    """How one level of a list is numbered: "decimal" from 1 as "%1.%2", or "bullet"."""
+    """The numbering of one level of a list: "decimal" from 1 as "%1.%2", or "bullet"."""
 
     form: str = "bullet"
     text: str = ""
@@ -124,7 +124,7 @@ class Level:
 
 @dataclass(slots=True)
 class Numbering:
-    """The lists of a file, and how far each has been counted."""
+    """The lists of a file with their counters."""
 
     levels: dict[str, dict[int, Level]] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)
@@ -132,35 +132,33 @@ class Numbering:
 
     @classmethod
     def of(cls, root: Any, styles: Styles) -> "Numbering":
-        """Return the lists of a `numbering.xml`, none where that is missing."""
+        """Return the lists of a `numbering.xml`; none if it is missing."""
         found = cls()
         if root is None:
             return found
         abstract = {value(each, "abstractNumId"): each for each in root if local(each) == "abstractNum"}
         for number in (each for each in root if local(each) == "num"):
-            reference = child(number, "abstractNumId")
-            kind = value(reference, "val") if reference is not None else ""
-            kind = _linked_style(kind, abstract, root, styles)
+            kind = _linked_style(setting(number, "abstractNumId"), abstract, root, styles)
             levels = _levels(abstract.get(kind))
             overridden = _override(levels, number)
             identity = value(number, "numId")
             found.levels[identity] = levels
-            # Lists of one kind go on counting, unless one of them says where it begins.
+            # Lists of one kind share a counter, unless a list sets its own start.
             found.shared[identity] = identity if overridden else f"abstract {kind}"
         return found
 
     def level_of_style(self, number: str, style: str) -> int:
-        """Return the level of a list that a style stands for, 0 where it does not say."""
+        """Return the list level of a style; 0 by default."""
         return next(
             (n for n, level in self.levels.get(number, {}).items() if style and level.style == style), 0
         )
 
     def is_list(self, number: str) -> bool:
-        """Tell whether there is such a list; number 0 means that a paragraph is in none."""
+        """Tell whether a list exists; number 0 means that a paragraph is not in a list."""
         return number in self.levels
 
     def next_label(self, number: str, level: int) -> str:
-        """Count one on in a list; return what is shown: "2.1", "(a)", and nothing for a bullet."""
+        """Advance a list by one item; return its label: "2.1", "(a)", or empty for a bullet."""
         levels = self.levels[number]
         rule = levels.get(level, Level())
         counts = self._counts.setdefault(self.shared[number], {})
@@ -179,7 +177,7 @@ class Numbering:
 
 
 def numeral(count: int, form: str) -> str:
-    """Return a number in a form of Word's lists; decimal for forms that are not known."""
+    """Return a number in a form of Word's lists; decimal for unknown forms."""
     if form in {"lowerLetter", "upperLetter"} and count > 0:
         letter = chr(ord("a") + (count - 1) % 26) * ((count - 1) // 26 + 1)
         return letter.upper() if form == "upperLetter" else letter
@@ -193,16 +191,13 @@ def numeral(count: int, form: str) -> str:
 
 
 def _linked_style(kind: str, abstract: dict[str, Any], root: Any, styles: Styles) -> str:
-    """Return the kind of list that a list's style leads to, where it only names a style."""
+    """Return the kind of list of a linked style; other kinds stay as they are."""
     link = child(abstract.get(kind), "numStyleLink")
     if link is None:
         return kind
-    number = styles.numbered(value(link, "val"))[0]
-    for each in root:
-        if local(each) == "num" and value(each, "numId") == number:
-            reference = child(each, "abstractNumId")
-            return value(reference, "val") if reference is not None else kind
-    return kind
+    number = styles.list_level(value(link, "val"))[0]
+    linked = (each for each in root if local(each) == "num" and value(each, "numId") == number)
+    return setting(next(linked, None), "abstractNumId", kind)
 
 
 def _levels(abstract: Any) -> dict[int, Level]:
@@ -214,17 +209,14 @@ def _levels(abstract: Any) -> dict[int, Level]:
 
 
 def _level(node: Any) -> Level:
-    def setting(name: str) -> str:
-        each = child(node, name)
-        return "" if each is None else value(each, "val")
-
+    start = whole(setting(node, "start"), 1)
     return Level(
-        setting("numFmt") or "decimal", setting("lvlText"), whole(setting("start"), 1), setting("pStyle")
+        setting(node, "numFmt") or "decimal", setting(node, "lvlText"), start, setting(node, "pStyle")
     )
 
 
 def _override(levels: dict[int, Level], number: Any) -> bool:
-    """Put in what one list has differently from others of its kind; tell whether it begins anew."""
+    """Apply the overrides of one list to the levels of its kind; tell whether it restarts."""
     anew = False
     for each in number:
         if local(each) != "lvlOverride":

@@ -1,0 +1,328 @@
+"""Make the vectors of a second model beside those that answer questions, and change over to them.
+
+Whatever has a vector of any model needs one of the new model. Chunks come first, the newest of them first,
+because questions are compared with them.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import orjson
+
+from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.vectors.segments import quantise
+from ragmem.ports import Embedder, TextsOf
+from ragmem.storage.sql.batches import batches, marks
+from ragmem.storage.sql.sqlite import SQLiteDatabase
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+EMBEDDED_AT_ONCE = 128
+"""Texts in one call of the embedder and one transaction, the most that a kill loses."""
+
+DELETED_AT_ONCE = 500
+"""Vectors of a former model in one transaction; writers wait some tens of milliseconds for it."""
+
+NAMESPACES = (names.CHUNKS, names.ENTITIES, names.RELATIONSHIPS)
+
+_AFTER_ALL = 2**62
+
+# A vector without an owner needs no new one: a sweep removes it.
+_OWNED = {
+    names.CHUNKS: (
+        "EXISTS (SELECT 1 FROM store_kv k WHERE k.workspace = o.workspace"
+        " AND k.namespace = 'text_chunks' AND k.id = o.id)"
+    ),
+    names.ENTITIES: (
+        "EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.subject)"
+    ),
+    names.RELATIONSHIPS: (
+        "EXISTS (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace"
+        " AND e.source = min(o.subject, o.object) AND e.target = max(o.subject, o.object))"
+    ),
+}
+_LACKING = (
+    "SELECT o.seq, o.workspace, o.id, o.subject, o.object FROM store_vectors o"
+    " WHERE o.namespace = :namespace AND o.model = :other AND o.seq > :after AND o.seq < :before"
+    " AND NOT EXISTS (SELECT 1 FROM store_vectors w WHERE w.workspace = o.workspace"
+    " AND w.namespace = o.namespace AND w.id = o.id AND w.model = :model)"
+    " AND {owned} ORDER BY o.seq DESC LIMIT :limit"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A vector of another model, whose text has none of the new model."""
+
+    seq: int
+    workspace: str
+    id: str
+    subject: str
+    object: str
+
+
+def counts(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
+    """Return how many vectors there are, by namespace and model."""
+    found: dict[str, dict[str, int]] = {}
+    for namespace in NAMESPACES:
+        models = found[namespace] = {}
+        for model in _models(connection, namespace):
+            (models[model],) = connection.execute(
+                "SELECT count(*) FROM store_vectors WHERE namespace = ? AND model = ?", (namespace, model)
+            ).fetchone()
+    return found
+
+
+def _models(connection: sqlite3.Connection, namespace: str) -> Iterator[str]:
+    """Yield the models of a namespace, with one search of the index for each."""
+    model = ""
+    while row := connection.execute(
+        "SELECT model FROM store_vectors WHERE namespace = ? AND model > ? ORDER BY model LIMIT 1",
+        (namespace, model),
+    ).fetchone():
+        (model,) = row
+        yield model
+
+
+def has_vectors_of(connection: sqlite3.Connection, model: str) -> bool:
+    """Tell whether any vector is of this model; one search of the index for each namespace."""
+    return any(
+        connection.execute(
+            "SELECT 1 FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1", (namespace, model)
+        ).fetchone()
+        for namespace in NAMESPACES
+    )
+
+
+def progress(connection: sqlite3.Connection, model: str) -> tuple[int, int]:
+    """Return how many vectors a model has, and how many a complete set has."""
+    done = total = 0
+    for models in counts(connection).values():
+        done += models.get(model, 0)
+        total += max(models.values(), default=0)
+    return done, total
+
+
+def model_of_most(connection: sqlite3.Connection) -> tuple[str, int] | None:
+    """Return the model of most vectors and its number of dimensions; None where there are no vectors."""
+    found = counts(connection)
+    sums: dict[str, int] = {}
+    for models in found.values():
+        for model, count in models.items():
+            sums[model] = sums.get(model, 0) + count
+    if not sums:
+        return None
+    model = max(sums, key=lambda one: sums[one])
+    namespace = next(name for name, models in found.items() if model in models)
+    (dimensions,) = connection.execute(
+        "SELECT length(vector) FROM store_vectors WHERE namespace = ? AND model = ? LIMIT 1",
+        (namespace, model),
+    ).fetchone()
+    return model, int(dimensions)
+
+
+def fill(database: SQLiteDatabase, embedder: Embedder, texts_of: TextsOf) -> Iterator[int]:
+    """Make the vectors that a model lacks, one batch per transaction; yield the size of each.
+
+    Ends after a pass that found none missing. It can be stopped and resumed.
+    """
+    model = embedder.model_id
+    made = True
+    while made and _is_uneven(database, model):
+        made = False
+        for namespace in NAMESPACES:
+            for rows in _missing_batches(database, namespace, model):
+                made = True
+                yield _make(database, embedder, namespace, rows, texts_of)
+
+
+def _missing_batches(database: SQLiteDatabase, namespace: str, model: str) -> Iterator[list[_Row]]:
+    with database.read() as connection:
+        others = [other for other in _models(connection, namespace) if other != model]
+    for other in others:
+        before = _AFTER_ALL
+        while True:
+            with database.read() as connection:
+                rows = _missing_rows(
+                    connection, namespace, other, model=model, before=before, limit=EMBEDDED_AT_ONCE
+                )
+            if not rows:
+                break
+            before = rows[-1].seq
+            yield rows
+
+
+def _missing_rows(
+    connection: sqlite3.Connection,
+    namespace: str,
+    other: str,
+    *,
+    model: str,
+    after: int = 0,
+    before: int = _AFTER_ALL,
+    limit: int = 1,
+) -> list[_Row]:
+    rows = connection.execute(
+        _LACKING.format(owned=_OWNED[namespace]),
+        {
+            "namespace": namespace,
+            "other": other,
+            "model": model,
+            "after": after,
+            "before": before,
+            "limit": limit,
+        },
+    )
+    return [_Row(*row) for row in rows]
+
+
+def _make(
+    database: SQLiteDatabase,
+    embedder: Embedder,
+    namespace: str,
+    rows: Sequence[_Row],
+    texts_of: TextsOf,
+) -> int:
+    texts = _TEXTS[namespace](database, rows, texts_of)
+    found = [row for row in rows if row.seq in texts]
+    if not found:
+        return 0
+    vectors: NDArray[np.float32] = embedder.embed([texts[row.seq] for row in found], role="document")
+    now = int(time.time())
+    with database.write() as connection:
+        # Rows that were deleted or replaced meanwhile have another seq; a later pass handles them.
+        there = _still_there(connection, [row.seq for row in found])
+        values = [
+            (
+                row.workspace,
+                namespace,
+                row.id,
+                row.subject,
+                row.object,
+                embedder.model_id,
+                *quantise(vector),
+                now,
+            )
+            for row, vector in zip(found, vectors, strict=True)
+            if row.seq in there
+        ]
+        connection.executemany(
+            "INSERT OR IGNORE INTO store_vectors"
+            " (workspace, namespace, id, subject, object, model, scale, vector, created)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            values,
+        )
+    return len(values)
+
+
+def _still_there(connection: sqlite3.Connection, seqs: Sequence[int]) -> set[int]:
+    return {
+        seq
+        for part in batches(seqs)
+        for (seq,) in connection.execute(f"SELECT seq FROM store_vectors WHERE seq IN ({marks(part)})", part)
+    }
+
+
+def _chunk_texts(database: SQLiteDatabase, rows: Sequence[_Row], texts_of: TextsOf) -> dict[int, str]:
+    known = texts_of({row.id: row.subject for row in rows})
+    texts = {row.seq: known[row.id] for row in rows if row.id in known}
+    with database.read() as connection:
+        for row in rows:
+            if row.seq not in texts:
+                # Missing in the catalog, so nobody finds it; but without a vector the change would never end.
+                kept = connection.execute(
+                    "SELECT json_extract(data, '$.content') FROM store_kv"
+                    " WHERE workspace = ? AND namespace = 'text_chunks' AND id = ?",
+                    (row.workspace, row.id),
+                ).fetchone()
+                if kept is not None:
+                    texts[row.seq] = str(kept[0])
+    return texts
+
+
+def _entity_texts(database: SQLiteDatabase, rows: Sequence[_Row], texts_of: TextsOf) -> dict[int, str]:
+    del database, texts_of
+    return {row.seq: names.entity_text(row.subject) for row in rows}
+
+
+def _relation_texts(database: SQLiteDatabase, rows: Sequence[_Row], texts_of: TextsOf) -> dict[int, str]:
+    del texts_of
+    texts: dict[int, str] = {}
+    with database.read() as connection:
+        for row in rows:
+            source, target = sorted((row.subject, row.object))
+            kept = connection.execute(
+                "SELECT data FROM store_edges WHERE workspace = ? AND source = ? AND target = ?",
+                (row.workspace, source, target),
+            ).fetchone()
+            if kept is not None:
+                keywords = str(orjson.loads(kept[0]).get("keywords", ""))
+                texts[row.seq] = names.relation_text(source, target, keywords)
+    return texts
+
+
+_TEXTS: Mapping[str, Callable[[SQLiteDatabase, Sequence[_Row], TextsOf], dict[int, str]]] = {
+    names.CHUNKS: _chunk_texts,
+    names.ENTITIES: _entity_texts,
+    names.RELATIONSHIPS: _relation_texts,
+}
+
+
+def change_over(database: SQLiteDatabase, model: str, *, finish: Callable[[], None]) -> bool:
+    """Call `finish` in a transaction if the model lacks no vector; else return False.
+
+    All rows are compared before the lock is taken, and only new ones within it.
+    """
+    with database.read() as connection:
+        (newest,) = connection.execute("SELECT coalesce(max(seq), 0) FROM store_vectors").fetchone()
+        if _is_uneven(database, model) and _lacks(connection, model, after=0):
+            return False
+    with database.write() as connection:
+        if _lacks(connection, model, after=newest):
+            return False
+        finish()
+    return True
+
+
+def _is_uneven(database: SQLiteDatabase, model: str) -> bool:
+    """Tell whether any id, even without an owner, has vectors but none of this model.
+
+    Scans the index by id, in a tenth of the time of single searches.
+    """
+    with database.read() as connection:
+        row = connection.execute(
+            "SELECT 1 FROM store_vectors GROUP BY workspace, namespace, id HAVING max(model = ?) = 0 LIMIT 1",
+            (model,),
+        ).fetchone()
+    return row is not None
+
+
+def _lacks(connection: sqlite3.Connection, model: str, *, after: int) -> bool:
+    return any(
+        _missing_rows(connection, namespace, other, model=model, after=after)
+        for namespace in NAMESPACES
+        for other in _models(connection, namespace)
+        if other != model
+    )
+
+
+def drop_others(database: SQLiteDatabase, model: str) -> Iterator[int]:
+    """Delete the vectors of all other models, some per transaction; yield the number of each."""
+    for namespace in NAMESPACES:
+        with database.read() as connection:
+            others = [other for other in _models(connection, namespace) if other != model]
+        for other in others:
+            deleted = DELETED_AT_ONCE
+            while deleted == DELETED_AT_ONCE:
+                with database.write() as connection:
+                    deleted = connection.execute(
+                        "DELETE FROM store_vectors WHERE seq IN"
+                        " (SELECT seq FROM store_vectors WHERE namespace = ? AND model = ? LIMIT ?)",
+                        (namespace, other, DELETED_AT_ONCE),
+                    ).rowcount
+                yield deleted

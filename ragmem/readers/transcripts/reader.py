@@ -1,0 +1,130 @@
+"""Read a transcript record by record from a position, and yield its exchanges."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import orjson
+
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.transcript import Exchange
+from ragmem.readers.files import ReadError, Reason
+from ragmem.readers.transcripts.detection import ASSISTANTS, assistant_of, find_session_format
+from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
+from ragmem.readers.transcripts.format import Format, RecordReader
+from ragmem.readers.transcripts.lines import lines
+from ragmem.readers.transcripts.records import parse
+
+HEAD_BYTES = 256 << 10
+"""Bytes at the beginning of a file for detecting its assistant."""
+
+RULES = "1"
+"""Version of the rules; a change makes all transcripts be read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The progress in a transcript, and the exchange that was found, if any.
+
+    Reading on from `position` with `carried` (JSON) gives the rest. The position of an unfinished exchange is
+    its beginning, so that it is read again as a whole. `problems` and `left_out` are counts by name since the
+    previous step.
+    """
+
+    exchange: Exchange | None
+    position: int
+    carried: str
+    problems: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def read(
+    path: Path,
+    assistant: str = "",
+    *,
+    position: int = 0,
+    carried: str | None = None,
+    ended: bool = False,
+    sidechains: bool = False,
+    redactor: Redactor,
+) -> Iterator[Step]:
+    """Yield the exchanges of a transcript from a position on, in order, with the position after each.
+
+    Without a name the assistant is detected. The last step is that of the open exchange, if any. With `ended`
+    that exchange counts as finished, and an incomplete last line is read as well. Records of subagents are
+    left out unless `sidechains` is set. Broken lines and unknown records are counted. Memory does not grow
+    with the file. Raises ReadError for a file that is missing, cannot be read, or is not a transcript of a
+    known assistant.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+            name = assistant or assistant_of(path, head) or ""
+            if name not in ASSISTANTS:
+                raise ReadError(path, Reason.FORMAT, "it is not a transcript of " + ", ".join(ASSISTANTS))
+            known = find_session_format(name)
+            if known.is_document(path, head):
+                builder = ExchangeBuilder(name, redactor=redactor)
+                yield from _document(path, known, builder, ended=ended, sidechains=sidechains)
+                return
+            builder = ExchangeBuilder(name, carried or "", position, redactor=redactor)
+            reader = known.reader(builder, path, sidechains=sidechains)
+            for line, after in lines(file, position, torn=ended):
+                _take(line, reader, builder)
+                yield from _closed_steps(builder)
+                builder.close_part(after)
+                yield from _closed_steps(builder)
+                position = builder.position = after
+    except OSError as error:
+        problem = (error.strerror or str(error)).lower()
+        raise ReadError(path, Reason.UNREADABLE, problem, hint="check its permissions") from error
+    yield _step(builder.rest(ended=ended), builder, position)
+
+
+def _document(
+    path: Path, known: Format, builder: ExchangeBuilder, *, ended: bool, sidechains: bool
+) -> Iterator[Step]:
+    """Yield the exchanges of a document, which is always written and read as a whole."""
+    messages = known.read_document(known.reader(builder, path, sidechains=sidechains), path)
+    if messages is None:
+        builder.problems["broken document"] += 1
+    for _ in messages or ():
+        yield from _restart(builder)
+        builder.close_part(0)
+        yield from _restart(builder)
+    yield replace(_step(builder.rest(ended=ended), builder, 0), position=0, carried="")
+
+
+def _restart(builder: ExchangeBuilder) -> Iterator[Step]:
+    for step in _closed_steps(builder):
+        yield replace(step, position=0, carried="")
+
+
+def _take(line: bytes | None, reader: RecordReader, builder: ExchangeBuilder) -> None:
+    if line is None:
+        builder.problems["line too long"] += 1
+        return
+    if not line.strip() or reader.passes_over(line):
+        return
+    try:
+        record = parse(line)
+    except orjson.JSONDecodeError:
+        builder.problems["broken line"] += 1
+        return
+    if isinstance(record, dict):
+        reader.take(record)
+    else:
+        builder.problems["broken line"] += 1
+
+
+def _closed_steps(builder: ExchangeBuilder) -> Iterator[Step]:
+    if builder.closed is not None:
+        yield _step(builder.take_closed(), builder, builder.position)
+
+
+def _step(exchange: Exchange | None, builder: ExchangeBuilder, position: int) -> Step:
+    where, carried = builder.resume_from(position)
+    problems, left_out = dict(builder.problems), dict(builder.left_out)
+    builder.problems.clear()
+    builder.left_out.clear()
+    return Step(exchange, where, carried, problems, left_out)

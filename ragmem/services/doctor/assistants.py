@@ -1,0 +1,235 @@
+"""Check that connected assistants really reach this memory."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ragmem import __version__
+from ragmem.assistants import load_assistants
+from ragmem.assistants.assistant import Assistant
+from ragmem.assistants.places import SERVER_FORMS, Places
+from ragmem.errors import ConfigError, RagmemError
+from ragmem.hooks import limits
+from ragmem.hooks.log import FORMER, NAME
+from ragmem.services.doctor.report import Check, DoctorContext
+from ragmem.services.wiring import toml_flag
+from ragmem.services.wiring.command import Program, this_program
+from ragmem.services.wiring.connect import (
+    ConnectContext,
+    ConnectionState,
+    connection_states,
+    connection_times,
+)
+from ragmem.services.wiring.files import read_settings
+from ragmem.services.wiring.forms import server_in
+from ragmem.services.wiring.json_hooks import Hook, handwritten_hooks, own_hooks, read_hooks
+from ragmem.services.wiring.json_text import read_json
+from ragmem.services.wiring.switches import other_memory, wrong_unit
+
+PATIENCE_S = 3.0
+"""Seconds for another ragmem to report its version."""
+
+SILENT_FOR = timedelta(days=3)
+"""Age from which a connection without any call is reported."""
+
+LOG_TAIL = 64 * 1024
+"""Bytes at the end of the hooks' log that are searched for the last call."""
+
+_NAME = "hooks"
+_TEMPORARY = ("/.cache/uv/", "/uv/archive-v", "/pipx/.cache/", "/.cache/pipx/")
+
+
+def check_assistants(patient: DoctorContext) -> Iterator[Check]:
+    """Report the state of every connected assistant."""
+    setup = _connect_context(patient)
+    connected = 0
+    for assistant in load_assistants():
+        found = list(_check_assistant(patient, setup, assistant))
+        connected += bool(found)
+        yield from found
+    if not connected:
+        yield Check(_NAME, "ok", "no assistant is connected")
+    elif not patient.settings.hooks.enabled or limits.is_disabled(setup.places.environ):
+        yield Check(_NAME, "warning", "hooks are turned off for ragmem", "[hooks] enabled, RAGMEM_HOOKS")
+    if connected and shutil.which("ragmem", path=setup.places.environ.get("PATH")) is None:
+        detail = "`ragmem` is not on the PATH; hooks do not need it, hooks/*.sh and you do"
+        yield Check(_NAME, "ok", detail, f'PATH="{Path(sys.executable).parent}:$PATH"')
+
+
+def _connect_context(patient: DoctorContext) -> ConnectContext:
+    home, cwd = Path.home(), Path.cwd()
+    program = this_program(sys.executable, os.environ, home=str(home), cwd=str(cwd))
+    return ConnectContext(Places(os.environ, home, cwd), program, patient.settings.places.state, "")
+
+
+def _check_assistant(patient: DoctorContext, setup: ConnectContext, assistant: Assistant) -> Iterator[Check]:
+    fix = f"ragmem connect {assistant.name}"
+    recorded = connection_times(setup, assistant)
+    # Unreadable settings of an assistant that was never connected are not reported.
+    idle = ("no",) if recorded else ("no", "unreadable")
+    at = [one for one in connection_states(setup, assistant) if one.state not in idle]
+    if not at and not recorded:
+        return
+    if not at:
+        detail = f"{assistant.title}: nothing of ragmem is in its settings any more"
+        yield Check(_NAME, "warning", detail, f"{fix}, or ragmem disconnect {assistant.name}")
+        return
+    problems = [check for standing in at for check in _check_connection(setup, assistant, standing)]
+    yield from problems
+    if len(at) > 1:
+        detail = f"{assistant.title}: connected for all work and for this project as well"
+        yield Check(_NAME, "warning", detail, f"ragmem disconnect {assistant.name} --scope project")
+    if any(check.status != "ok" for check in problems):
+        return
+    called = last_call(setup.state, assistant.name)
+    told = "never called yet" if called is None else f"last called {_format_age(patient.now - called)}"
+    read = _last_read(patient, assistant)
+    if read is not None:
+        told += f", last session read {_format_age(patient.now - read)}"
+    scopes = ", ".join(one.scope for one in at)
+    silent = called is None and recorded and patient.now - min(recorded) > SILENT_FOR
+    yield Check(
+        _NAME,
+        "warning" if silent else "ok",
+        f"{assistant.title} ({scopes}): {told}",
+        (assistant.note or f"start a session of {assistant.title}; then ragmem doctor") if silent else "",
+    )
+
+
+def _last_read(patient: DoctorContext, assistant: Assistant) -> datetime | None:
+    try:
+        return (
+            patient.catalog.transcripts.last_read_at(assistant.session_name)
+            if patient.catalog.exists()
+            else None
+        )
+    except RagmemError:  # the checks of the database report it
+        return None
+
+
+def _check_connection(
+    setup: ConnectContext, assistant: Assistant, standing: ConnectionState
+) -> Iterator[Check]:
+    fix = f"ragmem connect {assistant.name}" + (" --scope project" if standing.scope == "project" else "")
+    if standing.state == "unreadable":
+        yield Check(_NAME, "failed", f"{assistant.title}: {standing.problem}", "mend the file")
+        return
+    if standing.state == "out of date":
+        yield Check(
+            _NAME, "warning", f'{assistant.title}: other hooks are in "{standing.path}" than these', fix
+        )
+    for path, form in assistant.settings_files(setup.places, standing.scope):
+        if form in SERVER_FORMS:
+            yield from _check_server(setup, assistant, path, form, fix)
+            continue
+        text = read_settings(path) or ""
+        if form == "toml" and toml_flag.state(text, assistant) is False:
+            detail = f'{assistant.title} calls no hook: "{path}" turns them off'
+            yield Check(_NAME, "failed", detail, "[{}] {} = true".format(*assistant.switch))
+        elif form == "json":
+            yield from _check_hooks(setup, assistant, path, text, fix)
+
+
+def _check_server(
+    setup: ConnectContext, assistant: Assistant, path: Path, form: str, fix: str
+) -> Iterator[Check]:
+    """Check the MCP server, which is optional."""
+    try:
+        found = server_in(form, read_settings(path) or "", assistant)
+    except ConfigError as error:
+        yield Check(_NAME, "warning", f"{assistant.title}: {error}", "mend the file")
+        return
+    if found is None:
+        detail = f'{assistant.title}: no MCP server of ragmem is named in "{path}"'
+        yield Check(_NAME, "ok", f"{detail}; `{fix}` names it")
+        return
+    words = shutil.which(found.words[0]) or found.words[0]
+    program = Program((words, *found.words[1:]), setup.program.variables)
+    yield from _check_program(setup, assistant, program, fix)
+
+
+def _check_hooks(
+    setup: ConnectContext, assistant: Assistant, path: Path, text: str, fix: str
+) -> Iterator[Check]:
+    settings = read_json(text).value
+    for reason in assistant.find_hook_blockers(settings) if isinstance(settings, dict) else ():
+        yield Check(_NAME, "failed", f"{assistant.title} calls no hook of ragmem: {reason}", f'"{path}"')
+    hooks = read_hooks(text)
+    ours = own_hooks(hooks, assistant, setup.program)
+    programs = {hook.call.program.words: hook.call.program for hook in ours if hook.call is not None}
+    for program in programs.values():
+        yield from _check_program(setup, assistant, program, fix)
+    for hook in hooks:
+        if meant := wrong_unit(assistant, hook):
+            detail = f"{assistant.title}, {hook.event}: a hook may take {meant}: {hook.command[:60]}"
+            yield Check(_NAME, "warning", detail, fix if hook in ours else f'mend "timeout" in "{path}"')
+    yield from _check_other_hooks(setup, assistant, path, hooks)
+
+
+def _check_other_hooks(
+    setup: ConnectContext, assistant: Assistant, path: Path, hooks: Sequence[Hook]
+) -> Iterator[Check]:
+    for hook in handwritten_hooks(hooks):
+        detail = f"{assistant.title}, {hook.event}: ragmem is called a second time: {hook.command[:80]}"
+        yield Check(_NAME, "warning", detail, f'take it out of "{path}"')
+    calls = [hook.call for hook in hooks if hook.call is not None]
+    homes = {call.program.variables for call in calls} - {setup.program.variables}
+    if homes:
+        yield Check(_NAME, "ok", f"{assistant.title}: {len(homes)} other homes of ragmem are connected too")
+    others = sorted({name for hook in hooks if (name := other_memory(hook))})
+    if others:
+        yield Check(_NAME, "ok", f"{assistant.title}: another memory has hooks too: {', '.join(others)}")
+
+
+def _check_program(
+    setup: ConnectContext, assistant: Assistant, program: Program, fix: str
+) -> Iterator[Check]:
+    path = program.words[0]
+    if not os.access(path, os.X_OK) or not Path(path).is_file():
+        yield Check(_NAME, "failed", f'{assistant.title} calls "{path}", which is not a program', fix)
+        return
+    if any(part in path for part in _TEMPORARY):
+        detail = f'{assistant.title} calls "{path}", which lies in a cache and may vanish'
+        yield Check(_NAME, "warning", detail, "install ragmem (pipx, uv tool), then connect again")
+    if program.words != setup.program.words and (other := _version(program)) != __version__:
+        detail = f"{assistant.title} calls ragmem {other or 'of an unknown version'}, this is {__version__}"
+        yield Check(_NAME, "warning", f'{detail}: "{path}"', fix)
+
+
+def _version(program: Program) -> str:
+    try:
+        said = subprocess.run(  # noqa: S603 - the program that the settings call anyway
+            [*program.words, "--version"], capture_output=True, timeout=PATIENCE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):  # then the version is unknown
+        return ""
+    return said.stdout.decode("utf-8", "replace").removeprefix("ragmem ").strip()
+
+
+def last_call(state: Path, assistant: str) -> datetime | None:
+    """Return the time of an assistant's last call of a hook in this home, None if the log has none."""
+    for name in (NAME, FORMER):
+        try:
+            with (state / name).open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - LOG_TAIL))
+                lines = file.read().decode("utf-8", "replace").splitlines()
+        except OSError:  # there is none
+            continue
+        for line in reversed(lines):
+            moment, _, said = line.partition(" ")
+            if said.startswith(f"{assistant} "):
+                return datetime.fromisoformat(moment)
+    return None
+
+
+def _format_age(age: timedelta) -> str:
+    minutes = int(age.total_seconds() // 60)
+    if minutes < 1:
+        return "now"
+    if minutes < 120:
+        return f"{minutes} minutes ago"
+    return f"{minutes // 60} hours ago" if minutes < 48 * 60 else f"{minutes // 1440} days ago"

@@ -1,0 +1,102 @@
+"""Plots of the lifecycle and the use of memories: states, reasons, archive, recalls, injections, gc."""
+
+from collections import Counter
+
+from ragmem.charts.model import Axis, Columns, Layer, Plot, Row, Stacks, bars_of
+from ragmem.services.reporting.connections import strength_class
+from ragmem.services.reporting.context import LAYERS, ReportContext
+from ragmem.services.reporting.lifecycle_picture import RULES
+from ragmem.storage.lifecycle.lifecycle_counts import archived_counts
+
+RUNS = 10
+"""Number of gc runs that are shown."""
+
+
+def states(context: ReportContext) -> Plot:
+    """Return the states of the memories, including archived ones."""
+    found = context.figures.states(sorted(context.lifecycle.curated))
+    archived = sum(one.memories for one in archived_counts(context.catalog.database, context.projects))
+    order = ("buffer", "proven", "permanent", "superseded", "waiting")
+    counts = {name: found.get(name, 0) for name in order} | {"archived": archived}
+    return bars_of(
+        "Lifecycle",
+        counts,
+        unit="memories",
+        category="state",
+        note="What is connected or recalled becomes proven; what is alone and says nothing specific is"
+        " archived and can be restored.",
+    )
+
+
+def keep_reasons(context: ReportContext) -> Plot:
+    """Return the reasons that keep memories from expiring."""
+    found = context.figures.retention_counts(sorted(context.lifecycle.curated))
+    return bars_of(
+        "What keeps memories",
+        found,
+        unit="memories",
+        category="reason",
+        note="One memory may have several reasons.",
+    )
+
+
+def archive(context: ReportContext) -> Plot:
+    """Return the rules that archived memories."""
+    found = archived_counts(context.catalog.database, context.projects)
+    counts = {RULES.get(one.rule, one.rule): one.memories for one in found}
+    return bars_of("In the archive", counts, unit="memories", category="rule")
+
+
+def recalls(context: ReportContext) -> Plot:
+    """Return the distribution of the number of sessions that recalled a memory."""
+    found = context.figures.recall_histogram()
+    names = ["0", "1", "2", "3-5", "6-10", ">10"]
+    never = found.get(0, 0)
+    every = sum(found.values())
+    return Columns(
+        "Recalls",
+        Axis("sessions that recalled it"),
+        Axis("memories"),
+        names,
+        [Layer("memories", strength_class(found, (0, 1, 2, 5, 10)))],
+        note=f"{every - never:,} of {every:,} were recalled in a session." if every else "",
+    )
+
+
+def injections(context: ReportContext) -> Plot:
+    """Return the feedback on the memories that were injected into sessions."""
+    found = context.figures.injection_uses()
+    return Stacks(
+        "What sessions were given",
+        "injections",
+        ["rated good", "rated bad", "recalled by another session", "nothing known"],
+        [
+            Row(
+                one.event,
+                [one.good, one.bad, one.recalled, one.injections - one.good - one.bad - one.recalled],
+                f"{one.tokens:,} tokens",
+            )
+            for one in found
+        ],
+        category="event",
+    )
+
+
+def gc(context: ReportContext) -> Plot:
+    """Return the actions of the latest gc runs, which are for all projects."""
+    runs = context.catalog.gc_runs.latest(RUNS)
+    did = [Counter[str]() for _ in runs]
+    for one, run in zip(did, runs, strict=True):
+        for name, count in run.counts.items():
+            one[name.partition("/")[0]] += count
+    total = sum(did, Counter[str]())
+    actions = sorted(total, key=lambda name: (-total[name], name))[:LAYERS]
+    rows = [
+        Row(
+            f"{run.started:%Y-%m-%d %H:%M}",
+            [one[action] for action in actions],
+            "undone" if run.undone else "" if run.ended else "not ended",
+        )
+        for one, run in zip(did, runs, strict=True)
+    ]
+    return Stacks("Runs of gc", "memories", actions or ["archive"], rows, category="run")

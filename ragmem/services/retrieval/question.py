@@ -1,0 +1,64 @@
+"""A question with its filters, and its answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ragmem.domain.model import Category, Kind, Match
+from ragmem.domain.records.record_types import RecordType
+from ragmem.ports import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with filters. Empty filters let everything through; projects None means all."""
+
+    text: str
+    projects: tuple[str, ...] | None = None
+    kinds: tuple[Kind, ...] = ()
+    sources: tuple[str, ...] = ()
+    spec: str = ""
+    tags: tuple[str, ...] = ()
+    types: tuple[RecordType, ...] = ()
+    """Only records of these types, which are all compared with the question."""
+    categories: tuple[Category, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    """Only events before this moment."""
+    limit: int = 8
+    mode: Mode | None = None
+    keywords: tuple[str, ...] = ()
+    """The words that a mode looks up among entities; empty: extracted from the text by rule."""
+    themes: tuple[str, ...] = ()
+    """The words that a mode looks up among relations; empty: extracted from the text by rule."""
+    expand: bool = False
+    """Search for paraphrases by a language model as well."""
+    nearest: bool = False
+    """Return the nearest memories even if nothing answers."""
+    history: bool = False
+    """Return superseded memories as well, with their successors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The matches, best first; `rung` is the search method, and `notes` are messages for people.
+
+    `evidence` has the terms that decided whether anything answers; see `services.retrieval.calibration`.
+    """
+
+    question: Question
+    matches: tuple[Match, ...]
+    rung: str
+    notes: tuple[str, ...] = ()
+    graph: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A current fact; `attention` means that somebody should act on it."""
+
+    name: str
+    value: str
+    attention: bool = False

@@ -1,0 +1,26 @@
+"""Memories that may appear in a memory file: those that people keep, pin or rate, or sessions recall."""
+
+from collections.abc import Collection, Sequence
+
+from ragmem.storage.sql.batches import marks
+from ragmem.storage.sql.database import Database
+
+
+def promoted_ids(
+    database: Database, *, projects: Sequence[str], sources: Collection[str], sessions: int
+) -> list[str]:
+    """Return the ids of valid memories of these projects that were promoted or are protected.
+
+    A memory is promoted if it is of one of these `sources`, pinned, rated good, or recalled in this many
+    `sessions`. No text is read.
+    """
+    kept = sorted(sources)
+    return database.select_column(
+        f"SELECT m.id FROM memories m LEFT JOIN lives l ON l.id = m.id"
+        f" WHERE m.project IN ({marks(projects)})"
+        f" AND (m.protected = 1 OR m.source IN ({marks(kept)}) OR l.pinned = 1 OR l.feedback > 0"
+        " OR (SELECT count(*) FROM recalled_in r WHERE r.id = m.id) >= ?)"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions s WHERE s.older = m.id)"
+        " ORDER BY m.id",
+        [*projects, *kept, sessions],
+    )

@@ -42,7 +42,7 @@ class PlanOptions(TypedDict, total=False):
 class ApplyOptions(TypedDict, total=False):
     """Options of `Gc.apply`.
 
-    A plan that removes more than half of all memories needs `allow_large`. `outcome` is filled as the work
+    A plan that removes more than a third of all memories needs `allow_large`. `outcome` is filled as the work
     goes on, so that a caller who interrupts it knows what was done. `workers` is the number of processes
     that read texts for many merges; see `Gc.worker_count`.
     """

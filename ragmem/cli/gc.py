@@ -35,7 +35,7 @@ Examples:
 \b
 Exit codes:
   0  done
-  2  usage, or more than half would go
+  2  usage, or more than a third would go
   3  done, but memories wait for vectors: no model is available
   5  the store is busy
   130  interrupted; what was done is told, and can be undone
@@ -80,7 +80,7 @@ def gc(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     allow_large: Annotated[
-        bool, typer.Option("--allow-large", help="Remove more than half of the memories if the plan says so.")
+        bool, typer.Option("--allow-large", help="Remove more than a third of the memories if the plan says so.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,

@@ -175,7 +175,7 @@ class ApplyRequest(Request):
 
     job: Annotated[Label, Field(max_length=40, description="The job that made the plan.")]
     confirm: Confirmed
-    allow_large: StrictBool = Field(default=False, description="Also if more than half would go.")
+    allow_large: StrictBool = Field(default=False, description="Also if more than a third would go.")
     wait: float = Field(default=10.0, strict=True, ge=0, le=60)
 
 

@@ -56,7 +56,7 @@ def classify_draft(
     """
     draft = sanitize_draft(draft, redactor=redactor)
     protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata, source=draft.source)
-    signal = _signal(draft.text, rule=rule, protected=protected, redactor=redactor)
+    signal = _signal(draft, rule=rule, protected=protected, redactor=redactor)
     summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
     if len(summary) >= len(draft.text) or len(draft.text) <= SHORT:
         summary = ""
@@ -90,12 +90,12 @@ def classify_draft(
     )
 
 
-def _signal(text: str, *, rule: SignalRule, protected: bool, redactor: Redactor) -> Signal:
+def _signal(draft: Draft, *, rule: SignalRule, protected: bool, redactor: Redactor) -> Signal:
     if rule == "off":
         return Signal(Tier.INGEST, (), "every text of this source is kept")
     # The reason of the signal quotes words of the text.
-    redacted = redactor.redact(text)[0] if redactor.stored else text
-    return classify(redacted, rule=rule, protected=protected)
+    redacted = redactor.redact(draft.text)[0] if redactor.stored else draft.text
+    return classify(redacted, rule=rule, protected=protected, source=draft.source)
 
 
 def chunks_of(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> tuple[Chunk, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from ragmem.domain.model import Chunk, Memory
 from ragmem.domain.model.lifecycle import Action, Decision, Entry, LifecycleState
 
-LARGE_SHARE = 0.5
+LARGE_SHARE = 1 / 3
 """A plan that removes more than this share of the searched memories needs a confirmation: a disk may be
 unmounted, or a rule may be wrong."""
 
@@ -161,7 +161,7 @@ class Plan:
 
     @property
     def large(self) -> bool:
-        """Tell whether more than half of the searched memories would be removed."""
+        """Tell whether more than a third of the searched memories would be removed."""
         before = self.searched or self.memories
         return before > SMALL_STORE and self.removal_count > LARGE_SHARE * before
 

@@ -67,7 +67,7 @@ def test_a_secret_where_the_reading_ends_is_not_shown_in_part():
 
 def test_what_metadata_protects_is_not_discarded_by_any_rule():
     draft = Draft("ingest", "/n", "Boats moor at the north quay.", "n", metadata={"type": "feedback"})
-    for rule in ("graded", "classic", "off"):
+    for rule in ("graded", "classic", "learned", "off"):
         memory = classify_draft(
             draft, now=now(), sizes=ChunkingSettings(), rule=rule, redactor=DEFAULT
         ).memory

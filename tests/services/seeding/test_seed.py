@@ -29,6 +29,18 @@ def test_a_discarded_note_is_reported_and_not_stored(memory):
     assert set(titles(memory)) == {"Database", "Stale lock", "Backlog"}
 
 
+def test_the_judge_of_a_source_leaves_out_what_it_is_certain_of(open_memory, notes, tmp_path):
+    (notes / "thanks.md").write_text("Great, thanks so much! That looks really good to me.")
+    sources = '[sources.transcripts]\nglob = "~/notes/**/*.md"\nkind = "auto"\nsignal = "learned"\n'
+    (tmp_path / "sources.toml").write_text(sources)
+    memory = open_memory()
+    report = memory.seed(explain=True)
+    left_out = {Path(one.uri).name: one.reason for one in report.decisions if one.tier is Tier.DISCARD}
+    assert "discard 0.9" in left_out["thanks.md"] or "discard 1" in left_out["thanks.md"]
+    assert set(left_out) <= {"thanks.md", "chatter.md"}
+    assert {"Database", "Stale lock", "Backlog"} <= set(titles(memory))
+
+
 def test_a_summarized_note_keeps_its_text_verbatim(memory, notes):
     memory.seed()
     (found,) = [m for m in memory.catalog.memories.each() if m.tier is Tier.SUMMARIZE]

@@ -500,7 +500,7 @@ complete -c ragmem -n '__ragmem_at gc' -l budget -x -d 'Stop between two steps w
 complete -c ragmem -n '__ragmem_at gc' -l enable-idle -l disable-idle -d 'Let `ragmem serve` run gc while it is idle; off by default.'
 complete -c ragmem -n '__ragmem_at gc' -l dry-run -d 'Show what would be done, change nothing.'
 complete -c ragmem -n '__ragmem_at gc' -s y -l yes -d 'Do not ask.'
-complete -c ragmem -n '__ragmem_at gc' -l allow-large -d 'Remove more than a third of the memories if the plan says so.'
+complete -c ragmem -n '__ragmem_at gc' -l allow-large -d 'Remove more than a third of the memories if planned.'
 complete -c ragmem -n '__ragmem_at gc' -l json -d 'One JSON document on standard output.'
 complete -c ragmem -n '__ragmem_at gc' -s q -l quiet -d 'Errors only on standard error.'
 complete -c ragmem -n '__ragmem_at gc' -l sources -r -F -d 'Use this sources.toml alone.'

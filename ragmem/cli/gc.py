@@ -80,7 +80,7 @@ def gc(
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     allow_large: Annotated[
-        bool, typer.Option("--allow-large", help="Remove more than a third of the memories if the plan says so.")
+        bool, typer.Option("--allow-large", help="Remove more than a third of the memories if planned.")
     ] = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,

@@ -101,8 +101,8 @@ def _add_plan_routes(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
     async def apply(request: ApplyRequest, response: Response) -> JobAnswer:
         """Apply the plan of a job; `confirm` must be true. It can be undone.
 
-        A memory that has changed since the plan stays as it is. 400 if more than a third of the memories would
-        go, unless `allow_large`.
+        A memory that has changed since the plan stays as it is. 400 if more than a third of all memories
+        would go, unless `allow_large`.
         """
         planned = jobs.of(request.job).plan
         if planned is None:

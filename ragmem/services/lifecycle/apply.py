@@ -75,7 +75,7 @@ def apply(
     Memories that changed since the plan was made are skipped. A merged memory is durable and indexed before
     its originals are archived. `outcome` is updated on the way, for the case of an interruption; after
     `budget_s` seconds the rest is left to the next run. The texts of many merged memories are read in
-    `workers` processes. Raises UsageError if more than a third of the searched memories would be removed, unless
+    `workers` processes. Raises UsageError if more than a third of the searched memories would go, unless
     `allow_large`.
     """
     if decided.large and not allow_large:

@@ -175,7 +175,9 @@ def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memor
     said = []
     run_gc(memory, quiet, said.append)
     assert (memory.catalog.memories.ids(), runs(memory)) == (before, [])
-    assert re.fullmatch(r"gc does not run by itself: \d+ of 57 memories would go, more than a third; .*", *said)
+    assert re.fullmatch(
+        r"gc does not run by itself: \d+ of 57 memories would go, more than a third; .*", *said
+    )
     assert memory.reports.lifecycle().tended.refused in said[0]
     later = now() + EVERY
     monkeypatch.setattr(idle_gc, "now", lambda: later)

@@ -103,7 +103,9 @@ def test_why_gc_does_not_run_by_itself_is_told(lived, command, monkeypatch):
     assert "idle gc is off" in " ".join(command("--all").stdout.split())
     monkeypatch.setenv("RAGMEM_LIFECYCLE_AUTOMATIC", "yes")
     write_mark(memory.catalog.database, Mark(NOW, "1/2", "more than a third would go"))
-    assert "gc does not run by itself: more than a third would go." in " ".join(command("--all").stdout.split())
+    assert "gc does not run by itself: more than a third would go." in " ".join(
+        command("--all").stdout.split()
+    )
     told = json.loads(command("--all", "--json").stdout)["tended"]
     assert told == {"at": "2026-06-01T00:00:00Z", "refused": "more than a third would go"}
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ragmem.domain.classification.judge import HEADS
 from ragmem.domain.classification.kinds import detect_kind, is_protected
-from ragmem.domain.classification.signal import CERTAIN, PERHAPS_PROTECTED, classify
+from ragmem.domain.classification.signal import CERTAIN, DOUBT, PERHAPS_PROTECTED, classify_by_evidence
 from ragmem.domain.model import Tier
 
 sys.path.insert(0, str(common.REPOSITORY / "scripts"))
@@ -49,6 +49,8 @@ class Labels:
     protected: Mask
     shielded: Mask
     """Of a user, of a curated source, or protected by a rule."""
+    graded: NDArray[np.intp]
+    """The tier that the graded rule gives by itself."""
 
 
 def deal(data: train_judge.Data, seed: int) -> NDArray[np.intp]:
@@ -88,7 +90,8 @@ def label(data: train_judge.Data) -> Labels:
         casual = "transcripts" if source == "chat" else ""
         shielded.append(role == "user" or source in CURATED or is_protected(one["text"], source=casual))
     protected = data.label("protected") == HEADS["protected"].index("yes")
-    return Labels(data.label("tier"), data.label("kind"), protected, np.array(shielded))
+    graded = [TIERS.index(classify_by_evidence(one["text"]).tier) for one in data.snippets]
+    return Labels(data.label("tier"), data.label("kind"), protected, np.array(shielded), np.array(graded))
 
 
 def figures(answers: Answers, labels: Labels, part: Mask) -> dict[str, float]:
@@ -97,6 +100,7 @@ def figures(answers: Answers, labels: Labels, part: Mask) -> dict[str, float]:
     protected = answers["protected"][:, 1]
     kept = part & (labels.tier != DISCARD)
     certain = (discard > CERTAIN) & (protected <= PERHAPS_PROTECTED) & ~labels.shielded & part
+    both = (labels.graded == DISCARD) & (discard > 0.5) & (protected <= DOUBT) & part
     flagged = (protected > PROTECTED) & part
     worthless = part & (labels.tier == DISCARD)
     return {
@@ -110,6 +114,9 @@ def figures(answers: Answers, labels: Labels, part: Mask) -> dict[str, float]:
         "discards that are demoted": mean(certain, worthless),
         "demoted `ingest`": float((certain & (labels.tier == INGEST)).sum()),
         "demoted protected": float((certain & labels.protected).sum()),
+        "discarded by both: discards": mean(both, worthless),
+        "discarded by both: `ingest`": float((both & (labels.tier == INGEST)).sum()),
+        "discarded by both: protected": float((both & labels.protected).sum()),
     }
 
 
@@ -137,7 +144,7 @@ def calibration(probability: NDArray[np.float64], hits: Mask) -> float:
 def rules(data: train_judge.Data, labels: Labels, part: Mask) -> dict[str, float]:
     """Return the figures of the graded rule, for those that it has."""
     texts = [one["text"] for one in data.snippets]
-    tiers = np.array([TIERS.index(classify(text).tier) for text in texts])
+    tiers = labels.graded
     kinds = np.array([HEADS["kind"].index(detect_kind(text)) for text in texts])
     flagged = np.array([is_protected(text) for text in texts])
     dropped = part & (tiers == DISCARD)
@@ -223,6 +230,7 @@ def main() -> None:
             f"demoted: discard above {CERTAIN}, protected at most {PERHAPS_PROTECTED}, no rule or source"
             " protects it, not a user's; for the graded rule: all that it discards"
         ),
+        f"discarded by both: by the graded rule, discard above 0.5, protected at most {DOUBT}",
     )
     common.report("judge", document, headers, rows, options=options, notes=notes)
     report_more(

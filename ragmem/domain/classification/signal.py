@@ -20,6 +20,9 @@ CERTAIN = 0.85
 PERHAPS_PROTECTED = 0.03
 """The judge discards no text whose probability of being a decision or an instruction is above this."""
 
+DOUBT = 0.1
+"""The same limit where the graded rule discards a text as well."""
+
 KEPT_ABOVE = 0.5
 """A text is kept if the evidence for it outweighs the evidence against it by this much."""
 
@@ -84,12 +87,17 @@ class Signal:
 def classify(text: str, *, rule: Rule = "graded", protected: bool = False, source: str = "") -> Signal:
     """Return the tier of a text by a rule; a protected text is never discarded.
 
-    Only the rule "learned" considers the source.
+    The graded rule discards a text only if the judge finds it worthless as well.
     """
     if rule == "learned":
         signal = classify_by_judge(text, source=source)
+    elif rule == "classic":
+        signal = classify_by_markers(text)
     else:
-        signal = classify_by_markers(text) if rule == "classic" else classify_by_evidence(text)
+        signal = classify_by_evidence(text)
+        if signal.tier is Tier.DISCARD and _is_doubtful(text, source):
+            reason = f"kept: the judge doubts that it is worthless; {signal.reason}"
+            signal = Signal(Tier.SUMMARIZE, signal.markers, reason, signal.evidence)
     if not protected or signal.tier is not Tier.DISCARD:
         return signal
     return Signal(
@@ -160,6 +168,12 @@ def classify_by_judge(text: str, *, source: str = "") -> Signal:
     shares = ", ".join(f"{name} {probability:.2f}" for name, probability in worth.items())
     told = f"{shares}; protected {verdict.protected:.2f}"
     return Signal(tier, (), "; ".join(filter(None, (told, kept_by, verdict.reason))))
+
+
+def _is_doubtful(text: str, source: str) -> bool:
+    """Tell whether the judge sees any worth in a text that the graded rule discards."""
+    verdict = judge(text, source=source)
+    return verdict.discard <= 0.5 or verdict.protected > DOUBT
 
 
 def _reason_to_keep(verdict: Verdict) -> str:

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from ragmem.domain.classification.evidence import weigh
 from ragmem.domain.classification.evidence_cues import WORDS, EvidenceType
 from ragmem.domain.classification.protection import is_protected
-from ragmem.domain.classification.signal import FADES_BY, KEPT_ABOVE, WHOLE_FROM, classify
+from ragmem.domain.classification.signal import (
+    FADES_BY,
+    KEPT_ABOVE,
+    WHOLE_FROM,
+    classify,
+    classify_by_evidence,
+)
 from ragmem.domain.model import Tier
 
 PHRASES = [phrase.strip() for cues in WORDS.values() for phrase in cues.words.split(",")]
@@ -58,7 +64,7 @@ def sorts(text: str) -> dict[EvidenceType, tuple[str, ...]]:
     ],
 )
 def test_a_text_has_the_tier_that_its_evidence_gives(text, tier):
-    assert classify(text).tier is tier
+    assert classify_by_evidence(text).tier is tier
 
 
 def test_words_are_looked_for_and_not_parts_of_words():
@@ -106,15 +112,15 @@ def test_output_code_and_blanks_are_told_from_prose(text, sort):
 
 def test_plans_are_worth_less_in_the_long_run():
     fact = "The winch waits for `Rope.tight`, because `pull()` returns before."
-    assert classify(f"## Winch\n\n{fact}").tier is Tier.INGEST
-    plan = classify(f"## Next steps\n\n{fact}")
+    assert classify_by_evidence(f"## Winch\n\n{fact}").tier is Tier.INGEST
+    plan = classify_by_evidence(f"## Next steps\n\n{fact}")
     assert plan.tier is Tier.SUMMARIZE
     assert re.match(r"worth [\d.]+, later [\d.]+; ", plan.reason)
 
 
 def test_a_text_in_another_language_is_not_discarded_for_want_of_english_words():
     german = "Wir schließen den Kai über Nacht, die Fähre fährt früh. Der Schlüssel liegt im Büro."
-    assert classify(german).tier is Tier.SUMMARIZE
+    assert classify_by_evidence(german).tier is Tier.SUMMARIZE
     assert EvidenceType.FOREIGN in sorts("码头夜间关闭。早班渡轮从北侧出发。钥匙在港务办公室。")
     assert EvidenceType.FOREIGN not in sorts(
         "The café of Inês is open at night and the quay is closed to all."
@@ -122,7 +128,7 @@ def test_a_text_in_another_language_is_not_discarded_for_want_of_english_words()
 
 
 def test_the_line_lists_every_piece_of_evidence_with_its_weight():
-    signal = classify("The winch never failed, because `Rope.tight` is checked.")
+    signal = classify_by_evidence("The winch never failed, because `Rope.tight` is checked.")
     assert signal.reason.startswith("worth ")
     for item in signal.evidence:
         assert f"{item.sort} {item.weight:+g}" in signal.reason
@@ -141,8 +147,8 @@ def test_a_protected_text_is_never_discarded(rule):
 @settings(deadline=None)
 @given(TEXTS)
 def test_what_protects_itself_is_kept_and_the_tier_follows_from_the_weights(text):
-    signal = classify(text)
-    assert signal == classify(text)
+    signal = classify_by_evidence(text)
+    assert signal == classify_by_evidence(text)
     worth = round(sum(item.weight for item in signal.evidence), 1)
     protected = EvidenceType.PROTECTED in {item.sort for item in signal.evidence}
     if protected:
@@ -213,7 +219,7 @@ def test_no_text_takes_long_to_weigh(unit):
 )
 def test_what_no_table_has_words_for_is_kept(text):
     assert [item.weight for item in weigh(text) if item.sort is EvidenceType.FOREIGN] == [2]
-    assert classify(text).tier is not Tier.DISCARD
+    assert classify_by_evidence(text).tier is not Tier.DISCARD
 
 
 @pytest.mark.parametrize(
@@ -225,6 +231,6 @@ def test_what_no_table_has_words_for_is_kept(text):
     ],
 )
 def test_thanks_in_any_language_and_english_with_foreign_words_get_nothing_for_them(text):
-    assert classify(text).tier is Tier.DISCARD or EvidenceType.FOREIGN not in {
+    assert classify_by_evidence(text).tier is Tier.DISCARD or EvidenceType.FOREIGN not in {
         item.sort for item in weigh(text)
     }

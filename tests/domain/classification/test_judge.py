@@ -13,7 +13,7 @@ from ragmem.domain.classification.judge import (
     load_weights,
     windows,
 )
-from ragmem.domain.classification.signal import CERTAIN, classify
+from ragmem.domain.classification.signal import CERTAIN, classify, classify_by_evidence
 from ragmem.domain.model import Tier
 
 CHATTER = "Great, thanks so much! That looks really good to me."
@@ -101,6 +101,15 @@ def test_a_text_of_many_parts_is_kept():
     text = "\n\n".join([CHATTER] * 1000)
     assert not judge(text).whole
     assert classify(text, rule="learned", source="transcripts").tier is not Tier.DISCARD
+
+
+def test_the_graded_rule_discards_only_what_the_judge_finds_worthless_as_well():
+    order = "Read the harbour rules and write a report on each of them for me."
+    assert classify_by_evidence(order).tier is Tier.DISCARD
+    kept = classify(order)
+    assert kept.tier is Tier.SUMMARIZE
+    assert kept.reason.startswith("kept: the judge doubts")
+    assert classify(CHATTER).tier is Tier.DISCARD
 
 
 def test_a_protected_text_is_kept():

@@ -166,7 +166,7 @@ def test_a_write_whose_folder_is_gone_is_not_handed_to_the_person_or_another_pro
 
 @pytest.mark.parametrize("name", inbox.TYPES)
 def test_a_type_is_kept_and_protects_as_it_should(name: str, place: Place):
-    place.put("The cache is warm at nine.", type=name, session="s1", title="Cache", tags=["ops"])
+    place.put("Thanks, see you later.", type=name, session="s1", title="Cache", tags=["ops"])
     with place.opened() as memory:
         memory.inbox.drain()
         (item,) = memory.catalog.memories.each()

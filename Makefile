@@ -10,7 +10,7 @@ DATA   ?= ../shared/eval
 # A worker that has nothing left takes from the others, so that a long test at the end holds up only one.
 TEST_OPTIONS ?= -n 3 --dist worksteal
 # Tests that start few processes and need no model.
-QUICK_TESTS  := tests/domain tests/assistants tests/test_config.py tests/test_docs.py tests/test_front_door.py
+QUICK_TESTS  := tests/domain tests/services/wiring tests/hooks/test_events_of_assistants.py tests/test_config.py tests/test_docs.py tests/test_front_door.py
 
 .PHONY: help install dev demo test quick check format bench completions web wheel sdist sbom quickstart clean
 
@@ -60,7 +60,7 @@ format: $(VENV)/.dev ## Format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-completions: $(VENV)/.dev ## Write completions/, docs/cli.md and the man page anew
+completions: $(VENV)/.dev ## Write the completions and all generated pages anew
 	$(BIN)/python scripts/generate.py
 
 web: ## Build the page of `ragmem serve` from web/ (needs Node 20 and npm; users need neither)

@@ -459,21 +459,17 @@ def _sensible(protocol):
 
 
 PROVIDERS = {
-    "openai": (protocols.OpenAI, "/v1", "OPENAI_API_KEY"),
-    "compatible": (protocols.OpenAI, "/v1", "OPENAI_API_KEY"),
-    "ollama": (protocols.Ollama, "", ""),
-    "gemini": (protocols.Gemini, "/v1beta", "GEMINI_API_KEY"),
-    "voyage": (protocols.Voyage, "/v1", "VOYAGE_API_KEY"),
-    "azure": (protocols.Azure, "", "AZURE_OPENAI_API_KEY"),
-    "anthropic": (protocols.Anthropic, "", "ANTHROPIC_API_KEY"),
+    "compatible": protocols.Service("compatible", protocols.OpenAI, "/v1", "OPENAI_API_KEY", "any", "any"),
+    **{service.backend: service for service in protocols.SERVICES},
 }
 
 
 @pytest.mark.parametrize("backend", PROVIDERS)
 def test_each_provider_is_timed_and_has_to_make_sense(home, backend, monkeypatch):
-    kind, path, variable = PROVIDERS[backend]
+    service = PROVIDERS[backend]
+    path, variable = service.path, service.variable
     monkeypatch.setattr(protocols, "example", lambda _: {"thing": "the bridge", "year": 1932})
-    with serving(_sensible(kind())) as server:
+    with serving(_sensible(service.protocol())) as server:
         if variable:
             monkeypatch.setenv(variable, getattr(server.protocol, "key", protocols.KEY))
         home.config.parent.mkdir(parents=True)
@@ -481,16 +477,16 @@ def test_each_provider_is_timed_and_has_to_make_sense(home, backend, monkeypatch
         shared = f'backend = "{backend}"\nurl = "{server.root}{path}"\n'
         shared += f'key_variable = "{variable}"\n' if variable else ""
         names = [name.partition(":")[0] for name in server.protocol.names]
-        if backend != "anthropic":
+        if service.model:
             lines += ["[models]", shared, f'model = "{names[0]}"', "dimensions = 384"]
-        if backend != "voyage":
+        if service.chatter:
             lines += ["[language_model]", shared, f'model = "{names[-1]}"', "[spend]", "daily_calls = 1"]
         home.config.write_text("\n".join(lines))
         result = home.run("models", "test", "--json")
         trials = {trial["use"]: trial for trial in result.document["trials"]}
         assert {trial["problem"] for trial in trials.values()} == {""}
         assert result.code == 0
-        assert set(trials) == {"embedder"} | ({"language model"} if backend != "voyage" else set())
+        assert set(trials) == {"embedder"} | ({"language model"} if service.chatter else set())
         figures = trials["embedder"]["figures"]
         assert (figures["dimensions"], figures["found"]) == (384, 12)
         assert figures["margin"] > 0.3

@@ -54,6 +54,9 @@ class Protocol:
     dimensions = 384
     window = 8192
     names = ("embedder", "chatter")
+    lists_models = True
+    tells_roles = False
+    """Whether a question is embedded by another request than a text."""
 
     def __init__(self):
         self.embedder = FakeEmbedder()
@@ -224,6 +227,7 @@ class Azure(OpenAI):
     """A deployment at its dated address, or at the newer one without a date."""
 
     deployment = "my-embedder"
+    lists_models = False
     names = ("my-embedder", "my-chatter")
 
     def authorised(self, seen):
@@ -331,6 +335,7 @@ class Gemini(Protocol):
     """v1beta: embeddings by task, and generated content."""
 
     dimensions = 3072
+    tells_roles = True
     names = ("gemini-embedding-001", "gemini-embedding-2", "chatter")
     understands = frozenset({"thinking", "schema", "json"})
 
@@ -404,6 +409,8 @@ class Voyage(OpenAI):
     """OpenAI's answer to a request of its own form."""
 
     dimensions = 1024
+    lists_models = False
+    tells_roles = True
     names = ("voyage-3.5",)
     maximum = 1000
     reranks = "data"
@@ -429,3 +436,26 @@ class Voyage(OpenAI):
             body["dimensions"] = body.pop("output_dimension")
         answer = self.embeddings(body)
         return {**answer, "usage": {"total_tokens": answer["usage"]["total_tokens"]}}
+
+
+@dataclass(frozen=True)
+class Service:
+    """A backend with its protocol, the path of its address, its key and a model for each half it offers."""
+
+    backend: str
+    protocol: type[Protocol]
+    path: str
+    variable: str
+    model: str = ""
+    chatter: str = ""
+
+
+SERVICES = (
+    Service("openai", OpenAI, "/v1", "OPENAI_API_KEY", "text-embedding-3-small", "chatter"),
+    Service("azure", Azure, "", "AZURE_OPENAI_API_KEY", "my-embedder", "my-chatter"),
+    Service("anthropic", Anthropic, "", "ANTHROPIC_API_KEY", "", "chatter"),
+    Service("ollama", Ollama, "", "OLLAMA_API_KEY", "embedder", "chatter:latest"),
+    Service("gemini", Gemini, "/v1beta", "GEMINI_API_KEY", "gemini-embedding-001", "chatter"),
+    Service("voyage", Voyage, "/v1", "VOYAGE_API_KEY", "voyage-3.5"),
+)
+"""The providers that the shared tests run against; `compatible` has servers of its own in each of them."""

@@ -1,4 +1,4 @@
-"""The decay formula: how age lowers the score of a memory. All ageing in ragmem uses this module."""
+"""The decay formula: how age lowers the score of a memory. All ageing in the ranking uses this module."""
 
 import math
 from collections.abc import Mapping

@@ -23,9 +23,10 @@ FILES_A_PROCESS = 100
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TESSDATA_PREFIX", "SYSTEMROOT")
 _BLOCK = 1 << 16
 _NONSENSE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
-# Isolated, so that neither the current folder nor a variable can shadow modules.
+# Isolated, so that neither the current folder nor a variable can shadow modules. This ragmem is found before
+# an installed one; nothing else in its folder is found before the libraries.
 _START = (
-    "import sys; sys.path.append(sys.argv[1]);"
+    "import sys; sys.path.insert(0, sys.argv[1]); import ragmem; sys.path.append(sys.path.pop(0));"
     "from ragmem.readers.documents.worker import main; sys.exit(main())"
 )
 

@@ -3,19 +3,17 @@
 import json
 
 import pytest
-from provider_protocols import KEY, Anthropic, Azure, Gemini, Ollama, OpenAI, Voyage
+from provider_protocols import KEY, SERVICES, Azure, Gemini, OpenAI
 from provider_servers import serving
 
 from ragmem.backends import open_models
 from ragmem.testing import LanguageModelContract, ModelsContract
 
-VARIABLES = ("OPENAI", "AZURE_OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "VOYAGE", "OLLAMA")
-
 
 @pytest.fixture(autouse=True)
 def _keys(monkeypatch):
-    for name in VARIABLES:
-        monkeypatch.setenv(f"{name}_API_KEY", KEY)
+    for service in SERVICES:
+        monkeypatch.setenv(service.variable, KEY)
 
 
 class Local(OpenAI):
@@ -60,7 +58,7 @@ class Embeds(Served, ModelsContract):
             embedder.embed(["a text"], role="document")
             embedder.embed(["a text"], role="query")
         document, query = (json.dumps(seen.body) for seen in self.server.posts[-2:])
-        assert (document != query) == (self.backend in {"gemini", "voyage"})
+        assert (document != query) == (self.protocol.tells_roles)
 
 
 class Completes(Served, LanguageModelContract):
@@ -70,24 +68,13 @@ class Completes(Served, LanguageModelContract):
         return open_models(self.backend, self.options(language_model=self.chatter, **options))
 
 
-class TestOpenAIEmbeddings(Embeds):
-    __test__ = True
-    url = "/v1"
-
-
-class TestOpenAIChat(Completes):
-    __test__ = True
-    url = "/v1"
-
-
-class TestAzureEmbeddings(Embeds):
-    __test__ = True
-    backend, protocol, model = "azure", Azure, "my-embedder"
-
-
-class TestAzureChat(Completes):
-    __test__ = True
-    backend, protocol, chatter = "azure", Azure, "my-chatter"
+for service in SERVICES:
+    for contract, half in ((Embeds, service.model), (Completes, service.chatter)):
+        if half:
+            name = f"Test{service.backend.title()}{contract.__name__}"
+            which = {"backend": service.backend, "protocol": service.protocol, "url": service.path}
+            halves = {"model": service.model or Served.model, "chatter": service.chatter or Served.chatter}
+            globals()[name] = type(name, (contract,), {"__test__": True, **which, **halves})
 
 
 class TestAzureEmbeddingsAtTheNewerAddress(Embeds):
@@ -95,40 +82,9 @@ class TestAzureEmbeddingsAtTheNewerAddress(Embeds):
     backend, protocol, model, url = "azure", Azure, "my-embedder", "/openai/v1"
 
 
-class TestAnthropicChat(Completes):
-    __test__ = True
-    backend, protocol = "anthropic", Anthropic
-
-
-class TestOllamaEmbeddings(Embeds):
-    __test__ = True
-    backend, protocol, model = "ollama", Ollama, "embedder"
-
-
-class TestOllamaChat(Completes):
-    __test__ = True
-    backend, protocol = "ollama", Ollama
-    model = "chatter:latest"
-
-
-class TestGeminiEmbeddings(Embeds):
-    __test__ = True
-    backend, protocol, model, url = "gemini", Gemini, "gemini-embedding-001", "/v1beta"
-
-
 class TestGeminiEmbeddingsWithTheTaskInWords(Embeds):
     __test__ = True
     backend, protocol, model, url = "gemini", Gemini, "gemini-embedding-2", "/v1beta"
-
-
-class TestGeminiContents(Completes):
-    __test__ = True
-    backend, protocol, url = "gemini", Gemini, "/v1beta"
-
-
-class TestVoyageEmbeddings(Embeds):
-    __test__ = True
-    backend, protocol, model, url = "voyage", Voyage, "voyage-3.5", "/v1"
 
 
 class TestCompatibleEmbeddings(Embeds):

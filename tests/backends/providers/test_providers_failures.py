@@ -4,22 +4,15 @@ import json
 import logging
 import time
 import traceback
+from importlib import import_module
 
 import numpy as np
 import pytest
-from provider_protocols import HTML, KEY, Anthropic, Azure, Gemini, Ollama, OpenAI, Reply, Voyage
+from provider_protocols import HTML, KEY, SERVICES, Ollama, OpenAI, Reply
 from provider_servers import serving
 
-from ragmem.backends.providers import (
-    anthropic,
-    azure,
-    compatible,
-    connection,
-    gemini,
-    ollama,
-    openai,
-    voyage,
-)
+from ragmem.backends import SHIPPED
+from ragmem.backends.providers import azure, compatible, connection
 from ragmem.backends.providers.models import ProviderModels
 from ragmem.backends.providers.rate_limit import LONGEST_ASKED_S, Clock
 from ragmem.errors import BackendError
@@ -33,16 +26,12 @@ class Local(OpenAI):
 
 # Backend, protocol, path of its address, half, model.
 KINDS = [
-    (openai, OpenAI, "/v1", "model", "text-embedding-3-small"),
-    (openai, OpenAI, "/v1", "language_model", "chatter"),
-    (azure, Azure, "", "model", "my-embedder"),
-    (azure, Azure, "", "language_model", "my-chatter"),
-    (anthropic, Anthropic, "", "language_model", "chatter"),
-    (ollama, Ollama, "", "model", "embedder"),
-    (ollama, Ollama, "", "language_model", "chatter"),
-    (gemini, Gemini, "/v1beta", "model", "gemini-embedding-001"),
-    (gemini, Gemini, "/v1beta", "language_model", "chatter"),
-    (voyage, Voyage, "/v1", "model", "voyage-3.5"),
+    *(
+        (import_module(SHIPPED[one.backend]), one.protocol, one.path, half, model)
+        for one in SERVICES
+        for half, model in (("model", one.model), ("language_model", one.chatter))
+        if model
+    ),
     (compatible, Local, "/v1", "model", "embedder"),
     (compatible, Local, "/v1", "language_model", "chatter"),
 ]
@@ -495,8 +484,8 @@ def test_a_v1_that_this_provider_does_not_want_does_no_harm(asking, tail):
 
 @pytest.mark.parametrize(
     "asking",
-    [kind for kind in KINDS if kind[0] not in {azure, voyage}],
-    ids=[name for kind, name in zip(KINDS, IDS, strict=True) if kind[0] not in {azure, voyage}],
+    [kind for kind in KINDS if kind[1].lists_models],
+    ids=[name for kind, name in zip(KINDS, IDS, strict=True) if kind[1].lists_models],
     indirect=True,
 )
 def test_a_model_that_the_server_lacks_is_told_with_those_it_has(asking, caplog):

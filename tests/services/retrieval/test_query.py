@@ -237,7 +237,7 @@ def test_a_buffered_memory_is_found_by_its_words(memory):
 
 def test_what_has_substance_is_indexed_though_its_signal_is_low(memory):
     (stored,) = memory.ingest(
-        [draft("fact", "quokka enclosure opens at nine on weekdays, bring a hat please")]
+        [draft("fact", "Perfect, thanks! The quokka enclosure opens at nine, great job!")]
     )
     assert stored.classified.memory.tier.value == "discard"
     assert stored.classified.memory.state.value == "indexed"

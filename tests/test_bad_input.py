@@ -1031,7 +1031,12 @@ CASES = (
         2,
         '"nope" is neither a backend nor a model on this machine',
     ),
-    Case("a model of a hub without its owner", "models pull nope", 2, "is not a name of a model on a hub"),
+    Case(
+        "a model of a hub without its owner",
+        "models pull nope",
+        2,
+        '"nope" is not a name of a model on a hub',
+    ),
     Case(
         "a hub that is no address",
         "models pull team/model --from hub.example",

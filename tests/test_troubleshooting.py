@@ -68,7 +68,11 @@ def test_every_finding_of_the_doctor_is_on_the_page(module, name, shape):
     if not fixed(shape):
         # Its words come from elsewhere: SQLite, a provider, the lists below. The page names the check.
         named = {"_NAME": module.removeprefix("doctor_").replace("_", " ")}.get(name, name)
-        assert named == "name" or named in PAGE or {"wiring": "hooks", "events": "hook events"}[named] in PAGE
+        assert (
+            named == "name"
+            or named in PAGE
+            or {"assistants": "hooks", "events": "hook events"}[named] in PAGE
+        )
         return
     # Where one text is made of others, the page may show it with what fills a gap.
     pattern = re.compile(

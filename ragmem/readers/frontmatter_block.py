@@ -1,7 +1,7 @@
 """Split the YAML block off a Markdown file without losing text."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,12 +59,21 @@ def split(text: str) -> Frontmatter:
 def _refuse_bombs(block: str) -> None:
     """Raise ValueError for a small block that would expand: merged aliases double at each step."""
     depth = 0
-    for event in yaml.parse(block, Loader=SafeLoader):
+    for event in _events(block):
         if isinstance(event, yaml.AliasEvent):
             raise ValueError("it has aliases")  # noqa: TRY004 - the value is refused, not its type
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise ValueError("it is nested too deeply")
+
+
+def _events(block: str) -> Iterator[yaml.Event]:
+    try:
+        yield from yaml.parse(block, Loader=SafeLoader)
+    except yaml.YAMLError as error:
+        if "nesting depth" in str(error):  # PyYAML has a limit of its own since 6.0.4
+            raise ValueError("it is nested too deeply") from error
+        raise
 
 
 def _line_by_line(block: str) -> dict[str, str]:

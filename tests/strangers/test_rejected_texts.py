@@ -208,7 +208,7 @@ def test_another_release_reads_a_transcript_anew_of_which_an_exchange_was_reject
     place.accept()
     with place.opened() as memory:
         assert memory.seed(sources=["transcripts"]).tallies[0].new == 0
-    for module in ("transcripts", "writing"):
+    for module in ("transcripts", "writer"):
         monkeypatch.setattr(f"ragmem.services.transcripts.{module}.REJECTED", "!another release")
     with place.opened() as memory:
         assert memory.seed(sources=["transcripts"]).tallies[0].new == 1

@@ -85,4 +85,4 @@ def _find_statement(lines: list[str], line: int) -> tuple[int, int]:
 
 
 def _is_statement(node: "Node") -> bool:
-    return node.type.endswith(("_find_statement", "_definition")) or node.type == "ERROR"
+    return node.type.endswith(("_statement", "_definition")) or node.type == "ERROR"

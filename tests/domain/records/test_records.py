@@ -182,8 +182,8 @@ def test_a_file_has_one_path_wherever_it_is_named():
         ("gotcha", {"gotcha": True}, 'the field "gotcha" of the gotcha wants a text, not "true"', "a trap"),
         ("gotcha", {"gotcha": "x", "files": {"a": "b"}}, "wants a list of texts", "files"),
         ("gotcha", {"gotcha": "x", "files": ["a\nb"]}, 'wants a path in one line, not "a b"', "files"),
-        ("gotcha", {"gotcha": "x\0"}, "is no text", "UTF-8"),
-        ("gotcha", {"gotcha": "\ud800"}, "is no text", "UTF-8"),
+        ("gotcha", {"gotcha": "x\0"}, "is not text", "UTF-8"),
+        ("gotcha", {"gotcha": "\ud800"}, "is not text", "UTF-8"),
         ("task_outcome", {"task": "x", "success": "maybe"}, "wants true or false", "success"),
         (
             "task_outcome",

@@ -12,7 +12,7 @@ from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.domain.text.chunking import chunk
 from ragmem.services.ingestion.sanitize import sanitize_draft
 
-RULES_VERSION = "4"
+RULES_VERSION = "5"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
 
 

@@ -82,6 +82,8 @@ class Signal:
     markers: tuple[str, ...]
     reason: str
     evidence: tuple[Evidence, ...] = ()
+    is_doubtful: bool = False
+    """Whether the judge kept a text that the graded rule discards."""
 
 
 def classify(text: str, *, rule: Rule = "graded", protected: bool = False, source: str = "") -> Signal:
@@ -97,7 +99,7 @@ def classify(text: str, *, rule: Rule = "graded", protected: bool = False, sourc
         signal = classify_by_evidence(text)
         if signal.tier is Tier.DISCARD and _is_doubtful(text, source):
             reason = f"kept: the judge doubts that it is worthless; {signal.reason}"
-            signal = Signal(Tier.SUMMARIZE, signal.markers, reason, signal.evidence)
+            signal = Signal(Tier.SUMMARIZE, signal.markers, reason, signal.evidence, is_doubtful=True)
     if not protected or signal.tier is not Tier.DISCARD:
         return signal
     return Signal(

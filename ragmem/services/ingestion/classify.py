@@ -57,7 +57,9 @@ def classify_draft(
     draft = sanitize_draft(draft, redactor=redactor)
     protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata, source=draft.source)
     signal = _signal(draft, rule=rule, protected=protected, redactor=redactor)
-    summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE else ""
+    # The sentences of a doubtful text are as doubtful: where it has substance, it is indexed whole.
+    whole = signal.is_doubtful and substance_of(draft.text).passes
+    summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE and not whole else ""
     if len(summary) >= len(draft.text) or len(draft.text) <= SHORT:
         summary = ""
     identifier = draft.id or memory_id(draft.source, draft.scope, draft.uri)

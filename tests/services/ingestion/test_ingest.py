@@ -11,7 +11,7 @@ from ragmem.api.memory import Ragmem, now
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.classification.evidence import MAX_CHARS
 from ragmem.domain.classification.evidence_cues import EvidenceType
-from ragmem.domain.model import Draft, Memory, State
+from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.ingestion.classify import classify_draft
@@ -72,6 +72,16 @@ def test_what_metadata_protects_is_not_discarded_by_any_rule():
             draft, now=now(), sizes=ChunkingSettings(), rule=rule, redactor=DEFAULT
         ).memory
         assert (memory.protected, memory.state) == (True, State.PENDING)
+
+
+def test_a_doubtful_text_with_substance_is_indexed_whole():
+    text = " ".join(f"Sentence number {n} tells of berth {n}." for n in range(120))
+    found = classify_draft(
+        Draft("sessions", "/n", text, "n"), now=now(), sizes=ChunkingSettings(), redactor=DEFAULT
+    )
+    assert found.signal.is_doubtful
+    assert (found.memory.tier, found.memory.state) == (Tier.SUMMARIZE, State.PENDING)
+    assert found.memory.indexed_text == text
 
 
 def happen(other: Ragmem, held: Memory, fate: str) -> None:

@@ -105,11 +105,6 @@ class Verdict:
     only_user: bool = False
     reason: str = ""
 
-    def best(self, head: str) -> str:
-        """Return the most probable class of a head."""
-        found = self.probabilities[head]
-        return max(found, key=lambda name: found[name])
-
     @property
     def discard(self) -> float:
         """The probability that the text is worth nothing."""

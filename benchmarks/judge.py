@@ -10,7 +10,7 @@ import random
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import common
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragmem.domain.classification.judge import HEADS
-from ragmem.domain.classification.kinds import detect_kind, is_protected
-from ragmem.domain.classification.signal import CERTAIN, DOUBT, PERHAPS_PROTECTED, classify_by_evidence
+from ragmem.domain.classification.protection import is_protected
+from ragmem.domain.classification.signal import CERTAIN, PERHAPS_PROTECTED
 from ragmem.domain.model import Tier
 
 sys.path.insert(0, str(common.REPOSITORY / "scripts"))
@@ -27,9 +27,6 @@ import train_judge
 
 FOLDS = 5
 DEALS = 5
-PROTECTED = 0.05
-"""Probability from which a text counts as protected in the table."""
-
 CURATED = frozenset({"instructions", "plan", "requirements", "memory"})
 """Sources that people write on purpose: nothing of them is discarded."""
 
@@ -49,8 +46,6 @@ class Labels:
     protected: Mask
     shielded: Mask
     """Of a user, of a curated source, or protected by a rule."""
-    graded: NDArray[np.intp]
-    """The tier that the graded rule gives by itself."""
 
 
 def deal(data: train_judge.Data, seed: int) -> NDArray[np.intp]:
@@ -90,8 +85,7 @@ def label(data: train_judge.Data) -> Labels:
         casual = "transcripts" if source == "chat" else ""
         shielded.append(role == "user" or source in CURATED or is_protected(one["text"], source=casual))
     protected = data.label("protected") == HEADS["protected"].index("yes")
-    graded = [TIERS.index(classify_by_evidence(one["text"]).tier) for one in data.snippets]
-    return Labels(data.label("tier"), data.label("kind"), protected, np.array(shielded), np.array(graded))
+    return Labels(data.label("tier"), data.label("kind"), protected, np.array(shielded))
 
 
 def figures(answers: Answers, labels: Labels, part: Mask) -> dict[str, float]:
@@ -100,23 +94,19 @@ def figures(answers: Answers, labels: Labels, part: Mask) -> dict[str, float]:
     protected = answers["protected"][:, 1]
     kept = part & (labels.tier != DISCARD)
     certain = (discard > CERTAIN) & (protected <= PERHAPS_PROTECTED) & ~labels.shielded & part
-    both = (labels.graded == DISCARD) & (discard > 0.5) & (protected <= DOUBT) & part
-    flagged = (protected > PROTECTED) & part
+    flagged = ((protected > PERHAPS_PROTECTED) | labels.shielded) & part
     worthless = part & (labels.tier == DISCARD)
     return {
         "tier": mean(answers["tier"].argmax(1) == labels.tier, part),
         "keep or drop": mean((discard > 0.5) == (labels.tier == DISCARD), part),
         "kind, of what is kept": mean(answers["kind"].argmax(1) == labels.kind, kept),
         "protected: average precision": average_precision(labels.protected[part], protected[part]),
-        "protected: recall above .05": mean(flagged, part & labels.protected),
-        "protected: precision above .05": mean(labels.protected, flagged),
+        "protected: recall of rules, sources and judge": mean(flagged, part & labels.protected),
+        "protected: precision of rules, sources and judge": mean(labels.protected, flagged),
         "calibration error of discard": calibration(discard[part], labels.tier[part] == DISCARD),
         "discards that are demoted": mean(certain, worthless),
         "demoted `ingest`": float((certain & (labels.tier == INGEST)).sum()),
         "demoted protected": float((certain & labels.protected).sum()),
-        "discarded by both: discards": mean(both, worthless),
-        "discarded by both: `ingest`": float((both & (labels.tier == INGEST)).sum()),
-        "discarded by both: protected": float((both & labels.protected).sum()),
     }
 
 
@@ -141,23 +131,11 @@ def calibration(probability: NDArray[np.float64], hits: Mask) -> float:
     return float(sum(gaps) / len(hits))
 
 
-def rules(data: train_judge.Data, labels: Labels, part: Mask) -> dict[str, float]:
-    """Return the figures of the graded rule, for those that it has."""
-    texts = [one["text"] for one in data.snippets]
-    tiers = labels.graded
-    kinds = np.array([HEADS["kind"].index(detect_kind(text)) for text in texts])
-    flagged = np.array([is_protected(text) for text in texts])
-    dropped = part & (tiers == DISCARD)
-    return {
-        "tier": mean(tiers == labels.tier, part),
-        "keep or drop": mean((tiers == DISCARD) == (labels.tier == DISCARD), part),
-        "kind, of what is kept": mean(kinds == labels.kind, part & (labels.tier != DISCARD)),
-        "protected: recall above .05": mean(flagged, part & labels.protected),
-        "protected: precision above .05": mean(labels.protected, part & flagged),
-        "discards that are demoted": mean(dropped, part & (labels.tier == DISCARD)),
-        "demoted `ingest`": float((dropped & (labels.tier == INGEST)).sum()),
-        "demoted protected": float((dropped & labels.protected).sum()),
-    }
+def source_alone(data: train_judge.Data, seed: int) -> Answers:
+    """Return the answers of a baseline that knows the source and the role of a snippet, not its text."""
+    shown = np.array([name.startswith(("source ", "role ")) for name in data.names])
+    reduced = replace(data, rows=data.rows * shown)
+    return cross_validate(reduced, seed)
 
 
 def reliability(answers: Sequence[Answers], labels: Labels) -> list[list[str]]:
@@ -204,8 +182,9 @@ def main() -> None:
     only_chats = np.array([one["kind"] == "transcripts" for one in data.snippets])
     parts = {"all": np.ones(len(chat), bool), "chats": only_chats, "notes": ~chat}
     measured = {name: [figures(one, labels, part) for one in answers] for name, part in parts.items()}
-    before = {name: rules(data, labels, part) for name, part in parts.items()}
-    document = {"machine": common.machine(), "judge": measured, "graded rule": before}
+    baseline = [source_alone(data, seed) for seed in range(len(answers))]
+    before = {name: [figures(one, labels, part) for one in baseline] for name, part in parts.items()}
+    document = {"machine": common.machine(), "judge": measured, "source alone": before}
     rows = [
         [
             name,
@@ -214,13 +193,13 @@ def main() -> None:
                 for part in parts
                 for text in (
                     spread([one[name] for one in measured[part]]),
-                    one_figure(before[part].get(name)),
+                    spread([one[name] for one in before[part]]),
                 )
             ),
         ]
         for name in measured["all"][0]
     ]
-    headers = ["figure", *(f"{part}, {who}" for part in parts for who in ("judge", "graded rule"))]
+    headers = ["figure", *(f"{part}, {who}" for part in parts for who in ("judge", "source alone"))]
     notes = (
         (
             f"{len(chat):,} snippets of {len(set(data.repositories))} repositories; {only_chats.sum()} in"
@@ -228,9 +207,8 @@ def main() -> None:
         ),
         (
             f"demoted: discard above {CERTAIN}, protected at most {PERHAPS_PROTECTED}, no rule or source"
-            " protects it, not a user's; for the graded rule: all that it discards"
+            " protects it, not a user's; source alone: the same regressions without the text"
         ),
-        f"discarded by both: by the graded rule, discard above 0.5, protected at most {DOUBT}",
     )
     common.report("judge", document, headers, rows, options=options, notes=notes)
     report_more(

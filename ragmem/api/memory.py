@@ -158,7 +158,7 @@ class Ragmem(Home):
         drafts: Sequence[Draft],
         *,
         projects: "ProjectFinder | None" = None,
-        rule: "SignalRule" = "graded",
+        rule: "SignalRule" = "judge",
         progress: "Progress | None" = None,
         refusals: "list[Refusal] | None" = None,
     ) -> "list[IngestResult]":

@@ -183,8 +183,7 @@ def ingest(
                     draft,
                     now=moment,
                     sizes=memory.settings.chunking,
-                    rule=signal_rule(draft, "graded"),
-                    keep_discarded=True,
+                    rule=signal_rule(draft, "judge"),
                     redactor=memory.redactor,
                 )
                 for draft in drafts

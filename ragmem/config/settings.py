@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ReaderName = Literal["markdown", "reflections", "transcripts", "documents"]
 """Readers of a source's files. A further name is a module `ragmem.readers.NAME` with a function `read`."""
 SourceScope = Literal["user", "project", "slug", "named"]
-SignalRule = Literal["graded", "classic", "learned", "off"]
+SignalRule = Literal["judge", "classic", "off"]
 ENGINES = ("builtin", "docling", "mineru")
 PROFILES = ("sqlite", "json", "postgres", "custom")
 
@@ -135,24 +135,24 @@ _LIVES = LifecyclePolicy()
 
 @dataclass(frozen=True, slots=True)
 class LifecycleSettings:
-    """[lifecycle]: how memories are connected, merged and archived; see docs/lifecycle.md."""
+    """[lifecycle]: how memories are connected, hidden and archived; see docs/lifecycle.md."""
 
     age_after: int = key(
         _LIVES.age_after, "newer memories of its project after which one is checked for isolation", low=1
     )
     reprieves: int = key(
-        _LIVES.reprieves, "times that an isolated memory of substance stays in the buffer", low=0
+        _LIVES.reprieves, "times that an isolated memory is looked at again before it is kept for good", low=0
     )
     promote_sessions: int = key(
         _LIVES.promote_sessions, "sessions that recall a memory until it is proven", low=1
     )
-    min_cluster: int = key(_LIVES.min_cluster, "near copies of one session that are merged into one", low=2)
+    min_cluster: int = key(_LIVES.min_cluster, "connected memories that make a cluster", low=2)
     merge_by: str = key(
-        "rules", "rules; llm: the language model, where its text holds all of it", choices=("rules", "llm")
+        "none",
+        "none; llm: the language model writes a text of each cluster; rules is none's former name",
+        choices=("none", "llm", "rules"),
     )
-    curated: tuple[str, ...] = key(
-        CURATED, "sources that people keep: never merged or archived automatically"
-    )
+    curated: tuple[str, ...] = key(CURATED, "sources that people keep: never archived automatically")
     automatic: bool = key(
         False,
         "let `ragmem serve` run gc while it is idle; `ragmem gc --enable-idle` sets it",
@@ -297,7 +297,7 @@ class SourceSpec:
     reader: ReaderName = "markdown"
     kind: Kind | None = None
     scope: SourceScope = "user"
-    signal: SignalRule = "graded"
+    signal: SignalRule = "judge"
     exclude: tuple[str, ...] = ()
     enabled: bool = True
     description: str = ""

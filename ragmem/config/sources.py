@@ -23,7 +23,7 @@ _KEYS: dict[str, tuple[Any, Rule]] = {
     "reader": ("markdown", Rule("how a file becomes drafts", choices=get_args(ReaderName))),
     "kind": (AUTO, Rule("what the texts are about", choices=(AUTO, *Kind))),
     "scope": ("user", Rule("to whom the texts belong", choices=get_args(SourceScope))),
-    "signal": ("graded", Rule("what is worth keeping", choices=get_args(SignalRule))),
+    "signal": ("judge", Rule("what is worth keeping", choices=get_args(SignalRule))),
     "exclude": ((), Rule("a list of patterns in .gitignore syntax")),
     "enabled": (True, Rule("false turns the source off")),
     "description": ("", Rule("what the source holds, in one line")),

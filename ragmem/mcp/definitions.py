@@ -191,6 +191,7 @@ _DEFAULT = (
             until=_text(),
             source=_text("e.g. memory, sessions, transcripts, records"),
             limit=_number(minimum=1, maximum=30, default=8),
+            all_tiers=_schema("boolean", "Search discarded texts too", default=False),
         ),
         asks=True,
     ),

@@ -121,7 +121,7 @@ def cut_part(text: str, start: int, tokens: int, redactor: Redactor) -> Part:
 def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
     """Return the lines above a text (its kind, source and relations to others), and the relations as data."""
     catalog = call.memory.catalog
-    superseded, replaced = supersession_state(catalog, memory)
+    state = supersession_state(catalog, memory)
     said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value}"]
     if memory.category.value != "none":
         said.append(memory.category.value)
@@ -133,11 +133,9 @@ def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
     if memory.uri.startswith("/"):
         said.append(describe_place(call.path_label(memory.uri), memory.metadata))
     lines = [" | ".join(filter(None, said))]
-    if superseded:
-        lines.append(
-            f"{superseded_line(superseded)}: {one_line(superseded.reason, 160, redactor=call.redactor)}"
-        )
-    lines += [previous_version_line(former, redactor=call.redactor) for former in replaced[:FORMER]]
+    if link := state.link:
+        lines.append(f"{superseded_line(link)}: {one_line(link.reason, 160, redactor=call.redactor)}")
+    lines += [previous_version_line(former, redactor=call.redactor) for former in state.replaced[:FORMER]]
     if held := session_line(memory, redactor=call.redactor):
         lines.append(held)
     near = catalog.connections.neighbours(memory.id)[:CONNECTED]
@@ -154,5 +152,9 @@ def _about(call: Call, memory: Memory) -> tuple[list[str], dict[str, Any]]:
     ]
     if connected:
         lines.append("connected: " + "; ".join(f"[{one['id']}] {one['title']}" for one in connected))
-    more = {"superseded_by": superseded.newer[:12] if superseded else None, "connected": connected}
+    more = {
+        "superseded_by": state.superseded.newer[:12] if state.superseded else None,
+        "perhaps_outdated": state.outdated.newer[:12] if state.outdated else None,
+        "connected": connected,
+    }
     return lines, more

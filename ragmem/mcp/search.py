@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from ragmem.api.home import now
-from ragmem.domain.model import USER, Kind, Match
+from ragmem.domain.model import USER, Kind, Match, State
 from ragmem.domain.model.document_place import document_place
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.excerpts import announces, atoms
@@ -58,6 +58,7 @@ def search(call: Call) -> Result:
         until=parse_moment(given["until"], now=moment) if "until" in given else None,
         limit=given["limit"],
         expand=memory.settings.query.expand,
+        discarded="always" if given["all_tiers"] else "last",
     )
     routed = memory.retrieval.ask_by_route(question, now=moment)
     matches, notes = routed.answer.matches, routed.answer.notes
@@ -103,8 +104,10 @@ def hit_lines(match: Match, words: set[str], *, project: str = "", redactor: Red
         said.append(project)
     if place := document_place(memory.metadata):
         said.append(one_line(place, TITLE, redactor=redactor))
-    if match.superseded:
-        said.append(superseded_line(match.superseded))
+    if memory.state is State.BUFFERED:
+        said.append("discarded")
+    if link := match.superseded or match.outdated:
+        said.append(superseded_line(link))
     if match.elsewhere:
         said.append(one_line(elsewhere_line(match, redactor=redactor), TITLE, redactor=redactor))
     title = one_line(_with_heading(memory.title or memory.uri, match.chunk.heading), TITLE, redactor=redactor)

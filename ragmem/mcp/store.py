@@ -3,7 +3,7 @@
 from typing import Any
 
 from ragmem.api.home import now
-from ragmem.domain.model import Kind, State
+from ragmem.domain.model import Kind
 from ragmem.domain.records.record_types import RecordType
 from ragmem.domain.records.records import record
 from ragmem.errors import UsageError
@@ -13,11 +13,6 @@ from ragmem.services.ingestion.scope import project_finder
 
 MOST_CHARS = 100_000
 """Maximum characters of a text to remember; one fact has far fewer."""
-
-WEAK = (
-    "weak: kept and found by its words, it fades unless something connects to it. Say what was decided, "
-    "caused or fixed, with names and reasons, and it is remembered better"
-)
 
 _CHANGES = {
     "new": "remembered",
@@ -55,9 +50,7 @@ def remember(call: Call) -> Result:
     kept = stored.classified.memory
     whose = call.project_label(kept.scope.project)
     told = f"{_CHANGES[stored.change]}: [{kept.short_id}] {kept.kind.value}, {whose}"
-    notes = [WEAK] if kept.state is State.BUFFERED else []
-    if stored.note:
-        notes.append(f"stored, found by its words until it is indexed: {stored.note}")
+    notes = [f"stored, found by its words until it is indexed: {stored.note}"] if stored.note else []
     data = {
         "id": kept.short_id,
         "full_id": kept.id,

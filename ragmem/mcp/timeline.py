@@ -234,7 +234,9 @@ def status(call: Call) -> Result:
     waits = [f"{pending} to be indexed, found by words until then"] if pending != "0" else []
     waits += [f"{inbox.writes:,} in the inbox"] if inbox.writes else []
     lines.append("waits: " + (", ".join(waits) if waits else "nothing"))
-    lines.append(f"weak, found by words alone: {told['buffered']}; in the archive: {told['in the archive']}")
+    lines.append(
+        f"discarded, found by words alone: {told['buffered']}; in the archive: {told['in the archive']}"
+    )
     lines.append(f"model: {told['embedding model']}")
     troubles = [f"{fact.name}: {fact.value}" for fact in facts if fact.attention]
     troubles += [f"set aside from the inbox: {len(inbox.aside):,}"] if inbox.aside else []

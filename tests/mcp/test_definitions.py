@@ -53,7 +53,7 @@ def test_every_tool_has_a_handler_and_a_schema_that_is_one(tool):
     assert tool.parameters["type"] == "object"
     assert set(tool.parameters.get("required", ())) <= set(properties)
     for schema in properties.values():
-        assert schema["type"] in {"string", "integer", "number", "array", "object"}
+        assert schema["type"] in {"string", "integer", "number", "array", "object", "boolean"}
         assert ("items" in schema) == (schema["type"] == "array")
     listed = tool.to_json()
     assert set(listed) == {"name", "description", "inputSchema", "annotations"}

@@ -31,6 +31,7 @@ OF_TYPE = {
     "string": TEXT,
     "integer": st.integers(-5, 50) | st.integers(),
     "number": st.floats(),
+    "boolean": st.booleans(),
     "array": st.lists(TEXT | st.integers(), max_size=3),
     "object": st.dictionaries(TEXT, TEXT, max_size=2),
 }

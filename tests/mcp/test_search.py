@@ -1,12 +1,14 @@
 """search, get and timeline: what an agent reads is short, dated, sourced, framed, and leads further."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from ragmem.api.home import now
 from ragmem.domain.injection.injection_removal import without_injections
 from ragmem.domain.model import Category, Draft, Kind, Scope, Supersession
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.text.excerpts import estimate_tokens
 from ragmem.mcp.dispatch import call as calling
 from ragmem.mcp.operations import answer
@@ -226,6 +228,11 @@ def test_what_replaced_a_memory_is_told_with_it(memory, call):
     assert (
         "since 2026-02-01; before (2026-01-01): The port of the gauge is 8080." in call("get", ids=[new]).text
     )
+    memory.catalog.supersessions.put([replace(link, rule=PERHAPS_OUTDATED)])
+    marked = call("get", ids=[old])
+    assert f"perhaps outdated, see {new[:12]}: 8080 became 9090" in marked.text
+    found = call("search", query="the port of the gauge is 8080", project="*").text
+    assert f"perhaps outdated, see {new[:12]}" in found
 
 
 def test_time_runs_from_the_newest_or_the_oldest_within_a_span(filled, call):

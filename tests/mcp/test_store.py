@@ -5,7 +5,7 @@ from tool_homes import REAL, opened
 
 from ragmem.api.memory import Ragmem
 from ragmem.daemon.fulltext_only import FulltextMemory
-from ragmem.domain.model import Kind, State
+from ragmem.domain.model import Kind
 from ragmem.mcp.dispatch import call as calling
 
 DECISION = "We decided to run the harbour service under systemd because the host of the pilot boat is small."
@@ -31,12 +31,6 @@ def test_remembering_twice_is_remembering_once(call, memory):
     assert again.text.startswith("known already: ")
     assert first.data["id"] == again.data["id"]
     assert len(list(memory.catalog.memories.each())) == 1
-
-
-def test_what_says_little_is_kept_with_a_notice(call, memory):
-    stored = call("remember", text="ok thanks")
-    assert "weak: " in stored.text
-    assert memory.memory(stored.data["id"]).state is State.BUFFERED
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 from tool_homes import opened
 
+from ragmem.domain.model import Draft, Scope
 from ragmem.mcp.dispatch import call as calling
 from ragmem.mcp.dispatch import prompt, read_resource
 
@@ -65,12 +66,12 @@ def test_the_state_has_counts_what_waits_the_model_and_no_troubles(coded):
 
 def test_what_waits_and_what_was_set_aside_is_told(memory, call):
     call("remember", text=NOTE)
-    call("remember", text="ok thanks")
+    memory.ingest([Draft("sessions", "/s", "ok thanks", scope=Scope("user"))])
     aside = memory.settings.places.data / "inbox"
     aside.mkdir(exist_ok=True)
     (aside / f"{'0' * 32}.write").write_bytes(b"no write of the inbox")
     found = call("status")
-    assert "weak, found by words alone: 1;" in found.text
+    assert "discarded, found by words alone: 1;" in found.text
     assert "set aside from the inbox: 1" in found.text
 
 

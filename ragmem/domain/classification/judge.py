@@ -115,6 +115,20 @@ class Verdict:
         """The probability that the text is a decision or a standing instruction."""
         return self.probabilities["protected"]["yes"]
 
+    @property
+    def kind(self) -> Kind:
+        """The most probable kind."""
+        return Kind(_most_probable(self.probabilities["kind"]))
+
+    @property
+    def category(self) -> Category:
+        """The most probable category."""
+        return Category(_most_probable(self.probabilities["category"]))
+
+
+def _most_probable(given: Mapping[str, float]) -> str:
+    return max(given, key=lambda name: given[name])
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -212,21 +226,27 @@ def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Ver
     """Judge a text of a source, such as "sessions"; an unknown source counts as none.
 
     Of several parts the least certain discard and the most certain protection count, because one part that
-    says something is enough. Takes about a millisecond for each part.
+    says something is enough; kind and category are those of all parts together. Takes some milliseconds for
+    each part of 1,500 characters.
     """
     weights = weights or load_weights()
     kind = SOURCES.get(source, "")
     parts, whole = windows(text)
     found = [_judge_part(part, kind, role, weights) for role, part in parts]
-    best = min(found, key=lambda one: one.probabilities["tier"][Tier.DISCARD])
-    protected = max(one.probabilities["protected"]["yes"] for one in found)
+    best = min(found, key=lambda one: one.discard)
+    protected = max(one.protected for one in found)
+    subjects = {head: _mean([one.probabilities[head] for one in found]) for head in ("kind", "category")}
     return Verdict(
-        {**best.probabilities, "protected": {"no": 1 - protected, "yes": protected}},
+        {**best.probabilities, **subjects, "protected": {"no": 1 - protected, "yes": protected}},
         whole=whole,
         known_language=all(_is_english(part, weights.words) for _, part in parts),
         only_user=all(role == "user" for role, _ in parts),
         reason=best.reason,
     )
+
+
+def _mean(given: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: sum(one[name] for one in given) / len(given) for name in given[0]}
 
 
 def _is_english(text: str, words: frozenset[str]) -> bool:

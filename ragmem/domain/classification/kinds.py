@@ -1,19 +1,12 @@
-"""Classify the subject of a text: its kind, which selects the half-life, and its category of knowledge."""
+"""The cues of each kind and category of a text, which are inputs of the judge."""
 
 import re
 from collections.abc import Mapping
-from itertools import islice
 
-from ragmem.domain.classification.protection import is_protected
 from ragmem.domain.model import Category, Kind
-
-__all__ = ["detect_category", "detect_kind", "is_protected"]
 
 MAX_CHARS = 20_000
 """Characters that are read: the beginning shows the subject, and classification stays cheap."""
-
-KIND_FLOOR = 1.5
-"""Evidence below this leaves the kind general; one weak cue is chance."""
 
 _FLAGS = re.MULTILINE
 """Patterns match lower-case text, which halves the time of a case-insensitive search."""
@@ -150,16 +143,6 @@ _KIND_CUES = {
     ),
 }
 
-_SOURCE_PRIORS: Mapping[str, Mapping[Kind, float]] = {
-    "claudemds": {Kind.PREFERENCE: 1.0, Kind.ARCHITECTURE: 1.0},
-    "prds": {Kind.ARCHITECTURE: 1.0},
-    "memory": {Kind.ARCHITECTURE: 0.5},
-    "paidocs": {Kind.ARCHITECTURE: 0.5},
-    "skills": {Kind.PREFERENCE: 0.5},
-    "commands": {Kind.PREFERENCE: 0.5},
-}
-"""The usual kind of a source; it decides where the text has little evidence."""
-
 _ERROR = re.compile(
     r"\b(?:errors?|bugs?|fail(?:s|ed|ing|ures?)?|issue|problem|crash\w*|exception|root cause|broken|"
     r"race condition|"
@@ -225,62 +208,15 @@ _PRACTICE = _cues(
     ),
 )
 _CATEGORY_CUES = {Category.GOTCHA: _GOTCHA, Category.PATTERN: _PATTERN, Category.BEST_PRACTICE: _PRACTICE}
-_CATEGORY_FLOOR = 2.5
-
-LONG_CHARS = 3000
-"""Each further block of this length needs more evidence: in a long text any cue occurs by chance."""
-
-
-def detect_kind(text: str, *, source: str = "", title: str = "") -> Kind:
-    """Classify the kind of a text by its words, headings and source; general without evidence.
-
-    preference: how someone wants work done; architecture: structure, design and configuration of the system;
-    error: symptom, cause, fix; research: external facts and literature; general: all else. Reads the first
-    20,000 characters. The same input gives the same kind.
-    """
-    read = _text_for_cues(text, title)
-    prior = _SOURCE_PRIORS.get(source, {})
-    scores = {kind: prior.get(kind, 0.0) + _score(read, cues) for kind, cues in _KIND_CUES.items()}
-    best = max(_KIND_CUES, key=lambda kind: scores[kind])
-    return best if scores[best] >= KIND_FLOOR else Kind.GENERAL
-
-
-def detect_category(text: str, *, title: str = "") -> Category:
-    """Classify the category of a text: an error with its fix first, else the category with most evidence.
-
-    error_solution: an error with its fix; gotcha: a trap, or a cause without a fix; pattern: a way of
-    building that works here; best_practice: a rule of good work.
-    """
-    read = _text_for_cues(text, title)
-    length = 1 + len(read) // LONG_CHARS
-    if all(_occurs(read, cue, length) for cue in (_FINDING, _FIX, _ERROR)):
-        return Category.ERROR_SOLUTION
-    floor = _CATEGORY_FLOOR + length - 1
-    scores = {category: _score(read, cues) for category, cues in _CATEGORY_CUES.items()}
-    if is_protected(text, title=title):
-        # A user's standing instruction is mostly a rule of good work.
-        scores[Category.BEST_PRACTICE] += 1
-    best = max(scores, key=lambda category: scores[category])
-    return best if scores[best] >= floor else Category.NONE
 
 
 def kind_scores(text: str) -> Mapping[str, float]:
-    """Return name -> evidence for each kind and category by their cues, without a prior of the source."""
-    read = _text_for_cues(text, "")
+    """Return name -> evidence for each kind and category by their cues. Reads the first 20,000 characters."""
+    read = text[:MAX_CHARS].lower()
     scores = {f"kind {kind}": _score(read, cues) for kind, cues in _KIND_CUES.items()}
     scores |= {f"category {category}": _score(read, cues) for category, cues in _CATEGORY_CUES.items()}
     found = (("finding", _FINDING), ("fix", _FIX), ("error", _ERROR))
-    return scores | {name: float(_occurs(read, cue, 1)) for name, cue in found}
-
-
-def _occurs(text: str, pattern: re.Pattern[str], times: int) -> bool:
-    """Tell whether a pattern matches at least `times` times."""
-    return sum(1 for _ in islice(pattern.finditer(text), times)) == times
-
-
-def _text_for_cues(text: str, title: str) -> str:
-    """Return the part of a text that is classified, in lower case, with the title as its heading."""
-    return (f"# {title}\n{text[:MAX_CHARS]}" if title else text[:MAX_CHARS]).lower()
+    return scores | {name: float(cue.search(read) is not None) for name, cue in found}
 
 
 def _score(text: str, cues: tuple[tuple[float, re.Pattern[str]], ...]) -> float:

@@ -52,6 +52,21 @@ _RECORD = _hints(
 )
 """A record of a decision or of a user's preference; one is enough, however long the text."""
 
+_WILL = _hints(
+    rf"{_ITEM}(?:rule|decision|adr[- #]?\d+|entscheidung|regel|d\u00e9cision|r\u00e8gle|decisi\u00f3n)\b"
+    r"[^\n]{0,12}:"
+    rf"|\W{{0,8}}adr[- #]?\d+\b"
+    rf"|{_ITEM}(?:niemals|nie|immer|bitte (?:nie|nicht|kein|immer)|ne jamais|jamais|toujours|nunca|siempre|"
+    r"por favor,? no)\b",
+    r"please (?:don't|do not|never|always|stop)\b|went with\b"
+    r"|entschieden,? (?:dass|uns|f\u00fcr|gegen)|f\u00fcr [^\n.]{1,60} entschieden\b|ab (?:jetzt|sofort)\b"
+    r"|von nun an\b"
+    r"|(?:on a|nous avons|j'ai) (?:d\u00e9cid\u00e9|choisi)\b|d\u00e9sormais\b|\u00e0 partir de maintenant\b"
+    r"|(?:hemos decidido|decidimos|a partir de ahora)\b",
+)
+"""Further forms of a decision or a standing instruction, also in German, French and Spanish. They protect in
+conversations as well, and are no inputs of the judge: a wrong one only costs space."""
+
 _USER_SAYS = re.compile(r"\s*user:\s")
 _ASSISTANT_SAYS = re.compile(r"^assistant:", re.MULTILINE)
 
@@ -124,7 +139,8 @@ def is_protected(
     if facts.get("type") in _TYPES or facts.get("status") in _ACCEPTED:
         return True
     if source in CASUAL:
-        return next(_RECORD.find(_text_for_hints(text, title).lower()), None) is not None
+        low = _text_for_hints(text, title).lower()
+        return any(next(hints.find(low), None) is not None for hints in (_RECORD, _WILL))
     return bool(protection_reasons(text, title=title))
 
 
@@ -147,7 +163,7 @@ def protection_reasons(text: str, *, title: str = "") -> tuple[str, ...]:
         return ("user:",)
     if _PROMPT.search(low):
         return ()
-    hints = dict.fromkeys(_HINT.find(low))
+    hints = dict.fromkeys((*_HINT.find(low), *_WILL.find(low)))
     hints.update(
         (" ".join(said.group().strip(" .!:)*\"'\t").lower().split()), None)
         for said in _EMPHATIC.finditer(read)

@@ -1,44 +1,27 @@
-"""Classify the tier of a text by evidence or by the published markers, and summarize texts."""
+"""Classify the tier of a text by the trained judge or by the published markers."""
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ragmem.domain.classification.evidence import Evidence, weigh
-from ragmem.domain.classification.evidence_cues import EvidenceType
+from ragmem.domain.classification.greeting import is_greeting
 from ragmem.domain.classification.judge import Verdict, judge
+from ragmem.domain.classification.summary import MARKERS
 from ragmem.domain.model import Tier
-from ragmem.domain.text.blocks import BlockType, units
-from ragmem.domain.text.turns import turns
 
-Rule = Literal["graded", "classic", "learned"]
-"""The rule of classification: weigh the evidence, count the published markers, or ask the trained judge."""
+Rule = Literal["judge", "classic"]
+"""The rule of classification: ask the trained judge, or count the published markers."""
 
 CERTAIN = 0.85
 """The judge discards a text only above this probability; docs/judge.md has the curve."""
 
-PERHAPS_PROTECTED = 0.03
+PERHAPS_PROTECTED = 0.05
 """The judge discards no text whose probability of being a decision or an instruction is above this."""
 
-DOUBT = 0.1
-"""The same limit where the graded rule discards a text as well."""
+KEPT_SOURCES = frozenset({"memory", "prds", "paidocs", "claudemds", "records", "ingest"})
+"""Sources that people write on purpose, and what was handed in: nothing of them is discarded."""
 
-KEPT_ABOVE = 0.5
-"""A text is kept if the evidence for it outweighs the evidence against it by this much."""
-
-WHOLE_FROM = 3.0
-"""From this weight on the whole text is kept."""
-
-FADES_BY = 1.0
-"""Plans and status lose this much weight in the long run, because they soon expire."""
-
-MARKERS = tuple(
-    (
-        "decided,chose,because,error,fix,resolved,found that,architecture,deploy,config,pattern,constraint,"
-        "migration,root cause,workaround"
-    ).split(",")
-)
-"""The published markers; each counts once, anywhere in the text, in any case."""
+SHORT = 600
+"""Of a text with at most so many characters there is nothing to leave out."""
 
 MIN_CHARS = 50
 """A text shorter than this, without the white space around it, is discarded (published rule)."""
@@ -46,93 +29,41 @@ MIN_CHARS = 50
 MIN_INGEST_MARKERS = 3
 """Number of distinct markers from which the whole text is kept (published rule)."""
 
-MAX_GREETING_CHARS = 200
-"""A longer text has content even if it is polite."""
-
-_OPENERS = """
-hi hello hey hiya greetings morning evening thanks thank thx ty cheers welcome ok okay great perfect awesome
-excellent nice cool sure yes yep yeah understood done bye goodbye congratulations lgtm sorry
-"""
-_FILLERS = """
-good day afternoon night there all everyone everybody team folks guys friend again you u so very much a lot
-for the your help and to i me my we it its it's that's that is this was really job work works well sounds
-looks got see soon later tomorrow today have having how are doing hope fine please appreciate appreciated no
-problem worries just now back happy glad ready start let's go of course absolutely exactly right
-"""
-_GREETING_OPENERS = frozenset(_OPENERS.split())
-_GREETING_WORDS = _GREETING_OPENERS | frozenset(_FILLERS.split())
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
-_SPECIFIC = re.compile(r"`[^`\n]+`|\b\w+[_/.:]\w+|[a-z][A-Z]|\d")
-_ITEM_NUMBER = re.compile(r"\d{1,4}[.)]\s")
 _NUMBERS = ("no marker", "one marker", "two markers", "three or more markers")
-
-MAX_SENTENCE_CHARS = 600
-"""Only the beginning of a longer sentence (a log line, minified data) enters a summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """The tier of a text, the words that decided it, and one line that explains it.
+    """The tier of a text, and one line that explains it.
 
-    By the classic rule the words are the markers in the order of MARKERS. By the graded rule `evidence` also
-    lists what counts against the text, and the line lists all evidence with its weights.
+    By the classic rule `markers` are the markers in it, in the order of MARKERS.
     """
 
     tier: Tier
     markers: tuple[str, ...]
     reason: str
-    evidence: tuple[Evidence, ...] = ()
-    is_doubtful: bool = False
-    """Whether the judge kept a text that the graded rule discards."""
 
 
-def classify(text: str, *, rule: Rule = "graded", protected: bool = False, source: str = "") -> Signal:
+def classify(
+    text: str,
+    *,
+    rule: Rule = "judge",
+    protected: bool = False,
+    source: str = "",
+    verdict: Verdict | None = None,
+) -> Signal:
     """Return the tier of a text by a rule; a protected text is never discarded.
 
-    The graded rule discards a text only if the judge finds it worthless as well.
+    `verdict` is the judge's, if it was asked before.
     """
-    if rule == "learned":
-        signal = classify_by_judge(text, source=source)
-    elif rule == "classic":
-        signal = classify_by_markers(text)
-    else:
-        signal = classify_by_evidence(text)
-        if signal.tier is Tier.DISCARD and _is_doubtful(text, source):
-            reason = f"kept: the judge doubts that it is worthless; {signal.reason}"
-            signal = Signal(Tier.SUMMARIZE, signal.markers, reason, signal.evidence, is_doubtful=True)
+    if rule == "judge":
+        return classify_by_judge(
+            text, verdict or judge(text, source=source), protected=protected, source=source
+        )
+    signal = classify_by_markers(text)
     if not protected or signal.tier is not Tier.DISCARD:
         return signal
-    return Signal(
-        Tier.SUMMARIZE, signal.markers, f"protected, else discarded: {signal.reason}", signal.evidence
-    )
-
-
-def classify_by_evidence(text: str) -> Signal:
-    """Classify a text by the evidence for it and against it, word by word.
-
-    Discard: a greeting, or hardly more for it than against it. Ingest: much more, in the long run as well.
-    Summarize: what lies between, and what is only of the moment. A text that protects itself, by a decision
-    or someone's standing instruction, is never discarded.
-    """
-    if is_greeting(text):
-        return Signal(Tier.DISCARD, (), "a greeting")
-    evidence = weigh(text)
-    worth = round(sum(item.weight for item in evidence), 1)
-    passing = any(item.sort is EvidenceType.PASSING for item in evidence)
-    lasting = round(worth - FADES_BY, 1) if passing else worth
-    tier = Tier.INGEST if lasting >= WHOLE_FROM else Tier.SUMMARIZE
-    if worth <= KEPT_ABOVE and not any(item.sort is EvidenceType.PROTECTED for item in evidence):
-        tier = Tier.DISCARD
-    said = f"worth {worth:g}, later {lasting:g}" if passing else f"worth {worth:g}"
-    reason = "; ".join((said, *(_evidence_text(item) for item in evidence)))
-    words = (word for item in evidence if item.weight > 0 for word in item.words)
-    return Signal(tier, tuple(dict.fromkeys(words)), reason, evidence)
-
-
-def _evidence_text(item: Evidence) -> str:
-    """Format a piece of evidence for people."""
-    words = f" ({', '.join(item.words)})" if item.words else ""
-    return f"{item.sort} {item.weight:+g}{words}"
+    return Signal(Tier.SUMMARIZE, signal.markers, f"protected, else discarded: {signal.reason}")
 
 
 def classify_by_markers(text: str) -> Signal:
@@ -154,32 +85,41 @@ def classify_by_markers(text: str) -> Signal:
     return Signal(Tier.INGEST if len(markers) >= MIN_INGEST_MARKERS else Tier.SUMMARIZE, markers, reason)
 
 
-def classify_by_judge(text: str, *, source: str = "") -> Signal:
-    """Classify a text by the trained judge; when it is not certain, the text is kept.
+def classify_by_judge(text: str, verdict: Verdict, *, protected: bool = False, source: str = "") -> Signal:
+    """Classify a text by the verdict of the trained judge; when it is not certain, the text is kept.
 
-    Discard: the judge is certain for every part, no part may be a decision or an instruction, the text is
-    read as a whole, its language is known, and it is not a user's alone. Ingest: that is more probable than
-    summarize. Summarize: everything else.
+    Discard: `is_noise`, and neither a rule nor the source protects the text; or it is a greeting. Ingest:
+    that is more probable than summarize, or the text is short and a rule or the source protects it.
+    Summarize: everything else.
     """
-    verdict = judge(text, source=source)
     worth = verdict.probabilities["tier"]
     tier = Tier.INGEST if worth[Tier.INGEST] >= worth[Tier.SUMMARIZE] else Tier.SUMMARIZE
-    kept_by = _reason_to_keep(verdict)
-    if verdict.discard > 0.5:
-        tier = Tier.SUMMARIZE if kept_by else Tier.DISCARD
     shares = ", ".join(f"{name} {probability:.2f}" for name, probability in worth.items())
     told = f"{shares}; protected {verdict.protected:.2f}"
-    return Signal(tier, (), "; ".join(filter(None, (told, kept_by, verdict.reason))))
+    kept_by = ""
+    if source in KEPT_SOURCES:
+        kept_by = "kept: of a source that people keep"
+    elif is_greeting(text) and not protected:
+        return Signal(Tier.DISCARD, (), "a greeting")
+    elif protected:
+        kept_by = "kept: protected"
+    if kept_by and len(text) <= SHORT:
+        return Signal(Tier.INGEST, (), f"{told}; {kept_by}, and short")
+    if verdict.discard > 0.5:
+        kept_by = kept_by or reason_to_keep(verdict)
+        tier = Tier.SUMMARIZE if kept_by else Tier.DISCARD
+        return Signal(tier, (), "; ".join(filter(None, (told, kept_by, verdict.reason))))
+    return Signal(tier, (), "; ".join(filter(None, (told, verdict.reason))))
 
 
-def _is_doubtful(text: str, source: str) -> bool:
-    """Tell whether the judge sees any worth in a text that the graded rule discards."""
+def is_noise(text: str, *, source: str = "") -> bool:
+    """Tell whether the judge is certain that a text is worthless, and that it protects nothing."""
     verdict = judge(text, source=source)
-    return verdict.discard <= 0.5 or verdict.protected > DOUBT
+    return source not in KEPT_SOURCES and not reason_to_keep(verdict)
 
 
-def _reason_to_keep(verdict: Verdict) -> str:
-    """Return why a text is kept though the judge calls it worthless; empty if nothing keeps it."""
+def reason_to_keep(verdict: Verdict) -> str:
+    """Return why a text is kept even if the judge calls it worthless; empty if nothing keeps it."""
     reasons = (
         (verdict.discard <= CERTAIN, "kept: not certain"),
         (verdict.protected > PERHAPS_PROTECTED, "kept: perhaps a decision or an instruction"),
@@ -188,68 +128,3 @@ def _reason_to_keep(verdict: Verdict) -> str:
         (verdict.only_user, "kept: a user's words"),
     )
     return next((reason for applies, reason in reasons if applies), "")
-
-
-def is_greeting(text: str) -> bool:
-    """Tell whether the whole text is a greeting, a thank-you, a farewell or an acknowledgement.
-
-    It is when it has at most 200 characters, at least one word that opens such a text ("hello", "thanks",
-    "ok"), and otherwise only such words and the small words between them. A text that greets and then says
-    something is not a greeting; neither is a text without words.
-    """
-    stripped = text.strip()
-    if len(stripped) > MAX_GREETING_CHARS:
-        return False
-    words = [word.lower().replace("’", "'") for word in _WORD.findall(stripped)]  # noqa: RUF001
-    return any(word in _GREETING_OPENERS for word in words) and _GREETING_WORDS.issuperset(words)
-
-
-def summarize(text: str, *, max_sentences: int = 8) -> str:
-    """Return the sentences that carry the signal, verbatim and in order, under their headings.
-
-    A sentence carries signal by its markers first, then by what it names (identifiers, paths, numbers); a
-    list item, a table row and a line of code count as sentences. The first heading, the title, comes first. A
-    text without any signal gives its first sentences; only a blank text gives "". A summary has at most
-    `max_sentences` sentences of at most 600 characters. What was asked at the beginning of an assistant's
-    record stands before the summary of the rest, for the answer says little without it.
-    """
-    spoken = turns(text)
-    if len(spoken) > 1 and spoken[0].asks and not spoken[1].asks:
-        asked, answer = spoken[:2]
-        question = text[asked.start : min(asked.end, asked.start + MAX_SENTENCE_CHARS)].rstrip()
-        label = text[answer.start : answer.body]
-        return f"{question}\n\n{label}\n{_summary(text[answer.body :], max_sentences)}"
-    return _summary(text, max_sentences)
-
-
-def _summary(text: str, max_sentences: int) -> str:
-    title = ""
-    heading = ""
-    found: list[tuple[float, int, str, str]] = []
-    for block, start, end in units(text):
-        if block.form is BlockType.HEADING:
-            heading = text[start:end]
-            title = title or heading
-            continue
-        sentence = text[start : min(end, start + MAX_SENTENCE_CHARS)].rstrip()
-        found.append((_signal_of(sentence), len(found), heading, sentence))
-    if not found:
-        return title or text.strip()[:MAX_SENTENCE_CHARS]
-    signal = [item for item in found if item[0] > 0] or found
-    best = sorted(signal, key=lambda item: (-item[0], item[1]))[: max(1, max_sentences)]
-    parts = [title] if title else []
-    last = title
-    for _, _, above, sentence in sorted(best, key=lambda item: item[1]):
-        if above and above != last:
-            parts.append(above)
-            last = above
-        parts.append(sentence)
-    return "\n".join(parts)
-
-
-def _signal_of(sentence: str) -> float:
-    """Return the signal of a sentence: its distinct markers, and a bonus for a specific name."""
-    lowered = sentence.lower()
-    # The number of a list item names nothing.
-    named = _SPECIFIC.search(sentence, found.end() if (found := _ITEM_NUMBER.match(sentence)) else 0)
-    return sum(marker in lowered for marker in MARKERS) + (0.5 if named else 0.0)

@@ -1,41 +1,21 @@
-"""Score whether a memory states something specific; isolated memories without substance are archived.
+"""Score how specific a sentence is: its names, its values, and the causes, consequences and rules it states.
 
-A text is read sentence by sentence. A sentence that only narrates work counts nothing, and a report counts in
-part. Any other sentence counts by its names, its values, and the causes, consequences and rules that it
-states.
+A sentence that only narrates work counts nothing, and a report counts in part.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ragmem.domain.classification.filler import Voice, classify_voice
-from ragmem.domain.model.lifecycle import Entry, EntryType
-from ragmem.domain.text.blocks import BlockType, units
 from ragmem.domain.text.identifiers import identifiers
 from ragmem.domain.text.known_names import KNOWN_NAMES
 from ragmem.domain.text.token_types import COMMANDS
 
-MIN_CHARS = 50
-"""A shorter text has no substance (published rule)."""
-
-MAX_CHARS = 20_000
-"""Characters that are read."""
-
 MAX_SENTENCE_CHARS = 600
 """Only the beginning of a longer sentence (a log line, minified data) is scored."""
 
-FLOOR = 1.0
-"""The score from which a text has substance."""
-
-ENOUGH = 1.5 * FLOOR
-"""The score at which reading stops: the text has substance, whatever follows."""
-
 SHARES = {Voice.STATES: 1.0, Voice.REPORTS: 0.4, Voice.CHATTER: 0.0}
 """Weight of a sentence by its purpose, relative to a statement."""
-
-EXAMPLE_SHARE = 0.5
-"""Weight of a line of an example, relative to a statement."""
 
 STATEMENT = 1.0
 PASSING = 0.6
@@ -133,63 +113,6 @@ NAMED = 0.7
 MOST_NAMED = 3
 KNOWN = 0.4
 """Score of a well-known tool or of a technical compound, once in a sentence."""
-
-_TYPED = frozenset({EntryType.INSIGHT, EntryType.ERROR})
-
-
-@dataclass(frozen=True, slots=True)
-class Substance:
-    """Whether a text has substance, its score, and its reasons by weight."""
-
-    passes: bool
-    score: float
-    reasons: tuple[str, ...]
-
-
-def substance(entry: Entry) -> Substance:
-    """Return the substance of a memory; a recorded insight or error needs less."""
-    return with_type(entry, substance_of(entry.text))
-
-
-def with_type(entry: Entry, told: Substance) -> Substance:
-    """Return the substance of a memory, given the substance of its text."""
-    if entry.type in _TYPED and not told.passes and len(entry.text.strip()) >= MIN_CHARS:
-        score = told.score + FLOOR / 2
-        return Substance(score >= FLOOR, score, (*told.reasons, f"recorded as {entry.type}"))
-    return told
-
-
-def substance_of(text: str) -> Substance:
-    """Score the substance of a text: the first 20,000 characters, in linear time."""
-    stripped = text[:MAX_CHARS].strip()
-    if len(stripped) < MIN_CHARS:
-        return Substance(passes=False, score=0.0, reasons=(f"shorter than {MIN_CHARS} characters",))
-    found: dict[str, float] = {}
-    voices = dict.fromkeys(Voice, 0)
-    for block, start, end in units(stripped):
-        if block.form in {BlockType.HEADING, BlockType.RULE}:
-            continue
-        sentence = stripped[start : min(end, start + MAX_SENTENCE_CHARS)]
-        manner = classify_voice(sentence, listed=block.form is BlockType.ITEM)
-        voices[manner] += 1
-        if manner is Voice.CHATTER:
-            continue
-        share = EXAMPLE_SHARE if block.form is BlockType.FENCE else SHARES[manner]
-        for name, weight in _evidence(sentence):
-            found[name] = found.get(name, 0.0) + share * weight
-        if (
-            block.form is not BlockType.FENCE
-            and manner is Voice.STATES
-            and len(sentence.split()) >= STATEMENT_WORDS
-        ):
-            found["statement"] = max(found.get("statement", 0.0), _statement_weight(sentence))
-        if sum(found.values()) >= ENOUGH:
-            break
-    score = round(sum(found.values()), 2)
-    reasons = [name for name, _ in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
-    if not voices[Voice.STATES] and (spoken := voices[Voice.CHATTER] + voices[Voice.REPORTS]):
-        reasons.append(f"{spoken} of {spoken} sentences only accompany work")
-    return Substance(score >= FLOOR, score, tuple(reasons) or ("nothing specific",))
 
 
 def worth_of(sentence: str, *, listed: bool = False) -> float:

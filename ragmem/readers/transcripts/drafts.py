@@ -6,7 +6,7 @@ from pathlib import Path
 
 import orjson
 
-from ragmem.domain.classification.signal import is_greeting
+from ragmem.domain.classification.greeting import is_greeting
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.phases import phases_of, text_of, title_of

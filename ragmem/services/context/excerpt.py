@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from ragmem.domain.model import Chunk, Memory
+from ragmem.domain.classification.summary import summary_spans
+from ragmem.domain.model import Chunk, Memory, Tier
 from ragmem.domain.model.document_place import describe_place
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, find_overlaps, is_fence, runs
@@ -72,9 +73,17 @@ class Excerpt:
 
     @cached_property
     def core(self) -> tuple[int, ...]:
-        """The parts of the best chunk that matched; without one, all parts."""
-        kept = self._parts_of(self._chunks[0]) if self._chunks else ()
-        return kept or tuple(sorted(self.all_parts))
+        """The parts of the best chunk that matched.
+
+        Without one: all parts of an ingested memory, and the sentences with the signal of a summarized one.
+        """
+        if kept := self._parts_of(self._chunks[0]) if self._chunks else ():
+            return kept
+        if self.memory.tier is Tier.INGEST:
+            return tuple(sorted(self.all_parts))
+        spans = summary_spans(self.text)
+        told = {number for start, end in spans for number in find_overlaps(self._parts, start, end)}
+        return tuple(sorted(self.all_parts.intersection(told))) or tuple(sorted(self.all_parts))
 
     @cached_property
     def other_matches(self) -> list[Chosen]:
@@ -91,8 +100,11 @@ class Excerpt:
     def around(self, chosen: Chosen) -> list[Chosen]:
         """Return the next candidates: the text after a shown part, then the text before it.
 
-        An announcing part, such as a heading, comes with the text below it.
+        An announcing part, such as a heading, comes with the text below it. A summarized memory has none: it
+        is told by its excerpt alone.
         """
+        if self.memory.tier is not Tier.INGEST:
+            return []
         found = []
         for first, last in runs(chosen):
             after = last + 1

@@ -4,15 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ragmem.config.settings import ChunkingSettings, SignalRule
-from ragmem.domain.classification.kinds import detect_category, detect_kind, is_protected
-from ragmem.domain.classification.signal import Signal, classify, summarize
-from ragmem.domain.classification.substance import substance_of
+from ragmem.domain.classification.judge import Verdict, judge
+from ragmem.domain.classification.protection import is_protected
+from ragmem.domain.classification.signal import Signal, classify
+from ragmem.domain.classification.summary import summarize
 from ragmem.domain.model import Chunk, Draft, Memory, State, Tier, content_hash, memory_id
 from ragmem.domain.secrets.redaction import DEFAULT, Redactor
 from ragmem.domain.text.chunking import chunk
 from ragmem.services.ingestion.sanitize import sanitize_draft
 
-RULES_VERSION = "5"
+RULES_VERSION = "6"
 """Raised when tiers, kinds, chunking or reading change, so that seed looks at every file again."""
 
 
@@ -21,11 +22,6 @@ def rules_version(redactor: Redactor) -> str:
     if redactor == DEFAULT:
         return RULES_VERSION
     return f"{RULES_VERSION} {redactor.stored} {[list(redactor.allow), list(redactor.extra)]}"
-
-
-SHORT = 600
-"""A text with at most this many characters is indexed whole: leaving a sentence out saves nothing, and a
-search for it would fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +33,8 @@ class ClassifiedMemory:
     signal: Signal
     dated: bool
     """Whether the source has a date; otherwise the event time is when we first saw it."""
+    is_left_out: bool = False
+    """Whether the classic rule discards it: seed stores nothing of it."""
 
 
 def classify_draft(
@@ -44,29 +42,25 @@ def classify_draft(
     *,
     now: datetime,
     sizes: ChunkingSettings,
-    rule: SignalRule = "graded",
-    keep_discarded: bool = False,
+    rule: SignalRule = "judge",
     redactor: Redactor,
 ) -> ClassifiedMemory:
     """Sanitize a draft, classify it and cut it into chunks.
 
-    With rule "off" every draft is ingested. A discarded draft gets no chunks, unless `keep_discarded` asks
-    for a memory: it is buffered (found by full text only), or indexed like any other if its text has
-    substance, because other memories may be about that fact. Protected drafts are never discarded.
+    With rule "off" every draft is ingested. A discarded draft is buffered: full text alone finds it, where it
+    is asked for or nothing else answers. By the classic rule a discarded draft is left out by seed, and a
+    summarized one is indexed by its summary alone. Protected drafts are never discarded.
     """
     draft = sanitize_draft(draft, redactor=redactor)
+    # Reasons quote words of the text.
+    text = redactor.redact(draft.text)[0] if redactor.stored else draft.text
     protected = is_protected(draft.text, title=draft.title, metadata=draft.metadata, source=draft.source)
-    signal = _signal(draft, rule=rule, protected=protected, redactor=redactor)
-    # The sentences of a doubtful text are as doubtful: where it has substance, it is indexed whole.
-    whole = signal.is_doubtful and substance_of(draft.text).passes
-    summary = summarize(draft.text) if signal.tier is Tier.SUMMARIZE and not whole else ""
-    if len(summary) >= len(draft.text) or len(draft.text) <= SHORT:
-        summary = ""
-    identifier = draft.id or memory_id(draft.source, draft.scope, draft.uri)
-    faint = signal.tier is Tier.DISCARD and not (keep_discarded and substance_of(draft.text).passes)
-    state = State.BUFFERED if faint else State.PENDING
+    verdict = judge(text, source=draft.source)
+    signal = _signal(text, rule=rule, protected=protected, source=draft.source, verdict=verdict)
+    is_classic = rule == "classic"
+    summary = summarize(draft.text) if is_classic and signal.tier is Tier.SUMMARIZE else ""
     memory = Memory(
-        id=identifier,
+        id=draft.id or memory_id(draft.source, draft.scope, draft.uri),
         source=draft.source,
         uri=draft.uri,
         text=draft.text,
@@ -76,28 +70,28 @@ def classify_draft(
         updated_at=now,
         content_hash=content_hash(draft.text),
         scope=draft.scope,
-        kind=draft.kind or detect_kind(draft.text, source=draft.source, title=draft.title),
-        category=draft.category or detect_category(draft.text, title=draft.title),
+        kind=draft.kind or verdict.kind,
+        category=draft.category or verdict.category,
         tier=signal.tier,
-        state=state,
+        state=State.BUFFERED if signal.tier is Tier.DISCARD else State.PENDING,
         protected=protected,
-        summary=summary,
+        summary=summary if len(summary) < len(draft.text) else "",
         tags=draft.tags,
         metadata=dict(draft.metadata),
     )
-    if signal.tier is Tier.DISCARD and not keep_discarded:
-        return ClassifiedMemory(memory, (), signal, draft.event_time is not None)
     return ClassifiedMemory(
-        memory, chunks_of(memory, sizes, redactor=redactor), signal, draft.event_time is not None
+        memory,
+        chunks_of(memory, sizes, redactor=redactor),
+        signal,
+        draft.event_time is not None,
+        is_left_out=is_classic and signal.tier is Tier.DISCARD,
     )
 
 
-def _signal(draft: Draft, *, rule: SignalRule, protected: bool, redactor: Redactor) -> Signal:
+def _signal(text: str, *, rule: SignalRule, protected: bool, source: str, verdict: Verdict) -> Signal:
     if rule == "off":
         return Signal(Tier.INGEST, (), "every text of this source is kept")
-    # The reason of the signal quotes words of the text.
-    redacted = redactor.redact(draft.text)[0] if redactor.stored else draft.text
-    return classify(redacted, rule=rule, protected=protected, source=draft.source)
+    return classify(text, rule=rule, protected=protected, source=source, verdict=verdict)
 
 
 def chunks_of(memory: Memory, sizes: ChunkingSettings, redactor: Redactor) -> tuple[Chunk, ...]:

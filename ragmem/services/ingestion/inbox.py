@@ -258,8 +258,7 @@ def _classify(draft: Draft, settings: Settings, *, now: datetime) -> ClassifiedM
         draft,
         now=now,
         sizes=settings.chunking,
-        rule="off" if is_protected else "graded",
-        keep_discarded=not is_protected,
+        rule="off" if is_protected else "judge",
         redactor=settings.redactor,
     )
 
@@ -307,8 +306,8 @@ def _find_new(
 
 
 def _reinstate(catalog: Catalog, said: Mapping[str, datetime]) -> list[str]:
-    """Reinstate superseded memories that were repeated since, with the new date; return their ids."""
-    links = catalog.supersessions.in_force(said)
+    """Reinstate superseded or marked memories that were repeated since, with a new date; return their ids."""
+    links = catalog.supersessions.perhaps_outdated(said) | catalog.supersessions.in_force(said)
     held = {
         identifier: said[identifier] for identifier in links if said[identifier] > links[identifier].newer_at
     }

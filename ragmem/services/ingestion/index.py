@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from ragmem.domain.entities.resolution import names_in, resolve_names
-from ragmem.domain.model import Chunk, Memory, Record, State
+from ragmem.domain.model import Chunk, Extraction, Memory, Record, State, Tier
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.services.ingestion.entities import Item, cache_extractions, extract_by_rule, extract_items
@@ -31,9 +31,13 @@ def record_of(memory: Memory, chunks: Sequence[Chunk], redactor: Redactor) -> Re
 def records_of(catalog: Catalog, items: Sequence[Item]) -> list[Record]:
     """Return the records of memories for a store; they depend on the catalog only.
 
-    Each entity has the name that the catalog gives its node.
+    Each entity has the name that the catalog gives its node. A summarized memory is not in the graph.
     """
     found = extract_items(catalog, items)
+    found = [
+        said if memory.tier is Tier.INGEST else tuple(Extraction(one.chunk_id, (), ()) for one in said)
+        for (memory, _), said in zip(items, found, strict=True)
+    ]
     mentioned: dict[str, set[str]] = {}
     for (memory, _), extractions in zip(items, found, strict=True):
         names = mentioned.setdefault(memory.scope.project, set())

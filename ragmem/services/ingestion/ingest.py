@@ -59,7 +59,7 @@ def ingest(
     now: datetime,
     sizes: ChunkingSettings,
     progress: Progress,
-    rule: SignalRule = "graded",
+    rule: SignalRule = "judge",
     refusals: list[Refusal] | None = None,
 ) -> list[IngestResult]:
     """Store drafts from a person or an assistant.
@@ -112,7 +112,6 @@ def _ingest(
                     now=now,
                     sizes=sizes,
                     rule=signal_rule(draft, rule),
-                    keep_discarded=True,
                     redactor=catalog.redactor,
                 )
                 for draft in batch
@@ -200,10 +199,6 @@ def _accept(
     waiting: list[Item] = []
 
     def accept(some: Sequence[ClassifiedMemory]) -> None:
-        # A memory that is now buffered leaves the store, with its previous text, in the same transaction.
-        buffered = {item.memory.id for item in some if item.memory.state is State.BUFFERED}
-        known = catalog.memories.states(buffered)
-        faded = [key for key, before in known.items() if before.state is not State.BUFFERED]
         items = [(item.memory, item.chunks) for item in some]
         names = collect_names(catalog, items)
 
@@ -213,10 +208,8 @@ def _accept(
                 catalog.names.learn(names)
                 catalog.log.write("ingest", {"memories": len(some)}, now=now)
 
-        if faded:
-            _take_out(open_store, faded, finish=store, unreachable=unreachable)
-        else:
-            store()
+        if problem := store_without_vectors(catalog, open_store, [memory for memory, _ in items], store):
+            unreachable.append(problem)
         waiting.extend(item for item in items if item[0].state is State.PENDING)
 
     unreachable: list[str] = []
@@ -236,21 +229,26 @@ def _accept(
     return note, rejected
 
 
-def _take_out(
-    open_store: Callable[[], Store],
-    faded: Sequence[str],
-    *,
-    finish: Callable[[], None],
-    unreachable: list[str],
-) -> None:
-    """Delete from the store and finish, in one transaction; without a store, finish and note the error."""
+def store_without_vectors(
+    catalog: Catalog, open_store: Callable[[], Store], memories: Sequence[Memory], finish: Callable[[], None]
+) -> str:
+    """Take those that are buffered now out of the store, and finish, in one transaction.
+
+    Without a store, only finish, and return why there is none.
+    """
+    buffered = [memory.id for memory in memories if memory.state is State.BUFFERED]
+    known = catalog.memories.states(buffered)
+    faded = [key for key, before in known.items() if before.state is not State.BUFFERED]
+    if not faded:
+        finish()
+        return ""
     try:
         store = open_store()
     except BackendError as error:
         finish()
-        unreachable.append(error.full_message)
-        return
+        return error.full_message
     store.delete(faded, finish=finish)
+    return ""
 
 
 def compare(

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from ragmem.domain.model import Category, Kind, Match
 from ragmem.domain.records.record_types import RecordType
 from ragmem.ports import Mode
+
+DiscardedUse = Literal["never", "last", "always"]
+"""When a question searches the texts of the tier discard: `last` if nothing else answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Question:
     """Return the nearest memories even if nothing answers."""
     history: bool = False
     """Return superseded memories as well, with their successors."""
+    discarded: DiscardedUse = "last"
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ class SeedReport:
         """Count a classified draft, and the size of what is stored of it."""
         memory = item.memory
         tally.add("found", change, memory.tier.value)
-        if change in {"new", "changed"} and memory.tier is not Tier.DISCARD:
+        if change in {"new", "changed"} and not item.is_left_out:
             self.characters += len(memory.text)
             self.chunks += len(item.chunks)
 

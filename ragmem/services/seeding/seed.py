@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ragmem.config.settings import ChunkingSettings, Settings, SourceSpec
-from ragmem.domain.model import State, Tier
+from ragmem.domain.model import State
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import BackendError, NotFoundError
 from ragmem.ports import Store
@@ -308,8 +308,8 @@ def _count(
     counts: dict[str, int] = {}
     for item, compared in zip(judged, changes, strict=True):
         memory = item.memory
-        # A discarded draft is reported and not stored: it is unchanged once its file has been seen.
-        change: Change = "unchanged" if memory.tier is Tier.DISCARD and compared == "new" else compared
+        # A draft that is left out is reported and not stored: it is unchanged once its file has been seen.
+        change: Change = "unchanged" if item.is_left_out and compared == "new" else compared
         report.count(tally, item, change)
         counts[memory.tier.value] = counts.get(memory.tier.value, 0) + 1
         report.decisions.append(Decision.of(item, change))

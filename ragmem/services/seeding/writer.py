@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
-from ragmem.domain.model import Memory, Record, Tier
+from ragmem.domain.model import Memory, Record, State
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.readers.failures import check
@@ -14,7 +14,7 @@ from ragmem.services.ingestion.classify import ClassifiedMemory
 from ragmem.services.ingestion.entities import Item
 from ragmem.services.ingestion.entity_names import collect_names
 from ragmem.services.ingestion.index import forget, index, records_of
-from ragmem.services.ingestion.ingest import Change
+from ragmem.services.ingestion.ingest import Change, store_without_vectors
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.refusals import Refusal, isolate_failures
 from ragmem.storage.home.catalog import Catalog
@@ -84,7 +84,7 @@ class Writer:
         """Add a classified draft of a file to the batch, if it is new or changed."""
         if change in {"unchanged", "archived"}:
             return
-        if item.memory.tier is Tier.DISCARD:
+        if item.is_left_out:
             if change == "changed":
                 self.batch.faded.append(item.memory.id)
             return
@@ -129,10 +129,14 @@ class Writer:
         def accept(some: Sequence[ClassifiedMemory]) -> None:
             items = [(item.memory, item.chunks) for item in some]
             names = collect_names(self.catalog, items)
-            with self.catalog.database.write():
-                self.catalog.memories.accept(items)
-                self.catalog.names.learn(names)
-            accepted.extend(items)
+
+            def store() -> None:
+                with self.catalog.database.write():
+                    self.catalog.memories.accept(items)
+                    self.catalog.names.learn(names)
+
+            store_without_vectors(self.catalog, self.open_store, [memory for memory, _ in items], store)
+            accepted.extend(item for item in items if item[0].state is State.PENDING)
 
         for item, reason in isolate_failures(batch.judged, accept):
             self.unfinished.add((item.memory.source, batch.places[item.memory.id][0]))

@@ -84,7 +84,7 @@ def store_files(
     fresh = [
         item
         for item, change in zip(judged, changes, strict=True)
-        if change in {"new", "changed"} and item.memory.tier is not Tier.DISCARD
+        if change in {"new", "changed"} and not item.is_left_out
     ]
     known = catalog.memories.states(item.memory.id for item in fresh)
     items = []
@@ -126,7 +126,6 @@ def _classify(
             now=now,
             sizes=settings.chunking,
             rule=spec.signal,
-            keep_discarded=not own,
             redactor=catalog.redactor,
         )
 

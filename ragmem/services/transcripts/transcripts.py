@@ -161,16 +161,13 @@ def rules_of(settings: Settings) -> str:
 
 
 def _signal_rule(settings: Settings) -> SignalRule:
-    return settings.sources[SOURCE].signal if SOURCE in settings.sources else "graded"
+    return settings.sources[SOURCE].signal if SOURCE in settings.sources else "judge"
 
 
 def _classify(
     drafts: Sequence[Draft], *, now: datetime, sizes: ChunkingSettings, rule: SignalRule, redactor: Redactor
 ) -> list[ClassifiedMemory]:
-    return [
-        classify_draft(draft, now=now, sizes=sizes, rule=rule, keep_discarded=True, redactor=redactor)
-        for draft in drafts
-    ]
+    return [classify_draft(draft, now=now, sizes=sizes, rule=rule, redactor=redactor) for draft in drafts]
 
 
 def _classify_batch(batch: Batch, classify: Classify) -> list[ClassifiedMemory] | None:

@@ -13,10 +13,10 @@ from ragmem.domain.classification.judge import (
     load_weights,
     windows,
 )
-from ragmem.domain.classification.signal import CERTAIN, classify, classify_by_evidence
-from ragmem.domain.model import Tier
+from ragmem.domain.classification.signal import CERTAIN, KEPT_SOURCES, classify, is_noise
+from ragmem.domain.model import Category, Kind, Tier
 
-CHATTER = "Great, thanks so much! That looks really good to me."
+CHATTER = "Perfect! Now I'll update the todo list and move on to the next task."
 FACT = (
     "## Root cause\n\nThe importer dropped rows because `parse_row` in `loader/csv.py` read the byte-order"
     " mark as a part of the first column's name. Fixed by decoding as utf-8-sig; older exports need it."
@@ -56,7 +56,7 @@ def test_the_shipped_weights_fit_the_heads():
 
 
 def test_chatter_is_discarded():
-    signal = classify(CHATTER, rule="learned", source="transcripts")
+    signal = classify(CHATTER, source="transcripts")
     assert signal.tier is Tier.DISCARD
     assert "discard" in signal.reason
 
@@ -64,7 +64,7 @@ def test_chatter_is_discarded():
 @pytest.mark.parametrize("text", [FACT, WISH])
 @pytest.mark.parametrize("source", ["", "sessions", "transcripts", "claudemds"])
 def test_a_fact_and_a_wish_are_never_discarded(text, source):
-    assert classify(text, rule="learned", source=source).tier is not Tier.DISCARD
+    assert classify(text, source=source).tier is not Tier.DISCARD
 
 
 def test_a_wish_is_seen_as_protected():
@@ -82,13 +82,13 @@ def test_a_wish_is_seen_as_protected():
 )
 def test_another_language_is_kept(text):
     assert not judge(text, source="transcripts").known_language
-    assert classify(text, rule="learned", source="transcripts").tier is not Tier.DISCARD
+    assert classify(text, source="transcripts").tier is not Tier.DISCARD
 
 
 def test_the_words_of_a_user_alone_are_kept():
     record = f"## User\n\n{CHATTER}\n\n## User\n\n{CHATTER}\n\n## Assistant\n"
     assert judge(record, source="transcripts").only_user
-    assert classify(record, rule="learned", source="transcripts").tier is not Tier.DISCARD
+    assert classify(record, source="transcripts").tier is not Tier.DISCARD
 
 
 def test_one_part_that_says_something_keeps_the_others():
@@ -100,17 +100,37 @@ def test_one_part_that_says_something_keeps_the_others():
 def test_a_text_of_many_parts_is_kept():
     text = "\n\n".join([CHATTER] * 1000)
     assert not judge(text).whole
-    assert classify(text, rule="learned", source="transcripts").tier is not Tier.DISCARD
+    assert classify(text, source="transcripts").tier is not Tier.DISCARD
 
 
-def test_the_graded_rule_discards_only_what_the_judge_finds_worthless_as_well():
-    order = "Read the harbour rules and write a report on each of them for me."
-    assert classify_by_evidence(order).tier is Tier.DISCARD
-    kept = classify(order)
-    assert kept.tier is Tier.SUMMARIZE
-    assert kept.reason.startswith("kept: the judge doubts")
-    assert classify(CHATTER).tier is Tier.DISCARD
+@pytest.mark.parametrize("source", sorted(KEPT_SOURCES))
+def test_what_a_person_keeps_is_never_discarded(source):
+    assert classify(CHATTER, source=source).tier is Tier.INGEST
+    assert classify(CHATTER * 20, source=source).tier is Tier.SUMMARIZE
+    assert not is_noise(CHATTER, source=source)
+
+
+def test_a_greeting_is_discarded():
+    assert classify("ok, thanks!", source="transcripts").reason == "a greeting"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "category"),
+    [
+        (FACT, Kind.ERROR, Category.ERROR_SOLUTION),
+        ("## Style\n\n- Prefer small functions.\n- Never commit generated files.\n", Kind.PREFERENCE, None),
+        (
+            "## Architecture\n\nThe service has three layers. The storage module wraps the database.",
+            Kind.ARCHITECTURE,
+            Category.NONE,
+        ),
+    ],
+)
+def test_the_kind_and_the_category_are_the_most_probable_ones(text, kind, category):
+    verdict = judge(text)
+    assert verdict.kind is kind
+    assert category in {None, verdict.category}
 
 
 def test_a_protected_text_is_kept():
-    assert classify(CHATTER, rule="learned", protected=True).tier is Tier.SUMMARIZE
+    assert classify(CHATTER, protected=True).tier is Tier.INGEST

@@ -17,7 +17,7 @@ from ragmem import inbox
 from ragmem.__main__ import run
 from ragmem.api.memory import Ragmem
 from ragmem.domain.model import USER, Kind, State, Supersession
-from ragmem.domain.model.lifecycle import PROTECTED_TYPES, EntryType, entry_type
+from ragmem.domain.model.lifecycle import EntryType, entry_type
 from ragmem.errors import StorageError
 from ragmem.inbox import reader
 from ragmem.services.doctor.invariants import violations
@@ -172,8 +172,8 @@ def test_a_type_is_kept_and_protects_as_it_should(name: str, place: Place):
         (item,) = memory.catalog.memories.each()
     assert entry_type(item) is EntryType(name)
     assert (item.title, item.tags, item.metadata["session"]) == ("Cache", ("ops",), "s1")
-    # What a person decided or wished is found by meaning as well, however few words it has.
-    assert (item.state is State.PENDING) == (EntryType(name) in PROTECTED_TYPES)
+    # What was handed in is found by meaning as well, however few words it has.
+    assert item.state is State.PENDING
 
 
 def test_the_types_and_kinds_of_the_inbox_are_those_of_the_domain():

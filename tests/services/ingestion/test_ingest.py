@@ -4,19 +4,19 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.config.settings import ChunkingSettings
-from ragmem.domain.classification.evidence import MAX_CHARS
-from ragmem.domain.classification.evidence_cues import EvidenceType
 from ragmem.domain.model import Draft, Memory, State, Tier
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.doctor.invariants import violations
 from ragmem.services.ingestion.classify import classify_draft
 from ragmem.services.ingestion.drafts import DraftOptions
 from ragmem.services.ingestion.index import index_pending
+from ragmem.services.retrieval.question import Question
 
 TEXT = "The importer failed because of a lock: the fix is one writer, by config."
 
@@ -40,48 +40,49 @@ def test_of_two_texts_from_one_place_the_last_is_indexed(memory):
     assert memory.store.memory_ids() == {stored.id}
 
 
-def test_the_line_that_explains_a_tier_shows_no_secret():
-    token = "ghp_" + "a1B2c3D4e5F6" * 3
-    draft = Draft("ingest", "/n", f"{TEXT} The token was `{token}`, kept in `deploy.yaml`.", "n")
-    reason = classify_draft(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT).signal.reason
-    assert "deploy.yaml" in reason
-    assert token not in reason
-
-
-def test_a_secret_makes_no_text_worth_less():
-    token = "ghp_" + "a1B2c3D4e5F6" * 3
-    told = f"We decided that the harbour reads its tides with {token} because the pier has no other key."
-    evidence = classify_draft(
-        Draft("ingest", "/n", told, "n"), now=now(), sizes=ChunkingSettings(), redactor=DEFAULT
-    ).signal.evidence
-    assert [item for item in evidence if item.weight < 0] == []
-    assert EvidenceType.PROTECTED in {item.sort for item in evidence}
-
-
-def test_a_secret_where_the_reading_ends_is_not_shown_in_part():
-    before = ("The quay is calm because the sea is. " * 1000)[: MAX_CHARS - 30]
-    draft = Draft("ingest", "/n", f"{before} at amqp://harbour:tidesAndQuaysX9kQ7@db.example.org/x", "n")
-    reason = classify_draft(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT).signal.reason
-    assert "tidesAnd" not in reason
-
-
 def test_what_metadata_protects_is_not_discarded_by_any_rule():
     draft = Draft("ingest", "/n", "Boats moor at the north quay.", "n", metadata={"type": "feedback"})
-    for rule in ("graded", "classic", "learned", "off"):
+    for rule in ("judge", "classic", "off"):
         memory = classify_draft(
             draft, now=now(), sizes=ChunkingSettings(), rule=rule, redactor=DEFAULT
         ).memory
         assert (memory.protected, memory.state) == (True, State.PENDING)
 
 
-def test_a_doubtful_text_with_substance_is_indexed_whole():
-    text = " ".join(f"Sentence number {n} tells of berth {n}." for n in range(120))
-    found = classify_draft(
-        Draft("sessions", "/n", text, "n"), now=now(), sizes=ChunkingSettings(), redactor=DEFAULT
-    )
-    assert found.signal.is_doubtful
-    assert (found.memory.tier, found.memory.state) == (Tier.SUMMARIZE, State.PENDING)
-    assert found.memory.indexed_text == text
+def test_a_summarized_text_is_indexed_whole_and_is_not_in_the_graph(open_memory):
+    memory = open_memory(RAGMEM_STORE_BACKEND="lightrag")
+    text = "".join(f"Sentence number {n} tells of `berth_{n}` and its rope. " for n in range(40))
+    (stored,) = memory.ingest([Draft("sessions", "/n", text, "n")])
+    found = memory.memory(stored.id)
+    assert (found.tier, found.state, found.summary) == (Tier.SUMMARIZE, State.INDEXED, "")
+    assert found.indexed_text == found.text
+    assert memory.query("berth_39").matches[0].memory.id == found.id
+    assert memory.store.statistics()["entities"] == 0
+
+
+CHATTER = "Perfect! Now I'll update the todo list and move on to the next task."
+
+
+def test_a_discarded_text_answers_where_nothing_else_does(memory):
+    memory.ingest([Draft("transcripts", "/chatter", CHATTER, "chatter")])
+    (last,) = memory.query("update the todo list").matches
+    assert (last.memory.tier, last.memory.state) == (Tier.DISCARD, State.BUFFERED)
+    assert "only texts of the tier discard" in memory.query("update the todo list").notes[0]
+    memory.ingest([Draft("ingest", "/todo", "Update the todo list by `make todo`, because it is generated.")])
+    assert [match.memory.uri for match in memory.query("update the todo list").matches] == ["/todo"]
+    question = Question("update the todo list", discarded="always")
+    assert {match.memory.uri for match in memory.query("", question=question).matches} == {
+        "/todo",
+        "/chatter",
+    }
+    never = Question("move on to the next task", discarded="never")
+    assert memory.query("", question=never).matches == ()
+
+
+@pytest.mark.parametrize("source", ["ingest", "memory", "claudemds", "prds", "paidocs"])
+def test_what_a_person_stored_is_never_discarded(memory, source):
+    (stored,) = memory.ingest([Draft(source, "/n", CHATTER, "n")])
+    assert stored.classified.memory.tier is Tier.INGEST
 
 
 def happen(other: Ragmem, held: Memory, fate: str) -> None:
@@ -89,16 +90,14 @@ def happen(other: Ragmem, held: Memory, fate: str) -> None:
     if fate == "leaves":
         other.forget([held.id])
     elif fate == "is renamed":
-        other.ingest([Draft("ingest", held.uri, held.text, "another title")])
+        other.ingest([Draft("notes", held.uri, held.text, "another title")])
     elif fate == "fades":
-        other.ingest([Draft("ingest", held.uri, "ok thanks", held.title)])
+        other.ingest([Draft("notes", held.uri, "ok thanks", held.title)])
     elif fate == "changes":
-        other.ingest([Draft("ingest", held.uri, f"{held.text} Since March.", held.title)])
+        other.ingest([Draft("notes", held.uri, f"{held.text} Since March.", held.title)])
     elif fate == "is accepted anew":
-        draft = Draft("ingest", held.uri, f"{held.text} Not indexed yet.", held.title)
-        judged = classify_draft(
-            draft, now=now(), sizes=ChunkingSettings(), keep_discarded=True, redactor=DEFAULT
-        )
+        draft = Draft("notes", held.uri, f"{held.text} Not indexed yet.", held.title)
+        judged = classify_draft(draft, now=now(), sizes=ChunkingSettings(), redactor=DEFAULT)
         other.catalog.memories.accept([(judged.memory, judged.chunks)])
 
 
@@ -130,7 +129,7 @@ def test_whatever_happens_to_memories_while_they_are_embedded_the_store_follows_
                 put(records, **options)
 
             memory.store.put = late
-            memory.ingest([Draft("ingest", f"/{n}", f"{TEXT} No {n}.", f"n{n}") for n in range(len(fates))])
+            memory.ingest([Draft("notes", f"/{n}", f"{TEXT} No {n}.", f"n{n}") for n in range(len(fates))])
             index_pending(memory.catalog, memory.store)
             assert happened
             assert violations(memory.catalog, memory.store) == []
@@ -143,7 +142,7 @@ def test_whatever_happens_to_memories_while_they_are_embedded_the_store_follows_
 
 def test_without_a_model_the_text_is_kept_and_found_and_finished_later(open_memory: Callable[..., Ragmem]):
     broken = open_memory(RAGMEM_MODELS_BACKEND="nowhere")
-    (stored,) = broken.ingest([Draft("ingest", "/n", TEXT, "n")])
+    (stored,) = broken.ingest([Draft("notes", "/n", TEXT, "n")])
     assert "nowhere" in stored.note
     assert stored.classified.memory.state is State.PENDING
     answer = broken.query("importer lock writer")

@@ -1,0 +1,34 @@
+"""Recognize a text that only greets, thanks or agrees."""
+
+import re
+
+MAX_GREETING_CHARS = 200
+"""A longer text has content even if it is polite."""
+
+_OPENERS = """
+hi hello hey hiya greetings morning evening thanks thank thx ty cheers welcome ok okay great perfect awesome
+excellent nice cool sure yes yep yeah understood done bye goodbye congratulations lgtm sorry
+"""
+_FILLERS = """
+good day afternoon night there all everyone everybody team folks guys friend again you u so very much a lot
+for the your help and to i me my we it its it's that's that is this was really job work works well sounds
+looks got see soon later tomorrow today have having how are doing hope fine please appreciate appreciated no
+problem worries just now back happy glad ready start let's go of course absolutely exactly right
+"""
+_GREETING_OPENERS = frozenset(_OPENERS.split())
+_GREETING_WORDS = _GREETING_OPENERS | frozenset(_FILLERS.split())
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
+
+
+def is_greeting(text: str) -> bool:
+    """Tell whether the whole text is a greeting, a thank-you, a farewell or an acknowledgement.
+
+    It is when it has at most 200 characters, at least one word that opens such a text ("hello", "thanks",
+    "ok"), and otherwise only such words and the small words between them. A text that greets and then says
+    something is not a greeting; neither is a text without words.
+    """
+    stripped = text.strip()
+    if len(stripped) > MAX_GREETING_CHARS:
+        return False
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(stripped)]  # noqa: RUF001
+    return any(word in _GREETING_OPENERS for word in words) and _GREETING_WORDS.issuperset(words)

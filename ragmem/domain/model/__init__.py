@@ -243,7 +243,7 @@ class Match:
 
     `also` are its other matching chunks, best first; `elsewhere` are memories of other projects with the same
     text. `replaced` are the memories that it supersedes; `superseded` is set if it is superseded itself,
-    which only a question about the past finds.
+    which only a question about the past finds. `outdated` is its mark if it perhaps no longer holds.
     """
 
     memory: Memory
@@ -254,6 +254,7 @@ class Match:
     also: tuple[Chunk, ...] = ()
     replaced: tuple[PreviousVersion, ...] = ()
     superseded: Supersession | None = None
+    outdated: Supersession | None = None
     elsewhere: tuple[Memory, ...] = ()
 
 

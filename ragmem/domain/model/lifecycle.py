@@ -2,7 +2,7 @@
 
 A memory starts in the buffer. A memory that several sessions recall is proven; proven and permanent memories
 do not age. Memories of a curated source are proven from the start: the file is authoritative, so they are
-never merged or archived. Isolation, not age, ends a life; archived memories can be restored.
+never archived. Isolation, not age, ends a life; archived memories can be restored.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ class LifecycleState(StrEnum):
     """The lifecycle state of a memory; archived memories have none."""
 
     BUFFER = "buffer"
-    """New: it may be merged, and it ages."""
+    """New: it may fold behind another memory, and it ages."""
     PROVEN = "proven"
     """Recalled in several sessions, restored by hand, or curated: it does not age."""
     PERMANENT = "permanent"
-    """Isolated but substantial after every reprieve, or pinned: it does not age and is never merged."""
+    """Isolated but substantial after every reprieve, or pinned: it does not age."""
 
 
 class EntryType(StrEnum):
@@ -103,6 +103,8 @@ class Entry:
     sessions: int = 0
     feedback: int = 0
     superseded_by: str = ""
+    perhaps_outdated: str = ""
+    """The newer memory behind which it is shown."""
 
     @property
     def id(self) -> str:
@@ -134,9 +136,14 @@ class Entry:
         """The id of the session that the memory describes; "" for none."""
         return self.memory.metadata.get("session", "") if self.memory.source in EPISODES else ""
 
+    def is_promoted(self, policy: "LifecyclePolicy") -> bool:
+        """Tell whether people keep it, pin it or rate it good, or enough sessions recalled it."""
+        confirmed = self.pinned or self.curated or self.feedback > 0
+        return confirmed or (self.sessions >= policy.promote_sessions and self.feedback >= 0)
+
     @property
-    def is_mergeable(self) -> bool:
-        """Tell whether it may become a part of a merged memory.
+    def is_foldable(self) -> bool:
+        """Tell whether it may fold behind another memory of its session, or be told of by a card.
 
         Only automatic memories of a session may: no page of a document, nothing protected or curated, and
         nothing that a user submitted.
@@ -162,7 +169,7 @@ class Connection:
     strength: float
 
 
-Action = Literal["keep", "reprieve", "promote", "supersede", "merge", "archive", "remove", "mend", "drop"]
+Action = Literal["keep", "reprieve", "promote", "supersede", "mark", "archive", "remove", "mend", "drop"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,12 @@ _ENDING = re.compile(r"\.[A-Za-z]\w*$")
 DECLARED = "declared"
 """The rule of a declaration in a memory."""
 
+RESTATED = "restated"
+"""The rule of a newer memory that says the same of the same thing, with another value."""
+
+PERHAPS_OUTDATED = "perhaps outdated"
+"""The rule of a newer memory that probably supersedes an older one: a mark, which hides nothing."""
+
 MIN_ID = 4
 """Minimum characters of an id prefix."""
 
@@ -168,6 +174,32 @@ def replace_superseded(
         if older not in kept and link.newer in kept:
             kept[link.newer] = _with_score(kept[link.newer], by_id[older].score, link)
     return list(kept.values())
+
+
+AS_NEAR = 0.95
+"""Share of another match's score for words from which a match has as many words of the question."""
+
+
+def _is_as_near(one: Match, other: Match) -> bool:
+    return one.terms.get("lexical", 0.0) >= AS_NEAR * other.terms.get("lexical", 0.0)
+
+
+def mark_outdated(matches: Sequence[Match], known: Mapping[str, Supersession]) -> list[Match]:
+    """Return the matches with their marks; a marked one passes its better score on to the newer one.
+
+    `known` are the marks by the older id. The score stays where the newer one is no match, and where the
+    older one has more words of the question: then the question may tell two things apart that the mark
+    confuses.
+    """
+    by_id = {match.memory.id: match for match in matches}
+    for link in sorted(known.values(), key=lambda link: (link.older_at, link.older)):
+        if link.older in by_id:
+            older, newer = by_id[link.older], by_id.get(link.newer)
+            by_id[link.older] = replace(older, outdated=link)
+            if newer is not None and newer.score < older.score and _is_as_near(newer, older):
+                terms = {**newer.terms, "superseded": older.score}
+                by_id[link.newer] = replace(newer, score=older.score, terms=terms)
+    return list(by_id.values())
 
 
 def _declared_supersessions(memories: Sequence[Memory]) -> dict[str, Supersession]:

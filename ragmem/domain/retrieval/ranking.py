@@ -66,18 +66,20 @@ class _MatchWords:
 def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[DuplicateGroup]:
     """Return the matches in groups of duplicates, best first; every match is returned once.
 
-    Equal scores are ordered by relevance, the engine's rank and the memory id.
+    Of equal scores those that are perhaps outdated come last; then they are ordered by relevance, the
+    engine's rank and the memory id.
 
     Duplicates have the same content hash, in any project, or are matches of one memory. Within a known
     project, two texts of about the same length are also duplicates if they differ in a few words only and
-    each contains the matching chunk of the other; not if an edit or a date of one was found. A superseded
-    memory is never a duplicate of a current one. After the first `shown` groups only equal texts are grouped,
-    because comparing words takes time.
+    each contains the matching chunk of the other; not if an edit or a date of one was found. A superseded or
+    marked memory is never a duplicate of a current one. After the first `shown` groups only equal texts are
+    grouped, because comparing words takes time.
     """
     ordered = sorted(
         matches,
         key=lambda match: (
             -match.score,
+            match.outdated is not None,
             -match.terms.get("relevance", 0.0),
             match.terms.get("engine_rank", 0.0),
             match.memory.id,
@@ -111,7 +113,7 @@ def _is_near_duplicate(best: _MatchWords, known: _MatchWords) -> bool:
     # Two memories without a known project may belong to two.
     if one.memory.scope.project != other.memory.scope.project or one.memory.scope.project == UNASSIGNED:
         return False
-    if (one.superseded is None) != (other.superseded is None):
+    if (one.superseded is None, one.outdated is None) != (other.superseded is None, other.outdated is None):
         return False
     if OWN_RECORD & (one.terms.keys() | other.terms.keys()):
         return False

@@ -1,11 +1,11 @@
-"""Select the answer from scored candidates: superseded ones, floor, duplicates, limit; or silence."""
+"""Select the answer from scored candidates: tiers, superseded ones, floor, duplicates, limit; or silence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ragmem.domain.model import Match, Supersession
-from ragmem.domain.model.supersession import replace_superseded
+from ragmem.domain.model.supersession import mark_outdated, replace_superseded
 from ragmem.domain.records.episodes import by_importance
 from ragmem.domain.records.records import RECORDS, type_of
 from ragmem.domain.retrieval.ranking import collapse
@@ -27,6 +27,8 @@ from ragmem.storage.sql.rows import Outline, chunk_from
 
 COLLAPSE_DEPTH = 3
 """Factor by which more memories are read than the limit, because some of them say the same."""
+
+ONLY_DISCARDED = "only texts of the tier discard answer it; --all-tiers always searches them"
 
 FULLY_COVERED = 0.999
 """Share of a question's words in one chunk that counts as all of them."""
@@ -65,8 +67,34 @@ def select(
 ) -> Selection:
     """Return the answer to a question; no matches if nothing answers by the calibration of the store.
 
-    `answered` tells that something answers a paraphrase of the question.
+    Texts of the tier discard answer where the question asks for them, or where nothing else does. `answered`
+    tells that something answers a paraphrase of the question.
     """
+
+    def select_from(some: Sequence[ScoredMemory]) -> Selection:
+        return _select(catalog, question, found, some, policy=policy, now=now, known=known, answered=answered)
+
+    # They have no vectors.
+    unseen = [one.memory_id for one in scores if one.candidate is None or not one.candidate.compared]
+    cold = set() if question.discarded == "always" else catalog.memories.buffered(unseen)
+    selection = select_from([one for one in scores if one.memory_id not in cold] if cold else scores)
+    if selection.matches or not cold or question.discarded == "never":
+        return selection
+    last = select_from([one for one in scores if one.memory_id in cold])
+    return replace(last, note=ONLY_DISCARDED) if last.matches else selection
+
+
+def _select(
+    catalog: Catalog,
+    question: Question,
+    found: CandidateSet,
+    scores: Sequence[ScoredMemory],
+    *,
+    policy: Policy,
+    now: datetime,
+    known: Calibration | None,
+    answered: bool,
+) -> Selection:
     evidence, answers = answer_evidence(found, scores, known)
     silent = policy.abstain and not (answers or answered)
     note = _silence_note(found, scores, evidence, silent=silent)
@@ -171,7 +199,9 @@ def _matches(
         leading, outlines = _top_candidates(catalog, question, scores, wide=wide, formula=formula)
         matches = _above_floor(catalog, leading, outlines, found, formula=formula)
         # Newer memories take the places of older ones, so duplicates are collapsed afterwards.
-        groups = collapse(replace_superseded(matches, links, history=history), shown=question.limit)
+        standing = replace_superseded(matches, links, history=history)
+        marks = catalog.supersessions.perhaps_outdated(match.memory.id for match in standing)
+        groups = collapse(mark_outdated(standing, marks), shown=question.limit)
         if len(groups) >= question.limit or len(leading) < wide or len(matches) < len(leading):
             break
         wide *= COLLAPSE_DEPTH

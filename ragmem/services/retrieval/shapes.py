@@ -159,6 +159,13 @@ MATCH_FIELDS: tuple[OutputField[Match], ...] = (
     OutputField(
         "superseded_by", dict, lambda match, redactor: superseded_shape(match.superseded, redactor), None
     ),
+    OutputField(
+        "perhaps_outdated",
+        dict,
+        lambda match, redactor: superseded_shape(match.outdated, redactor),
+        None,
+        "The newer memory behind which it stands.",
+    ),
 )
 """The JSON fields of a match besides those of its memory."""
 

@@ -1,11 +1,12 @@
 """Show superseded memories, and those that replaced them, to people and in JSON."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from ragmem.domain.model import SHORT_ID_LENGTH, Match, Memory, PreviousVersion, Supersession
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.services.retrieval.output_fields import OutputField, output_values, rfc3339
 from ragmem.storage.home.catalog import Catalog
@@ -34,14 +35,30 @@ def add_previous_versions(catalog: Catalog, matches: Sequence[Match]) -> tuple[M
     )
 
 
-def supersession_state(
-    catalog: Catalog, memory: Memory
-) -> tuple[Supersession | None, tuple[PreviousVersion, ...]]:
-    """Return the current supersession of a memory or None, and the versions that it replaced itself."""
+@dataclass(frozen=True, slots=True)
+class SupersessionState:
+    """What holds in the place of a memory, or perhaps does, and the versions that it replaced itself."""
+
+    superseded: Supersession | None
+    outdated: Supersession | None
+    replaced: tuple[PreviousVersion, ...]
+
+    @property
+    def link(self) -> Supersession | None:
+        """The supersession or the mark."""
+        return self.superseded or self.outdated
+
+
+def supersession_state(catalog: Catalog, memory: Memory) -> SupersessionState:
+    """Return what replaces a memory, and what it replaced itself."""
     links = _latest(catalog.supersessions.replaced_by([memory.id]).get(memory.id, ()))
     said = _first_lines(catalog, links)
     replaced = tuple(PreviousVersion(link, said[link.older]) for link in links)
-    return catalog.supersessions.in_force([memory.id]).get(memory.id), replaced
+    return SupersessionState(
+        catalog.supersessions.in_force([memory.id]).get(memory.id),
+        catalog.supersessions.perhaps_outdated([memory.id]).get(memory.id),
+        replaced,
+    )
 
 
 def _first_lines(catalog: Catalog, links: Sequence[Supersession]) -> dict[str, str]:
@@ -75,7 +92,9 @@ def previous_version_line(former: PreviousVersion, redactor: Redactor) -> str:
 
 
 def superseded_line(link: Supersession) -> str:
-    """Return a line about the successor of a memory, with the date."""
+    """Return a line about the successor of a memory, with the date; a mark only names it."""
+    if link.rule == PERHAPS_OUTDATED:
+        return f"perhaps outdated, see {link.newer[:SHORT_ID_LENGTH]}"
     return f"superseded by {link.newer[:SHORT_ID_LENGTH]} on {link.newer_at:%Y-%m-%d}"
 
 
@@ -118,5 +137,5 @@ def previous_version_shapes(formers: Iterable[PreviousVersion], redactor: Redact
 
 
 def superseded_shape(link: Supersession | None, redactor: Redactor) -> dict[str, Any] | None:
-    """Return a supersession as JSON fields; None for a memory in force."""
+    """Return a supersession or a mark as JSON fields; None for a memory in force."""
     return output_values(SUPERSEDED_FIELDS, link, redactor) if link else None

@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 from ragmem.domain.model import Chunk, Match, Memory, Scope, Supersession
 from ragmem.domain.model.document_place import place_metadata
 from ragmem.domain.model.supersession import (
+    PERHAPS_OUTDATED,
     REPLACES,
     declared_references,
     direct_successors,
+    mark_outdated,
     names,
     replace_superseded,
     successors,
 )
+from ragmem.domain.retrieval.ranking import collapse
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -39,6 +42,23 @@ def memory(key: str, *, day: int = 0, project: str = "p", uri: str = "", **metad
 
 def match(item: Memory, score: float) -> Match:
     return Match(item, Chunk(f"{item.id}-0", item.id, 0, item.text), score)
+
+
+def test_the_newer_ranks_before_those_that_are_perhaps_outdated():
+    first, second, third = (memory(f"m{day}", day=day) for day in range(3))
+    marks = {
+        older.id: Supersession(
+            older.id, newer.id, older.event_time, newer.event_time, PERHAPS_OUTDATED, "", START
+        )
+        for older, newer in ((first, second), (second, third))
+    }
+    found = mark_outdated([match(first, 0.9), match(second, 0.5), match(third, 0.2)], marks)
+    ranked = [group.match for group in collapse(found)]
+    assert ranked[0].memory == third
+    assert [one.score for one in ranked] == [0.9, 0.9, 0.9]
+    assert [one.outdated for one in found] == [marks["m0"], marks["m1"], None]
+    (alone,) = mark_outdated([match(first, 0.9)], marks)
+    assert (alone.score, alone.outdated) == (0.9, marks["m0"])
 
 
 def test_the_newer_takes_the_place_of_the_older():

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -227,27 +228,6 @@ def test_one_text_in_two_projects_is_one_answer_that_names_both_places(memory, i
     assert alone["elsewhere"] == []
 
 
-def test_a_buffered_memory_is_found_by_its_words(memory):
-    (stored,) = memory.ingest(
-        [draft("buffer", "Let me look at the quokka enclosure again before I change anything.")]
-    )
-    assert stored.classified.memory.state.value == "buffered"
-    assert found(memory, "quokka enclosure") == ["buffer"]
-
-
-def test_what_has_substance_is_indexed_though_its_signal_is_low(memory):
-    (stored,) = memory.ingest(
-        [draft("fact", "Perfect, thanks! The quokka enclosure opens at nine, great job!")]
-    )
-    assert stored.classified.memory.tier.value == "discard"
-    assert stored.classified.memory.state.value == "indexed"
-
-
-def test_a_summarized_memory_is_found_by_its_summary(memory):
-    memory.seed()
-    assert memory.query("harbour office closes early").matches[0].memory.title == "Backlog"
-
-
 def test_a_two_letter_question_is_answered_by_full_text(memory):
     memory.ingest([draft("go", "We chose go because of the deploy config; error handling is a pattern.")])
     assert found(memory, "go") == ["go"]
@@ -398,3 +378,21 @@ def test_a_secret_that_was_stored_as_it_is_is_shown_by_inspect_alone(inside, tmp
     (identifier,) = inside("query", "Deploybot", "--ids", **home).stdout.split()
     assert key in inside("inspect", "memory", identifier, **home).stdout
     assert key in inside("inspect", "memory", identifier, "--json", **home).stdout
+
+
+CHATTER = "Perfect! Now I'll update the berth list and move on to the next task."
+
+
+def test_discarded_texts_are_marked_and_are_asked_for_by_an_option(open_memory, inside, tmp_path):
+    with closing(open_memory()) as memory:
+        memory.ingest(
+            [
+                Draft("transcripts", "/chatter", CHATTER, "chatter"),
+                draft("list", "Update the berth list by `make berths`, because it is generated."),
+            ]
+        )
+    home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
+    asked = ("query", "update the berth list", "--all", "--quiet")
+    assert "chatter" not in inside(*asked, **home).stdout
+    shown = inside(*asked, "--all-tiers", **home).stdout
+    assert shown.count("discarded") == 1

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.domain.lifecycle.changes import changes
-from ragmem.domain.model import Draft, Kind, Scope, Supersession
+from ragmem.domain.model import Draft, Kind, Supersession
 from ragmem.domain.model.lifecycle import LifecyclePolicy
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED, RESTATED
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.services.context.context import context
 from ragmem.services.ingestion.classify import classify_draft
@@ -18,6 +18,8 @@ from ragmem.services.retrieval.shapes import match_shape
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 OLD = "The ferry timetable is read from tides.csv in the harbour folder."
 NEW = "The ferry timetable moved from tides.csv to the tide service of the port, which knows the weather."
+ATTEMPTS = "how many attempts does the retry budget allow"
+KILN = "The kiln burns gas, since wood was too slow to heat."
 QUESTION = "ferry timetable read from tides.csv in the harbour folder"
 
 
@@ -39,16 +41,15 @@ def fill(memory, drafts) -> None:
     )
 
 
-def supersede(memory) -> list[Supersession]:
-    """Write down what the rules find."""
-    entries = memory.catalog.lives.entries(policy=LifecyclePolicy())
-    dates = {entry.id: entry.memory.event_time for entry in entries}
-    found = [
-        Supersession(one.older, one.newer, dates[one.older], dates[one.newer], one.rule, one.reason, NOW)
-        for one in changes(entries, redactor=DEFAULT)
-    ]
-    memory.catalog.supersessions.put(found)
-    return found
+def supersede(memory, rule: str = RESTATED) -> None:
+    """Write down that "new" supersedes "old", or perhaps does."""
+    known = {
+        entry.memory.uri: entry.memory for entry in memory.catalog.lives.entries(policy=LifecyclePolicy())
+    }
+    older, newer = known["old"], known["new"]
+    memory.catalog.supersessions.put(
+        [Supersession(older.id, newer.id, older.event_time, newer.event_time, rule, "gave way", NOW)]
+    )
 
 
 def asked(memory, text: str = QUESTION, **more):
@@ -62,11 +63,10 @@ def ferry(memory):
         [
             draft("old", OLD, days=200),
             draft("new", NEW, days=100),
-            draft("kiln", "The kiln burns gas, since wood was too slow to heat.", days=150),
+            draft("kiln", KILN, days=150),
         ],
     )
-    (found,) = supersede(memory)
-    assert found.rule == "moved"
+    supersede(memory)
     return memory
 
 
@@ -125,7 +125,7 @@ def test_the_newer_memory_comes_in_where_only_the_older_was_found(memory):
 def test_its_exact_words_in_quotes_find_a_hidden_memory_and_say_what_it_is(ferry):
     (match,) = asked(ferry, '"harbour folder"').matches
     assert match.memory.uri == "old"
-    assert match.superseded.rule == "moved"
+    assert match.superseded.rule == RESTATED
     assert [one.memory.uri for one in asked(ferry, '"ferry timetable"').matches] == ["new"]
 
 
@@ -137,15 +137,19 @@ def test_the_older_memory_is_found_again_when_the_newer_one_is_gone(ferry):
     assert asked(ferry).matches[0].superseded is None
 
 
-def test_what_a_person_pins_holds_again_and_gc_leaves_it_so(ferry):
-    (older,) = (item.older for item in ferry.catalog.supersessions.all())
-    ferry.lifecycle.pin(older)
-    assert {"old", "new"} <= set(uris(asked(ferry)))
-    ferry.gc.apply(ferry.gc.plan())
-    assert ferry.catalog.supersessions.all() == []
-    ferry.lifecycle.pin(older, pinned=False)
-    ferry.gc.apply(ferry.gc.plan())
-    assert [item.older for item in ferry.catalog.supersessions.all()] == [older]
+def test_what_a_person_pins_holds_again_and_gc_leaves_it_so(memory):
+    said = "The tide import gives up on a station after {} attempts."
+    fill(memory, [draft("old", said.format(3), days=200), draft("new", said.format(5), days=100)])
+    memory.gc.apply(memory.gc.plan())
+    ((older, rule),) = ((item.older, item.rule) for item in memory.catalog.supersessions.all())
+    assert rule == RESTATED
+    memory.lifecycle.pin(older)
+    assert {"old", "new"} <= set(uris(asked(memory, "tide import attempts of a station")))
+    memory.gc.apply(memory.gc.plan())
+    assert memory.catalog.supersessions.all() == []
+    memory.lifecycle.pin(older, pinned=False)
+    memory.gc.apply(memory.gc.plan())
+    assert [item.older for item in memory.catalog.supersessions.all()] == [older]
 
 
 def test_an_answer_names_what_it_stands_in_place_of(ferry, inside, tmp_path):
@@ -156,15 +160,61 @@ def test_an_answer_names_what_it_stands_in_place_of(ferry, inside, tmp_path):
     assert "harbour folder" not in shown
 
 
-def test_memories_of_two_projects_never_supersede_each_other(memory):
-    fill(
-        memory,
-        [
-            draft("old", OLD, days=200, scope=Scope("one")),
-            draft("new", NEW, days=100, scope=Scope("two")),
-        ],
-    )
-    assert supersede(memory) == []
+class TestPerhapsOutdated:
+    """A pair that the model is not certain of."""
+
+    @pytest.fixture
+    def doubtful(self, memory):
+        old, new = ("The retry budget is 3 attempts.", "The retry budget is 5 attempts.")
+        fill(memory, [draft("old", old, days=200), draft("new", new, days=100), draft("kiln", KILN, days=9)])
+        return memory
+
+    def test_gc_marks_and_never_hides_and_undo_takes_the_mark_back(self, doubtful):
+        before = uris(asked(doubtful, ATTEMPTS))
+        assert before[0] == "old"
+        plan = doubtful.gc.plan()
+        (item,) = [item for item in plan.items if item.action == "mark"]
+        assert (item.rule, plan.removal_count) == (PERHAPS_OUTDATED, 0)
+        done = doubtful.gc.apply(plan)
+        assert done.marked == 1
+        first, second = asked(doubtful, ATTEMPTS).matches[:2]
+        assert (first.memory.uri, second.memory.uri) == ("new", "old")
+        assert (first.outdated, second.outdated.newer) == (None, first.memory.id)
+        shape = match_shape(second, redactor=DEFAULT)
+        assert (shape["perhaps_outdated"]["full_id"], shape["superseded_by"]) == (first.memory.id, None)
+        assert not [item for item in doubtful.gc.plan().items if item.action == "mark"]
+        doubtful.gc.undo()
+        assert uris(asked(doubtful, ATTEMPTS)) == before
+        assert all(match.outdated is None for match in asked(doubtful, ATTEMPTS).matches)
+
+    def test_the_mark_goes_with_the_newer_memory_and_with_a_new_text(self, doubtful):
+        supersede(doubtful, PERHAPS_OUTDATED)
+        older, newer = (
+            doubtful.catalog.supersessions.all()[0].older,
+            asked(doubtful, ATTEMPTS).matches[0].memory,
+        )
+        marks = doubtful.catalog.supersessions.perhaps_outdated
+        assert marks([older])[older].newer == newer.id
+        doubtful.forget([newer.id])
+        assert marks([older]) == {}
+        doubtful.gc.undo()
+        assert marks([older])[older].newer == newer.id
+        fill(doubtful, [draft("old", "The retry budget is one day.", days=3)])
+        assert marks([older]) == {}
+
+    def test_every_surface_names_the_newer_memory(self, doubtful, inside, tmp_path):
+        supersede(doubtful, PERHAPS_OUTDATED)
+        ids = {match.memory.uri: match.memory.short_id for match in asked(doubtful, ATTEMPTS).matches}
+        told = f"perhaps outdated, see {ids['new']}"
+
+        def said(*arguments: str) -> str:
+            return inside(*arguments, RAGMEM_HOME=str(tmp_path / "ragmem")).stdout
+
+        assert told in said("query", "--all", ATTEMPTS)
+        assert told in said("inspect", "memory", ids["old"])
+        assert told in context(asked(doubtful, ATTEMPTS), redactor=DEFAULT).text
+        shown = json.loads(said("inspect", "memory", "--json", ids["old"]))["memory"]
+        assert (shown["perhaps_outdated"]["id"], shown["superseded_by"]) == (ids["new"], None)
 
 
 class TestCommandLine:

@@ -55,11 +55,12 @@ NEAR = 0.75
 """Cosine of two memories about one thing; that of two others is near 0."""
 
 _CHATTER = (
-    "Thanks, that looks good to me.",
-    "Okay, let us go on with the next one then.",
-    "Great, I am happy with it as it is now.",
-    "Sure, will have a look at it later today.",
+    "Perfect! Now let me check the output:",
+    "Great! Let me look at the result now:",
+    "Done! All tests pass now. Let me know if you need anything else.",
+    "Perfect, all done. Let me check the tests now:",
 )
+"""Worthless to the judge, whatever words follow."""
 
 
 class GivenVectors:
@@ -148,7 +149,7 @@ class Writer:
         words = " ".join(self._some(12))
         return [
             (
-                f"Job {self._chance.randint(1, 99999)} at {n}:15 wrote {n * 7} files: {words}",
+                f"Job {self._chance.randint(1, 99999)} finished at {n}:15, {n * 7 + 1} files copied: {words}",
                 self._models.near(centre),
             )
             for n in range(PRINTS)
@@ -167,8 +168,8 @@ def build(memory: Ragmem, models: GivenVectors, size: int) -> None:
             for text, vector in batch:
                 number += 1
                 draft = Draft(
-                    "ingest",
-                    f"/handed/{number}",
+                    "notes",
+                    f"/notes/{number}",
                     text,
                     event_time=START + timedelta(minutes=number),
                     scope=Scope(f"project{project}"),
@@ -193,7 +194,7 @@ def measure(memory: Ragmem) -> dict[str, Any]:
     stages["plan"] = time.perf_counter() - began
     counts = Counter(f"{action}/{rule}" for action, rule in plan.counts().elements())
     began = time.perf_counter()
-    done = memory.gc.apply(plan, allow_large=True, workers=cpu_count())
+    done = memory.gc.apply(plan, allow_large=True)
     stages["apply"] = time.perf_counter() - began
     del plan
     began = time.perf_counter()
@@ -208,8 +209,6 @@ def measure(memory: Ragmem) -> dict[str, Any]:
         "connections": connected.connections,
         "decided": dict(sorted(counts.items())),
         "archived": done.archived,
-        "merged": done.merged,
-        "made": done.made,
         "acting again": len(again.active_items()),
         "restored": undone.restored,
         "peak_mb": common.peak_memory_mb(),

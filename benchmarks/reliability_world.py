@@ -259,7 +259,6 @@ def _after_lifecycle(step: Step, before: Expected, notes: list[Any], place: Plac
         gone = {identifier: now.memories.pop(identifier) for identifier in planned["leaving"]}
         if gone:
             now.archive[run] = gone
-        now.memories.update(planned["made"])
     return [now]
 
 
@@ -270,8 +269,6 @@ def _after_unlive(step: Step, before: Expected, notes: list[Any], place: Place) 
     planned = next((note for note in notes if "returning" in note), None)
     if planned is not None:
         now.archive.popitem()
-        if planned["unmade"]:
-            now.archive["?"] = {identifier: now.memories.pop(identifier) for identifier in planned["unmade"]}
         now.memories.update(planned["returning"])
     return [now]
 

@@ -187,12 +187,9 @@ def _gc(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]
 def _lifecycle(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
     del step
     plan = memory.gc.plan()
-    note(
-        leaving=plan.ids("remove", "archive", "merge"),
-        made={one.memory.id: sha(one.memory.text) for one in plan.merges},
-    )
+    note(leaving=plan.ids("remove", "archive"))
     outcome = memory.gc.apply(plan, allow_large=True)
-    return {"run": outcome.run, "merged": outcome.merged}
+    return {"run": outcome.run, "archived": outcome.archived}
 
 
 def _unlive(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, Any]:
@@ -202,10 +199,7 @@ def _unlive(memory: Ragmem, step: Step, note: Callable[..., None]) -> dict[str, 
     if not runs:
         return {}
     run = runs[0].run
-    note(
-        returning={item.memory.id: sha(item.memory.text) for item in catalog.archive.of(run)},
-        unmade=[key for key in catalog.gc_runs.merged_memories(run) if key in catalog.memories.ids()],
-    )
+    note(returning={item.memory.id: sha(item.memory.text) for item in catalog.archive.of(run)})
     return {"undone": memory.gc.undo().run}
 
 

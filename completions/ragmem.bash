@@ -110,7 +110,7 @@ _ragmem_is_command() {
 _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
-        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --all-tiers --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --explain --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild -y --yes --dry-run --explain --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
@@ -166,7 +166,7 @@ _ragmem_options() {
         "agents events") _ragmem_words --type --after --wait -f --follow --json -h --help ;;
         "agents forget") _ragmem_words -h --help ;;
         "doctor") _ragmem_words --deep --repair --dry-run -y --yes --read-only --json -q --quiet -h --help ;;
-        "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --only -p --project --all --budget --enable-idle --disable-idle --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
+        "gc") _ragmem_words --missing --undo --run --restore --purge --history -n --limit --show --only -p --project --all --budget --enable-idle --disable-idle --dry-run -y --yes --allow-large --json -q --quiet --sources -h --help ;;
         "forget") _ragmem_words -s --source -p --project --ingest --undo --purge --dry-run -y --yes --allow-large --json -q --quiet -h --help ;;
         "scrub") _ragmem_words -E --regex --backups --allow-large -f --force -y --yes --dry-run --json -q --quiet -h --help ;;
         "backup") _ragmem_words --keep -l --list -f --force --dry-run --json -q --quiet -h --help ;;
@@ -333,6 +333,7 @@ _ragmem_value() {
         "gc:--run") action='_ragmem_hinted run' ;;
         "gc:--restore") action='_ragmem_hinted archived' ;;
         "gc:-n"|"gc:--limit") action=: ;;
+        "gc:--show") action='_ragmem_hinted memory' ;;
         "gc:--only") action='_ragmem_known rule' ;;
         "gc:-p"|"gc:--project") action='_ragmem_known project' ;;
         "gc:--budget") action=: ;;

@@ -70,7 +70,7 @@ TYPED = {
     "a file as argument that may be standard input": ("check some-n", ["check", "some-notes.md"]),
     "folders alone where a folder is meant": ("mcp --project some-", ["mcp", "--project", "some-folder"]),
     "a word that is not declared": ("agents signal st", ["agents", "signal", "stop"]),
-    "a rule of two words": ("gc --only no\\ l", ["gc", "--only", "no longer"]),
+    "a rule of two words": ("gc --only perhaps\\ o", ["gc", "--only", "perhaps outdated"]),
     "no file where the question stands": ("query some-n", ["query", "some-n"]),
     "no option after --": ("query -- --expl", ["query", "--", "--expl"]),
 }
@@ -437,7 +437,7 @@ def test_values_begin_with_what_was_typed(kind, prefix, expected, capfd):
         ("run", "2026", ["20260401-1"]),
         ("session", "sess", ["session-of-old"]),
         ("spec", "spec-", ["spec-0", "spec-1", "spec-2"]),
-        ("rule", "no", ["no longer", "now", "no-substance"]),
+        ("rule", "col", ["cold"]),
         ("agent", "", []),
     ],
 )

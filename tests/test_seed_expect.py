@@ -61,8 +61,8 @@ HOLDING = """
 [sources.notes]
 files = 2
 memories = 2
-ingest = { min = 1 }
-summarize = { max = 1 }
+summarize = { min = 1 }
+ingest = { max = 1 }
 discard = 0
 unread = 0
 
@@ -82,7 +82,7 @@ FAILING = """\
 [sources.notes]
 files = 3
 memories = { min = 4 }
-ingest = { max = 0 }
+summarize = { max = 0 }
 
 [[must_find]]
 question = "harbour bell"
@@ -130,7 +130,7 @@ def test_what_does_not_hold_is_told_with_what_is_the_case_and_its_line(seed):
     assert found["all sources: unread"] == ("passed", "0", 1)
     assert found["notes: files"] == ("failed", "2, expected 3", 2)
     assert found["notes: memories"] == ("failed", "2, expected at least 4", 3)
-    assert found["notes: ingest"][1:] == ("1, expected 0", 4)
+    assert found["notes: summarize"][1:] == ("2, expected 0", 4)
     status, message, line = found['"harbour bell" finds notes']
     assert (status, line) == ("failed", 6)
     assert re.match(

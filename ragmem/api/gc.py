@@ -1,6 +1,7 @@
 """Garbage collection of a memory: plan it, apply it, undo it, purge the archive, run it when idle."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -9,9 +10,11 @@ from ragmem.errors import BackendError
 
 if TYPE_CHECKING:
     from ragmem.services.connections.connect import ConnectionReport
+    from ragmem.services.lifecycle.cards import Card
     from ragmem.services.lifecycle.idle_gc import IdleGcResult
-    from ragmem.services.lifecycle.items import Plan
+    from ragmem.services.lifecycle.items import Item, Plan
     from ragmem.services.lifecycle.outcome import Outcome
+    from ragmem.services.lifecycle.plan_clusters import PlanCluster
     from ragmem.services.lifecycle.purge import Purge
     from ragmem.services.lifecycle.undo import UndoResult
     from ragmem.services.processes.progress import Progress
@@ -43,18 +46,16 @@ class ApplyOptions(TypedDict, total=False):
     """Options of `Gc.apply`.
 
     A plan that removes more than a third of all memories needs `allow_large`. `outcome` is filled as the work
-    goes on, so that a caller who interrupts it knows what was done. `workers` is the number of processes
-    that read texts for many merges; see `Gc.worker_count`.
+    goes on, so that a caller who interrupts it knows what was done.
     """
 
     allow_large: bool
     budget_s: float | None
     outcome: "Outcome | None"
-    workers: int
 
 
 class Gc:
-    """Connects, merges, supersedes and archives memories. Only `purge` deletes a text for good."""
+    """Connects, folds, supersedes and archives memories. Only `purge` deletes a text for good."""
 
     def __init__(self, home: Home, drain: Callable[[], object]) -> None:
         self._home = home
@@ -76,8 +77,8 @@ class Gc:
             home.store,
             now=now(),
             policy=home.settings.lifecycle.policy,
-            sizes=home.settings.chunking,
             keep=self._archive_age(),
+            cards=home.settings.lifecycle.merge_by == "llm",
             gone=gone_from_sources(home.catalog, home.settings, home=home.home) if missing else None,
             **options,
         )
@@ -102,7 +103,7 @@ class Gc:
         from ragmem.services.lifecycle.apply import apply
 
         home = self._home
-        plan, note = self._rewrite_merges(plan, progress)
+        cards, note = self._write_cards(plan, progress)
         done = apply(
             home.catalog,
             home.store,
@@ -110,6 +111,7 @@ class Gc:
             now=now(),
             policy=home.settings.lifecycle.policy,
             caller=caller,
+            cards=cards,
             progress=progress,
             **options,
         )
@@ -117,31 +119,39 @@ class Gc:
         done.note = done.note or note
         return done
 
-    def _rewrite_merges(self, plan: "Plan", progress: "Progress | None") -> "tuple[Plan, str]":
-        """Return the plan with merges written by the language model, if the settings say so, and a note."""
-        settings = self._home.settings
-        if settings.lifecycle.merge_by != "llm" or not plan.merges:
-            return plan, ""
-        from ragmem.services.lifecycle.consolidation import Writer, write_draft
+    def clusters(self, plan: "Plan", *, most: int | None = None) -> "list[PlanCluster]":
+        """Return what a plan hides, by the memory that stays; see `services.lifecycle.plan_clusters`."""
+        from ragmem.services.lifecycle.plan_clusters import clusters_of
 
+        return clusters_of(self._home.catalog, plan, most=most)
+
+    def show(self, plan: "Plan", wanted: str) -> "tuple[list[Item], list[PlanCluster]]":
+        """Return the decisions and clusters of a plan about a cluster's id, or a memory's short id."""
+        from ragmem.services.lifecycle.plan_clusters import show
+
+        return show(self._home.catalog, plan, wanted)
+
+    def _write_cards(self, plan: "Plan", progress: "Progress | None") -> "tuple[Sequence[Card], str]":
+        """Return the texts that the language model writes of the plan's clusters, and a note."""
+        from ragmem.services.lifecycle.cards import Writer, write_cards
+
+        if not plan.cards:
+            return (), ""
+        settings = self._home.settings
         try:
             model = self._home.models.language_model
         except BackendError as error:
-            return plan, f"merged by rule: {error.full_message}"
+            return (), error.full_message
         if model is None:
-            return (
-                plan,
-                'merged by rule: lifecycle.merge_by is "llm", and no model is set in [language_model]',
-            )
+            return (), 'lifecycle.merge_by is "llm", and no model is set in [language_model]'
         writer = Writer(model, settings.language_model.backend, self._home.meter)
-        found = write_draft(plan, self._home.catalog, writer, sizes=settings.chunking, progress=progress)
-        return found.plan, found.note
+        return write_cards(plan.cards, self._home.catalog, writer, sizes=settings.chunking, progress=progress)
 
     def run_idle(self, *, budget_s: float, progress: "Progress | None" = None) -> "IdleGcResult | None":
         """Run gc as the idle warm process does, for about `budget_s` seconds.
 
         It connects memories. It changes them only if `lifecycle.automatic` is on now, and never removes more
-        than half of them. Merges by a language model are left to `ragmem gc`, because they may cost money.
+        than a third of them. Texts of a language model are left to `ragmem gc`, because they may cost money.
         Returns None and does nothing if the latest run was undone: only a person may repeat it.
         """
         from ragmem.services.lifecycle.idle_gc import run_idle_gc
@@ -152,9 +162,8 @@ class Gc:
         return run_idle_gc(
             may_change=self._home.reload_settings().lifecycle.automatic,
             connect=lambda: self._connect(budget_s / 2, progress),
-            plan=lambda: self.plan(budget_s=budget_s / 2, progress=progress),
+            plan=lambda: replace(self.plan(budget_s=budget_s / 2, progress=progress), cards=()),
             apply=lambda plan: self.apply(plan, caller="idle", budget_s=budget_s / 2, progress=progress),
-            merges=self._home.settings.lifecycle.merge_by != "llm",
         )
 
     def _connect(self, budget_s: float, progress: "Progress | None") -> "ConnectionReport | None":

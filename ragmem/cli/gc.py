@@ -1,13 +1,26 @@
-"""`ragmem gc`: archive isolated memories, merge near copies, or undo that."""
+"""`ragmem gc`: archive what says nothing of its own, or undo that."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from ragmem.api.memory import Ragmem
-from ragmem.cli.common import Bar, moment, open_memory, plural, require_consent, say, say_json, table, tell
+from ragmem.cli.common import (
+    Bar,
+    bold,
+    dim,
+    moment,
+    open_memory,
+    plural,
+    require_consent,
+    say,
+    say_json,
+    style,
+    table,
+    tell,
+)
 from ragmem.cli.options import (
     DryRunOption,
     JsonOption,
@@ -16,16 +29,33 @@ from ragmem.cli.options import (
     SourcesFileOption,
     YesOption,
 )
+from ragmem.domain.lifecycle.consolidation_prompt import distinctive_words
+from ragmem.domain.model import Memory
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text.word_diff import Segment
 from ragmem.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError
 from ragmem.services.lifecycle.items import Item, Plan
 from ragmem.services.lifecycle.outcome import Outcome
+from ragmem.services.lifecycle.plan_clusters import MOST_DIFFERENCES, HiddenMemory, PlanCluster
+
+HIDDEN, KEPT = "31", "32"
+"""The colours of words that only the hidden or only the kept memory has."""
+
+MOST_CLUSTERS = 200
+"""Clusters of a plan that are told one by one without --all; the memories of others are listed."""
+
+MOST_HIDDEN = 5
+"""Hidden memories of a cluster that are listed; `--show` has all."""
+
+MOST_WORDS = 12
+"""Words of one difference that are listed."""
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 EPILOG = """\b
 Examples:
   ragmem gc --dry-run
+  ragmem gc --show 3q7hn2zk5x4m
   ragmem gc --missing --dry-run
   ragmem gc --undo
   ragmem gc --restore 3q7hn2zk5x4m
@@ -57,6 +87,12 @@ def gc(
     ] = False,
     history: Annotated[bool, typer.Option("--history", help="Show what each run did.")] = False,
     limit: LimitOption = None,
+    show: Annotated[
+        str,
+        typer.Option(
+            "--show", metavar="ID", help="Show a cluster of the plan, or what it decides about a memory."
+        ),
+    ] = "",
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="RULE", help="Apply only this rule.")
     ] = None,
@@ -86,7 +122,7 @@ def gc(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Archive isolated memories, merge near copies, or undo that.
+    """Archive what is isolated or says nothing of its own, or undo that.
 
     Only --purge deletes: everything else goes into the archive, and --undo and --restore bring it back.
     """
@@ -100,7 +136,8 @@ def gc(
     )
     if run and not undo:
         raise UsageError("--run goes with --undo", hint=f"ragmem gc --undo --run {run}")
-    if dry_run and (undo or restore or history):
+    dry_run = dry_run or bool(show)
+    if dry_run and (undo or restore or history or (purge and show)):
         raise UsageError("--dry-run shows the plan of a run, or of --purge", hint="ragmem gc --dry-run")
     with open_memory(sources_file=sources_file, quiet=quiet) as memory:
         if idle is not None:
@@ -108,10 +145,12 @@ def gc(
         if undo or restore:
             bring_back = _restore if restore else _undo
             return bring_back(memory, restore or run, as_json=as_json)
-        if purge:
-            return _purge(memory, dry_run=dry_run, yes=yes, as_json=as_json)
-        if history:
-            return _history(memory, limit, as_json=as_json)
+        if purge or history:
+            return (
+                _purge(memory, dry_run=dry_run, yes=yes, as_json=as_json)
+                if purge
+                else _history(memory, limit, as_json=as_json)
+            )
         memory.require()
         with Bar(quiet=quiet or as_json) as bar:
             plan = memory.gc.plan(
@@ -122,10 +161,13 @@ def gc(
                 workers=memory.gc.worker_count(),
                 progress=bar,
             )
+        if show:
+            return _show(memory, plan, show, as_json=as_json)
+        clusters = memory.gc.clusters(plan, most=None if everything else MOST_CLUSTERS)
         if not as_json:
-            _say_plan(plan, everything=everything, redactor=memory.redactor)
+            _say_plan(plan, clusters, everything=everything, redactor=memory.redactor)
         document = (
-            memory.redactor.redact_document(_document(plan, dry_run=dry_run, everything=everything))
+            memory.redactor.redact_document(_document(plan, clusters, dry_run=dry_run, everything=everything))
             if as_json
             else {}
         )
@@ -142,7 +184,6 @@ def gc(
                     allow_large=allow_large,
                     budget_s=budget,
                     outcome=outcome,
-                    workers=memory.gc.worker_count(),
                     progress=bar,
                 )
         except KeyboardInterrupt:
@@ -166,9 +207,11 @@ def _refuse_mixed_modes(*, planning: bool, **modes: bool) -> None:
         )
 
 
-def _document(plan: Plan, *, dry_run: bool, everything: bool) -> dict[str, object]:
+def _document(
+    plan: Plan, clusters: Sequence[PlanCluster], *, dry_run: bool, everything: bool
+) -> dict[str, object]:
     return {
-        "schema": 1,
+        "schema": 2,
         "dry_run": dry_run,
         "memories": plan.memories,
         "searched": plan.searched,
@@ -177,15 +220,8 @@ def _document(plan: Plan, *, dry_run: bool, everything: bool) -> dict[str, objec
             {"action": action, "rule": rule, "memories": count} for (action, rule), count in _counts(plan)
         ],
         "items": [item.document() for item in _visible_items(plan, everything=everything)],
-        "merges": [
-            {
-                "id": one.memory.short_id,
-                "title": one.memory.title,
-                "text": one.memory.text,
-                "of": [key[:12] for key in one.members],
-            }
-            for one in plan.merges
-        ],
+        "clusters": [one.document() for one in clusters],
+        "cards": [[key[:12] for key in members] for members in plan.cards],
         "sweep": dict(plan.sweep),
         "expired": plan.expired,
         "uncompared": plan.uncompared,
@@ -252,7 +288,9 @@ def _restore(memory: Ragmem, prefix: str, *, as_json: bool) -> int:
 def _purge(memory: Ragmem, *, dry_run: bool, yes: bool, as_json: bool) -> int:
     plan = memory.gc.plan_purge()
     what = f"{plural(plan.memories, 'memory', 'memories')} of the archive"
-    if not dry_run and plan.memories:
+    if plan.discarded:
+        what += f" and {plural(plan.discarded, 'discarded text')}"
+    if not dry_run and (plan.memories or plan.discarded):
         lost = (
             f"; {plural(plan.texts, 'text')} would be lost"
             if plan.texts
@@ -309,12 +347,12 @@ def _history(memory: Ragmem, limit: int | None, *, as_json: bool) -> int:
 
 
 def _summary(outcome: Outcome) -> str:
-    merged = f"merged {outcome.merged:,} into {outcome.made:,}"
     counted = (
         (outcome.removed, f"removed {plural(outcome.removed, 'memory', 'memories')}"),
         (outcome.archived, f"archived {plural(outcome.archived, 'memory', 'memories')}"),
-        (outcome.made, merged),
+        (outcome.made, f"wrote {plural(outcome.made, 'card')}"),
         (outcome.superseded, f"marked {outcome.superseded:,} superseded"),
+        (outcome.marked, f"marked {outcome.marked:,} perhaps outdated"),
         (outcome.promoted, f"promoted {outcome.promoted:,}"),
         (outcome.reprieved, f"reprieved {outcome.reprieved:,}"),
         (outcome.mended, f"finished {outcome.mended:,}"),
@@ -339,8 +377,95 @@ def _exit_code(note: str) -> int:
     return EXIT_FAILED
 
 
-def _say_plan(plan: Plan, *, everything: bool, redactor: Redactor) -> None:
-    shown = list(_visible_items(plan, everything=everything))
+def _show(memory: Ragmem, plan: Plan, wanted: str, *, as_json: bool) -> int:
+    """Print a cluster of the plan with both texts and their difference, or all decisions about a memory."""
+    items, clusters = memory.gc.show(plan, wanted)
+    if as_json:
+        document = {
+            "schema": 2,
+            "items": [item.document() for item in items],
+            "clusters": [one.document(whole=True) for one in clusters],
+        }
+        say_json(memory.redactor.redact_document(document))
+        return EXIT_OK
+    for item in items:
+        say(f"{bold(f'{item.action}/{item.rule}')}  {item.id[:12]}  {item.reason}")
+    for cluster in clusters:
+        _say_cluster(cluster, memory.redactor)
+        _say_text("kept", cluster.kept, memory.redactor)
+        for one in cluster.hidden:
+            _say_text(_role(cluster), one.memory, memory.redactor)
+            say(dim("difference: [-only hidden-] {+only kept+}"))
+            say(memory.redactor.redact(" ".join(map(_format_segment, one.segments)))[0])
+    return EXIT_OK
+
+
+def _say_text(role: str, memory: Memory, redactor: Redactor) -> None:
+    say(f"{bold(role)}  {memory.short_id}")
+    say(redactor.redact(memory.text)[0].strip())
+    say()
+
+
+def _format_segment(part: Segment) -> str:
+    if part.same:
+        return part.first
+    marked = (
+        style(f"[-{part.other}-]", HIDDEN) if part.other else "",
+        style(f"{{+{part.first}+}}", KEPT) if part.first else "",
+    )
+    return " ".join(filter(None, marked))
+
+
+def _role(cluster: PlanCluster) -> str:
+    """Return what becomes of the older ones: a mark hides nothing."""
+    return "behind" if cluster.action == "mark" else "hidden"
+
+
+def _say_cluster(cluster: PlanCluster, redactor: Redactor) -> None:
+    def line(role: str, memory: Memory) -> str:
+        return f"  {role:<6}  {memory.event_time:%Y-%m-%d}  {memory.short_id}  {memory.title or memory.uri}"
+
+    def redacted(text: str) -> str:
+        return redactor.redact(text)[0]
+
+    say(f"{bold(cluster.id)}  {cluster.action}/{cluster.rule}")
+    if cluster.statement:
+        say(f"  {'says':<6}  {redacted(cluster.statement)}")
+    say(redacted(line("kept", cluster.kept)))
+    for one in cluster.hidden[:MOST_HIDDEN]:
+        say(redacted(line(_role(cluster), one.memory)))
+        if told := redacted(_differences(one)):
+            say(f"  {'':<6}  {told}")
+    if len(cluster.hidden) > MOST_HIDDEN:
+        say(dim(f"  and {len(cluster.hidden) - MOST_HIDDEN:,} more: ragmem gc --show {cluster.id}"))
+    say()
+
+
+def _differences(hidden: HiddenMemory) -> str:
+    """Return what a hidden memory says otherwise, names and numbers in colour."""
+    found = [
+        f"{_emphasize(part.other, HIDDEN)} -> {_emphasize(part.first, KEPT) or '(nothing)'}"
+        for part in hidden.differences[:MOST_DIFFERENCES]
+    ]
+    if len(hidden.differences) > MOST_DIFFERENCES:
+        found.append(f"{len(hidden.differences) - MOST_DIFFERENCES:,} more differences")
+    if hidden.words_more:
+        found.append(f"the kept one says {plural(hidden.words_more, 'word')} more")
+    return "; ".join(found)
+
+
+def _emphasize(text: str, codes: str) -> str:
+    names = distinctive_words(text)
+    return " ".join(
+        style(word, codes) if word.strip(".,;:!?()") in names else word for word in text.split()[:MOST_WORDS]
+    ) + (" ..." if len(text.split()) > MOST_WORDS else "")
+
+
+def _say_plan(plan: Plan, clusters: Sequence[PlanCluster], *, everything: bool, redactor: Redactor) -> None:
+    for cluster in clusters:
+        _say_cluster(cluster, redactor)
+    told = {one.memory.id for cluster in clusters for one in cluster.hidden}
+    shown = [item for item in _visible_items(plan, everything=everything) if item.id not in told]
     if shown:
         table(
             ("action", "rule", "id", "memory", "because"),
@@ -363,10 +488,12 @@ def _say_plan(plan: Plan, *, everything: bool, redactor: Redactor) -> None:
     else:
         after = plan.searched - plan.removal_count
         say(f"searched by default: {plan.searched:,} memories now, {after:,} afterwards")
+    if plan.cards:
+        say(f"{plural(len(plan.cards), 'cluster')} of which the language model is to write a text")
     if plan.uncompared:
         say(
             f"{plural(plan.uncompared, 'memory is', 'memories are')} not compared yet, and their projects"
-            f" neither merged nor aged{': ' + plan.note if plan.note else ''}"
+            f" not aged{': ' + plan.note if plan.note else ''}"
         )
     if plan.expired:
         kept = plural(plan.expired, "memory has lain", "memories have lain")
@@ -374,7 +501,7 @@ def _say_plan(plan: Plan, *, everything: bool, redactor: Redactor) -> None:
 
 
 def _confirm(plan: Plan, *, yes: bool) -> None:
-    leaving = len(plan.ids("remove", "archive", "merge"))
+    leaving = len(plan.ids("remove", "archive"))
     if leaving:
         what = f"remove {plural(leaving, 'memory', 'memories')}"
         _ask(what, yes=yes, look="ragmem gc --dry-run")

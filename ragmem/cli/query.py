@@ -40,7 +40,7 @@ from ragmem.cli.options import (
     TypeOption,
     UntilOption,
 )
-from ragmem.domain.model import Match
+from ragmem.domain.model import Match, State
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
@@ -126,6 +126,9 @@ def query(
     history: Annotated[
         bool, typer.Option("--history", help="Show what is superseded as well, and by what.")
     ] = False,
+    all_tiers: Annotated[
+        bool, typer.Option("--all-tiers", help="Search the discarded texts as well, not only if need be.")
+    ] = False,
     session: SessionOption = "",
     explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
@@ -182,6 +185,7 @@ def query(
             expand=expand or memory.settings.query.expand,
             nearest=nearest,
             history=history,
+            discarded="always" if all_tiers else "last",
         )
         wanted = None if route == RouteName.AUTO else route.value
         routed = None if sources_file or question.expand else _ask_daemon(memory, question, wanted, moment)
@@ -314,9 +318,11 @@ def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor)
             place += f" / {redactor.redact(match.chunk.heading)[0]}"
         when = memory.event_time.strftime("%Y-%m-%d")
         alike = len(match.duplicates) - len(match.elsewhere)
-        more = f"  +{plural(alike, 'duplicate')}" if alike else ""
+        more = "  discarded" if memory.state is State.BUFFERED else ""
+        more += f"  +{plural(alike, 'duplicate')}" if alike else ""
         more += f"  {elsewhere_line(match, redactor)}" if match.elsewhere else ""
-        more += f"  {superseded_line(match.superseded)}" if match.superseded else ""
+        link = match.superseded or match.outdated
+        more += f"  {superseded_line(link)}" if link else ""
         if match.replaced:
             more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
         say("   " + dim(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}"))

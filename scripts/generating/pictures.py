@@ -27,8 +27,7 @@ NEWER = 100
 """Newer memories up to which lives are drawn."""
 
 FACT = "The importer skips rows whose key is empty instead of failing, so the counts differ."
-CHATTER = "Running the whole test suite once more, that will take another few minutes."
-
+CHATTER = "Perfect! Now let me check the output:"
 PARTS = ("young", "reprieved", "connected", "kept for good", "in the archive")
 
 
@@ -100,8 +99,8 @@ def ageing_picture(tree: Command) -> str:
     del tree
     policy = LifecyclePolicy()
     rows = [
-        ("alone, says nothing", _life(CHATTER, policy)),
-        ("alone, says something", _life(FACT, policy)),
+        ("alone, worthless", _life(CHATTER, policy)),
+        ("alone, not worthless", _life(FACT, policy)),
         ("the same, rated bad", _life(FACT, policy, feedback=-1)),
         ("connected", _life(CHATTER, policy, connections=1)),
         ("recalled in 3 sessions", _life(CHATTER, policy, sessions=policy.promote_sessions)),
@@ -112,7 +111,7 @@ def ageing_picture(tree: Command) -> str:
         "newer memories",
         PARTS,
         [Row(label, [float(counts[part]) for part in PARTS]) for label, counts in rows],
-        f"Looked at every {policy.age_after} newer memories of the project; isolation and substance"
+        f"Looked at every {policy.age_after} newer memories of the project; isolation and the judge"
         " decide, not days.",
         "memory",
     )
@@ -145,7 +144,7 @@ def _life(
         if decision.rule in ("young", "connected"):
             counts[decision.rule] += 1
         else:
-            counts["reprieved" if decision.rule in ("substance", "reprieved") else "kept for good"] += 1
+            counts["reprieved" if decision.rule in ("alone", "reprieved") else "kept for good"] += 1
     return counts
 
 

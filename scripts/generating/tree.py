@@ -44,6 +44,7 @@ KNOWN_THERE = {
     "forget undo": "run",
     "gc only": "rule",
     "gc restore": "archived",
+    "gc show": "memory",
     "inspect injections memory": "memory",
     "inspect merges redo": "undone",
     "inspect merges undo": "merge",

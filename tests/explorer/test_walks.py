@@ -65,7 +65,7 @@ def test_a_filter_narrows_as_one_types_and_escape_takes_it_away(home):
         await at.press("3", "slash")
         await at.type("ferry 12")
         assert len(table_of(at).shown) == 11
-        await at.type("9 kind:general")
+        await at.type("9 kind:error")
         assert [row.cells[2] for row in table_of(at).shown] == ["Ferry 129"]
         await at.press("escape")
         assert "100 of 135" in at
@@ -263,7 +263,7 @@ def test_no_text_of_a_memory_reaches_the_terminal_with_control_characters(tmp_pa
         await at.press("enter")
         assert "Title" in at
         # The title is one line, and below it stands what the memory is.
-        assert "general" in at.screen.splitlines()[1]
+        assert "architecture" in at.screen.splitlines()[1]
         for tab in "123456":
             await at.press(tab)
             look(f"tab {tab}")

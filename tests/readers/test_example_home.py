@@ -59,7 +59,7 @@ def test_memories_and_instructions_of_a_project_share_its_scope(
     assert scopes("sessions") == {USER}
 
 
-def test_one_note_is_discarded_and_a_low_signal_one_is_summarized(
+def test_one_note_is_discarded(
     readings: dict[str, list[ReadResult]],
 ) -> None:
     tiers = {
@@ -69,7 +69,6 @@ def test_one_note_is_discarded_and_a_low_signal_one_is_summarized(
         for draft in one.drafts
     }
     assert [name for name, tier in tiers.items() if tier is Tier.DISCARD] == ["2026-04-02_morning.md"]
-    assert tiers["2026-04-04_tide-gauge-visit.md"] is Tier.SUMMARIZE
 
 
 def test_preferences_are_known_by_their_type(readings: dict[str, list[ReadResult]]) -> None:

@@ -39,7 +39,7 @@ def make() -> Callable[..., tuple[Memory, tuple[Chunk, ...]]]:
         uri: str, text: str = "a lock", *, project: str = "user", **more
     ) -> tuple[Memory, tuple[Chunk, ...]]:
         draft = Draft("notes", uri, text, title=f"title of {uri}", scope=Scope(project))
-        memory = classify_draft(draft, now=NOW, sizes=SIZES, keep_discarded=True, redactor=DEFAULT).memory
+        memory = classify_draft(draft, now=NOW, sizes=SIZES, redactor=DEFAULT).memory
         memory = replace(memory, **{"state": State.PENDING, **more})
         return memory, tuple(chunks_of(memory, SIZES, redactor=DEFAULT))
 

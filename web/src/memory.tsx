@@ -186,6 +186,12 @@ function Content({ memory, marked }: { memory: MemoryDetail; marked: RegExp | nu
           {memory.superseded_by.reason}
         </p>
       )}
+      {memory.perhaps_outdated && (
+        <p class="notice">
+          Perhaps outdated, see{" "}
+          <a href={memoryHref(memory.perhaps_outdated.id)}>{memory.perhaps_outdated.id}</a>
+        </p>
+      )}
       <Prose text={memory.text} title={memory.title} words={marked} />
       <Standing memory={memory} />
       <Connections links={memory.connections} />

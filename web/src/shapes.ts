@@ -95,6 +95,7 @@ export interface MemoryDetail extends MemorySummary {
   chunks: { id: string; heading: string; start: number; end: number }[];
   entities: string[];
   superseded_by: Superseded | null;
+  perhaps_outdated: Superseded | null;
   replaced: Former[];
   merged_from: string[];
   life: Life;
@@ -115,6 +116,7 @@ export interface Match extends MemorySummary {
   elsewhere: { id: string; full_id: string; project: string; uri: string }[];
   replaced: Former[];
   superseded_by: Superseded | null;
+  perhaps_outdated: Superseded | null;
   terms?: Record<string, number> | null;
   explained?: string[] | null;
 }
@@ -258,6 +260,16 @@ export interface Run {
   counts: Record<string, number>;
 }
 
+/** Connected memories: the title of the best connected one, their names, and all of them by date. */
+export interface Topic {
+  id: string;
+  title: string;
+  project: string;
+  size: number;
+  names: string[];
+  members: { id: string; at: string; title: string }[];
+}
+
 export interface Lifecycle {
   memories: number;
   states: Record<string, number>;
@@ -267,6 +279,7 @@ export interface Lifecycle {
   connected: number;
   density: number;
   expiries: Record<string, number>;
+  clusters: Topic[];
   at_risk: number;
   loners: Loner[];
   runs: Run[];
@@ -283,12 +296,37 @@ export interface PlanItem {
   others: string[];
 }
 
+export interface ClusterMemory {
+  id: string;
+  title: string;
+  at: string;
+  source: string;
+}
+
+/** `differs`: its words, and those of the memory that stays. */
+export interface HiddenMemory extends ClusterMemory {
+  reason: string;
+  differs: [string, string][];
+  words_more: number;
+}
+
+export interface PlanCluster {
+  id: string;
+  action: string;
+  rule: string;
+  statement: string;
+  size: number;
+  kept: ClusterMemory;
+  hidden: HiddenMemory[];
+}
+
 export interface Plan {
   memories: number;
   searched: number;
   searched_after: number;
   counts: { action: string; rule: string; memories: number }[];
   items: PlanItem[];
+  clusters: PlanCluster[];
   left_out: number;
   note: string;
   large: boolean;

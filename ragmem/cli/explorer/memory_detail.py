@@ -75,16 +75,16 @@ def _facts(memory: Ragmem, found: Memory) -> list[tuple[str, str]]:
     facts.append(("id in full", found.id))
     life = life_shape(memory.lifecycle.status(found.id))
     facts += [("life", describe_life(life)), ("rule", f"{life['action']}, {life['rule']}: {life['reason']}")]
-    superseded, replaced = supersession_state(catalog, found)
-    if superseded:
-        because = memory.redactor.redact(superseded.reason)[0]
-        facts.append(("state now", f"{superseded_line(superseded)}: {because}"))
+    state = supersession_state(catalog, found)
+    if standing := state.link:
+        because = memory.redactor.redact(standing.reason)[0]
+        facts.append(("state now", f"{superseded_line(standing)}: {because}"))
     facts += [
         (
             "replaces",
             f"{former.supersession.older[:12]}, {previous_version_line(former, redactor=memory.redactor)}",
         )
-        for former in replaced
+        for former in state.replaced
     ]
     facts += [("merged from", key[:12]) for key in catalog.gc_runs.originals([found.id]).get(found.id, ())]
     chunks = catalog.memories.chunks(found)
@@ -123,8 +123,8 @@ def score_of(match: Match, redactor: Redactor) -> str:
         lines += ["", "behind it, the same: " + ", ".join(key[:12] for key in match.duplicates)]
     if match.replaced:
         lines += ["", *(previous_version_line(former, redactor=redactor) for former in match.replaced)]
-    if match.superseded:
-        lines += ["", superseded_line(match.superseded)]
+    if link := match.superseded or match.outdated:
+        lines += ["", superseded_line(link)]
     return "\n".join(lines)
 
 

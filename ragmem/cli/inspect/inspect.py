@@ -112,7 +112,9 @@ def stats(as_json: JsonOption = False) -> int:
 
 app.command()(sources)
 
-_TOLD_APART = frozenset({"text", "summary", "chunks", "id", "code", "superseded_by", "replaced", "life"})
+_TOLD_APART = frozenset(
+    {"text", "summary", "chunks", "id", "code", "superseded_by", "perhaps_outdated", "replaced", "life"}
+)
 
 
 @app.command()
@@ -136,7 +138,7 @@ def memory(
 
     with open_memory() as opened:
         found = opened.memory(identifier)
-        superseded, replaced = supersession_state(opened.catalog, found)
+        state = supersession_state(opened.catalog, found)
         life = life_shape(opened.lifecycle.status(found.id))
         chunks = opened.catalog.memories.chunks(found)
         code_links = links_shape(code_of(opened.catalog, found))
@@ -147,8 +149,9 @@ def memory(
             for chunk in chunks
         ],
         "code": code_links,
-        "superseded_by": superseded_shape(superseded, redactor=opened.redactor),
-        "replaced": previous_version_shapes(replaced, redactor=opened.redactor),
+        "superseded_by": superseded_shape(state.superseded, redactor=opened.redactor),
+        "perhaps_outdated": superseded_shape(state.outdated, redactor=opened.redactor),
+        "replaced": previous_version_shapes(state.replaced, redactor=opened.redactor),
         "life": life,
         "ageing": ageing,
     }
@@ -160,11 +163,11 @@ def memory(
             continue
         shown = ", ".join(value) if isinstance(value, list) else value
         say(f"{bold(name.ljust(12))} {shown!s}")
-    if superseded:
-        say(f"{bold('state now'.ljust(12))} {superseded_line(superseded)}")
-        because = opened.redactor.redact(superseded.reason)[0]
+    if link := state.link:
+        say(f"{bold('state now'.ljust(12))} {superseded_line(link)}")
+        because = opened.redactor.redact(link.reason)[0]
         say(f"{bold('because'.ljust(12))} {because}")
-    for former in replaced:
+    for former in state.replaced:
         told = printable(previous_version_line(former, opened.redactor))
         say(f"{bold('replaces'.ljust(12))} {former.supersession.older[:12]}, {told}")
     say(f"{bold('chunks'.ljust(12))} {len(chunks)}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ragmem.cli.common import (
     bold,
     check_target,
+    dim,
     open_memory,
     say,
     say_json,
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 LINES = 10
 """Lines of each list without --limit."""
+
+MEMBERS = 8
+"""Members of a topic that are listed."""
 
 TITLE = 44
 """Characters of a memory's title in a table."""
@@ -77,18 +81,27 @@ def _say_charts(charts: "Sheet") -> None:
 def _say_tables(report: "LifecycleReport") -> None:
     from ragmem.charts.widths import truncate
 
+    for one in report.groups:
+        say()
+        say(f"{bold(truncate(one.title or one.id[:12], TITLE))}  {one.size:,} memories")
+        if one.names:
+            say(f"  {', '.join(one.names)}")
+        for member in one.members[:MEMBERS]:
+            say(f"  {member.at:%Y-%m-%d}  {member.id[:12]}  {truncate(member.title, TITLE)}")
+        if one.size > MEMBERS:
+            say(dim(f"  and {one.size - MEMBERS:,} more: --json has all"))
     if report.loners:
         say()
         say(bold("Alone: what goes next, then what is looked at next"))
         table(
-            ("id", "newer", "looked at in", "reprieves", "substance", "because", "title"),
+            ("id", "newer", "looked at in", "reprieves", "worthless", "because", "title"),
             [
                 (
                     one.id[:12],
                     one.newer,
                     "goes" if one.action == "archive" else "now" if not one.left else f"{one.left}",
                     one.reprieves,
-                    f"{one.score:.1f}",
+                    f"{one.score:.2f}",
                     truncate(", ".join(one.reasons[:3]), TITLE),
                     truncate(one.title, TITLE),
                 )

@@ -1,22 +1,23 @@
 """Decide the fate of old memories: keep, promote, reprieve or archive.
 
 Age counts the newer memories of the same project, not days, and all exchanges of a session as one.
-Isolation, not age, ends a life: a connected memory stays however old it is. An isolated one stays for a while
-where it has substance, and for good where it still has it after its last reprieve.
+Isolation, not age, ends a life: a connected memory stays however old it is. An isolated one is archived only
+where the judge takes it for worthless; any other is looked at again, and stays after its last reprieve.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from ragmem.domain.classification.substance import Substance, substance, substance_of, with_type
+from ragmem.domain.classification.signal import is_noise
+from ragmem.domain.model import State
 from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.sessions.transcript import counting_key
 
-MOST_REASONS = 3
-"""Number of reasons in an explanation."""
+COLD = "cold"
+"""The rule for a memory that is alone, old, never recalled and worthless to the judge."""
 
-Reading = Callable[[Callable[[str], Substance], Sequence[str]], Iterable[Substance]]
+Reading = Callable[[Callable[[tuple[str, str]], bool], Sequence[tuple[str, str]]], Iterable[bool]]
 
 
 def age(
@@ -30,9 +31,9 @@ def age(
     """Return one decision for each entry, in their order; nothing is changed.
 
     `entries` are all memories of their projects, `degree` counts the connections by id (none: isolated), and
-    `last_copies` are the ids of the newest of a template, which stay. What is decided is one of: keep,
-    promote (recalled often enough, or a diamond), reprieve, archive. `reading` applies `substance_of` to many
-    texts, in order.
+    `last_copies` are the ids of those behind which others were folded, which stay. What is decided is one of:
+    keep, promote (recalled often enough, rated good, or a diamond), reprieve, archive. `reading` applies
+    `judged_noise` to many texts, in order.
     """
     given = list(entries)
     ages = ages_of(given)
@@ -43,9 +44,9 @@ def age(
         for entry in given
     ]
     due = [entry for entry, decision in zip(given, first, strict=True) if decision is None]
-    told = iter(reading(substance_of, [entry.text for entry in due]))
+    told = iter(reading(judged_noise, [_place(entry) for entry in due]))
     return [
-        decision or _decide_by_substance(entry, ages[entry.id], policy, with_type(entry, next(told)))
+        decision or _decide_alone(entry, ages[entry.id], policy, noise=next(told))
         for entry, decision in zip(given, first, strict=True)
     ]
 
@@ -54,7 +55,7 @@ def ages_of(entries: Iterable[Entry]) -> dict[str, int]:
     """Return by id the number of newer memories in the project, by event time; ties by entry.
 
     The exchanges of a session count as one, and not for each other. A gigabyte of transcripts, read at once,
-    therefore does not make everything else old.
+    therefore does not make everything else old. What is kept out of answers for its little worth counts not.
     """
     projects: defaultdict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -66,7 +67,8 @@ def ages_of(entries: Iterable[Entry]) -> dict[str, int]:
         for entry in members:
             own = counting_key(entry.memory)
             ages[entry.id] = len(newer) - (own in newer)
-            newer.add(own)
+            if entry.memory.state is not State.BUFFERED:
+                newer.add(own)
     return ages
 
 
@@ -78,7 +80,7 @@ def protection_of(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
         (
             entry.life is LifecycleState.PERMANENT,
             "permanent",
-            "substantial after its last reprieve: it no longer ages",
+            "not worthless after its last reprieve: it no longer ages",
         ),
         (entry.curated, "curated", f'the source "{entry.memory.source}" is kept by hand'),
         (
@@ -93,14 +95,9 @@ def protection_of(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
         ),
         (entry.is_protected, "protected", f"protected: a {entry.type} never expires by itself"),
         (
-            recalled and entry.feedback >= 0,
+            recalled and entry.feedback == 0,
             "recalled",
             f"recalled in {_count(entry.sessions, 'session')}",
-        ),
-        (
-            entry.feedback > 0 and not entry.sessions,
-            "rated",
-            f"rated good {_count(entry.feedback, 'time')} more than bad",
         ),
     )
     return next(((rule, reason) for holds, rule, reason in rules if holds), ("", ""))
@@ -111,7 +108,17 @@ def decide_entry(
 ) -> Decision:
     """Return the decision for one memory, given the number of newer ones and of connections; see `age`."""
     standing_so = _decide_without_text(entry, newer, connections, policy, last=last)
-    return standing_so or _decide_by_substance(entry, newer, policy, substance(entry))
+    return standing_so or _decide_alone(entry, newer, policy, noise=judged_noise(_place(entry)))
+
+
+def judged_noise(place: tuple[str, str]) -> bool:
+    """Tell whether the judge takes a text of a source, given as (text, source), for worthless."""
+    text, source = place
+    return is_noise(text, source=source)
+
+
+def _place(entry: Entry) -> tuple[str, str]:
+    return entry.text, entry.memory.source
 
 
 def _decide_without_text(
@@ -121,12 +128,17 @@ def _decide_without_text(
     rule, reason = protection_of(entry, policy)
     if rule:
         return Decision(entry.id, "keep", rule, reason, age=newer)
-    if entry.sessions >= policy.promote_sessions and entry.feedback >= 0:
-        reason = f"recalled in {entry.sessions} sessions, {policy.promote_sessions} are enough"
-        return Decision(entry.id, "promote", "recalled", reason, life=LifecycleState.PROVEN, age=newer)
+    if entry.is_promoted(policy):
+        rule, reason = (
+            ("rated", f"rated good {_count(entry.feedback, 'time')} more than bad")
+            if entry.feedback > 0
+            else ("recalled", f"recalled in {entry.sessions} sessions, {policy.promote_sessions} are enough")
+        )
+        return Decision(entry.id, "promote", rule, reason, life=LifecycleState.PROVEN, age=newer)
     due = entry.checked_age + policy.age_after
     waits = (
-        (last, "last copy", "the newest of a template, whose others are in the archive"),
+        (entry.memory.state is State.BUFFERED, "faint", "of little worth: only `--all-tiers` shows it"),
+        (last, "last copy", "the archive has others that say the same"),
         (newer < policy.age_after, "young", f"{_newer(newer)}, looked at from {policy.age_after}"),
         (connections > 0, "connected", f"connected with {_count(connections, 'memory', 'memories')}"),
         (bool(entry.superseded_by), "superseded", f"the history of {entry.superseded_by[:12]}"),
@@ -142,17 +154,18 @@ def _decide_without_text(
     return None
 
 
-def _decide_by_substance(entry: Entry, newer: int, policy: LifecyclePolicy, found: Substance) -> Decision:
+def _decide_alone(entry: Entry, newer: int, policy: LifecyclePolicy, *, noise: bool) -> Decision:
     """Return the decision for an isolated memory that is due; bad feedback uses up its reprieves."""
-    isolated = f"isolated, {_newer(newer)}, {_reason(found)}"
-    if not found.passes:
-        return Decision(entry.id, "archive", "no-substance", isolated, age=newer)
+    isolated = f"isolated, {_newer(newer)}"
+    if noise and not entry.sessions:
+        reason = f"{isolated}, never recalled, and worthless to the judge"
+        return Decision(entry.id, "archive", COLD, reason, age=newer)
     bad = max(0, -entry.feedback)
     if entry.reprieves + bad < policy.reprieves:
         reason = f"{isolated}: reprieve {entry.reprieves + 1} of {policy.reprieves - bad}"
-        return Decision(entry.id, "reprieve", "substance", reason, age=newer)
+        return Decision(entry.id, "reprieve", "alone", reason, age=newer)
     if bad:
-        reason = f"{isolated}, but rated bad {_count(bad, 'time')} more than good"
+        reason = f"{isolated}, and rated bad {_count(bad, 'time')} more than good"
         return Decision(entry.id, "archive", "bad-feedback", reason, age=newer)
     reason = f"{isolated}, after {_count(entry.reprieves, 'reprieve')}: a diamond, kept for good"
     return Decision(entry.id, "promote", "diamond", reason, life=LifecycleState.PERMANENT, age=newer)
@@ -160,11 +173,6 @@ def _decide_by_substance(entry: Entry, newer: int, policy: LifecyclePolicy, foun
 
 def _newer(count: int) -> str:
     return f"{count} newer in its project"
-
-
-def _reason(found: Substance) -> str:
-    named = ", ".join(found.reasons[:MOST_REASONS])
-    return f"{'substance' if found.passes else 'no substance'} {found.score:.1f} ({named})"
 
 
 def _count(count: int, noun: str, nouns: str = "") -> str:

@@ -1,27 +1,13 @@
-"""Find texts generated from one template, which differ only in values of a run.
+"""Mask the values of a run in a text, so that reports of one template become equal.
 
-A mark is a timestamp, the number or hash of a run, the time that it took, or how much it went through. Any
-other word or number is a fact: a port, a limit, a version, a name. Where it is not sure which of both it is,
-it is a fact.
+Such a value is a timestamp, the number or hash of a run, the time that it took, or how much it went through.
+Any other word or number is a fact: a port, a limit, a version, a name. Where it is not sure which of both it
+is, it is a fact.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
 
-from ragmem.domain.model import Memory, Scope
-from ragmem.domain.model.document_place import is_of_document
-from ragmem.domain.model.lifecycle import Entry, LifecycleState
-
-FEWEST = 3
-"""Minimum memories of a template; two similar texts may be two measurements."""
-
-FEWEST_WORDS = 6
-"""Minimum words of a template, masked values included."""
-
-MOST_CHARS = 4_000
-"""Maximum characters of a template; a longer text is a document."""
+from ragmem.domain.model import Memory
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|"
@@ -91,14 +77,6 @@ _TIMES, _RUNS, _HASHES, _DURATIONS, _COUNTS = "\0time", "\0run", "\0hash", "\0du
 """Placeholders of masked values; no stored text contains NUL."""
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """The memories of one template: the newest, which stays, and the others, newest first."""
-
-    keeper: Entry
-    others: tuple[Entry, ...]
-
-
 def mask_values(text: str) -> str:
     """Return a text with run values masked and white space folded; copies of a template become equal.
 
@@ -129,44 +107,9 @@ def _mask_dates(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(mark, text)
 
 
-def template_families(entries: Iterable[Entry]) -> list[Family]:
-    """Return the families of 3 or more memories that differ only in values of a run.
-
-    Only what is in the buffer may be of a family. What is protected, pinned, curated, or a page of a document
-    never is, and a family never reaches beyond its scope and its source. The order of the entries does not
-    matter.
-    """
-    alike: dict[tuple[Scope, str, str, str], list[Entry]] = defaultdict(list)
-    for entry in entries:
-        if (
-            entry.life is not LifecycleState.BUFFER
-            or entry.is_protected
-            or entry.curated
-            or len(entry.text) > MOST_CHARS
-        ):
-            continue
-        memory = entry.memory
-        if is_of_document(memory.metadata):
-            continue
-        said = mask_values(entry.text)
-        # A text without run values is a fact, however often it is repeated; equal texts are duplicates.
-        if "\0" in said and len(said.split()) >= FEWEST_WORDS:
-            alike[entry.scope, memory.source, own_title(memory), said].append(entry)
-    families = []
-    for group in alike.values():
-        if len(group) >= FEWEST:
-            keeper, *others = sorted(group, key=_newest_first)
-            families.append(Family(keeper, tuple(others)))
-    return sorted(families, key=lambda family: family.keeper.id)
-
-
 def own_title(memory: Memory) -> str:
     """Return the information that a title adds to the text; "" for a file name or a part of the text."""
     title = " ".join(memory.title.split())
     name = memory.uri.rpartition("/")[2]
     told = title in {name, name.rpartition(".")[0]} or title.rstrip("\u2026") in " ".join(memory.text.split())
     return "" if told else mask_values(title)
-
-
-def _newest_first(entry: Entry) -> tuple[float, int, str]:
-    return -entry.memory.event_time.timestamp(), -entry.number, entry.id

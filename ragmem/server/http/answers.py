@@ -125,7 +125,7 @@ def bypass_response() -> QueryDataResponse:
 
 _OF_MATCH = (
     "score", "event_time", "source", "title", "heading", "kind", "project", "elsewhere", "replaced",
-    "superseded_by",
+    "superseded_by", "perhaps_outdated",
 )  # fmt: skip
 """Our fields of a chunk, in addition to those of LightRAG."""
 

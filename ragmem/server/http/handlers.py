@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from ragmem.api.memory import Ragmem, now
 from ragmem.domain.injection.sanitization import sanitize_text
-from ragmem.domain.model import USER, Draft, State, content_hash, digest
+from ragmem.domain.model import USER, Draft, content_hash, digest
 from ragmem.domain.text.keywords import levels
 from ragmem.errors import ConflictError, UsageError
 from ragmem.server.http import answers
@@ -33,6 +33,7 @@ def ask(memory: Ragmem, request: QueryRequest) -> RoutedAnswer:
         themes=tuple(dict.fromkeys(request.hl_keywords)),
         expand=memory.settings.query.expand,
         history=request.history,
+        discarded="always" if request.all_tiers else "last",
     )
     wanted = None if request.route == "auto" else request.route
     if not memory.is_stored():
@@ -135,9 +136,7 @@ def _refuse_other(memory: Ragmem, draft: Draft) -> None:
     if not is_stored(memory):
         return
     [draft] = assign_ids(memory.catalog, [draft])
-    new = classify_draft(
-        draft, now=now(), sizes=memory.settings.chunking, keep_discarded=True, redactor=memory.redactor
-    ).memory
+    new = classify_draft(draft, now=now(), sizes=memory.settings.chunking, redactor=memory.redactor).memory
     before = memory.catalog.memories.states([new.id]).get(new.id)
     if before is not None and before.content_hash != new.content_hash:
         raise ConflictError(
@@ -150,10 +149,6 @@ def _store(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
     stored = memory.ingest(drafts)
     fresh = sum(one.change != "unchanged" for one in stored)
     said = f"{fresh} stored, {len(stored) - fresh} there already"
-    faint = sum(one.classified.memory.state is State.BUFFERED for one in stored)
-    if faint:
-        # They are only in the full text, which LightRAG's modes do not search.
-        said += f"; {faint} of little signal, found by the mode ragmem only"
     return TextResponse(
         status="success" if fresh else "duplicated",
         message=said,

@@ -103,6 +103,9 @@ class QueryRequest(BaseModel):
     history: bool = Field(
         default=False, description="Ours: show superseded memories as well, and their successors."
     )
+    all_tiers: bool = Field(
+        default=False, description="Ours: search the discarded texts as well, even if others answer."
+    )
     session: Label = Field(
         default="",
         description="Ours: the assistant's session; matches of the mode `ragmem` count as recalled by it.",

@@ -1,5 +1,6 @@
 """The routes of gc: plan, apply, undo, and list runs; the first three are jobs."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from ragmem.server.v1.life_models import ApplyRequest, PlanRequest, Run, Runs, U
 from ragmem.server.v1.life_models import Job as JobAnswer
 from ragmem.server.v1.preconditions import format_moment, projects_of, require
 from ragmem.services.lifecycle.items import Plan
+from ragmem.services.lifecycle.plan_clusters import PlanCluster
 
 _LATER: dict[int | str, dict[str, Any]] = {
     202: {"model": JobAnswer, "description": "The job continues; ask for it by its id."}
@@ -89,6 +91,7 @@ def _add_plan_routes(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
                 workers=memory.gc.worker_count(),
                 progress=progress,
             )
+            job.clusters = memory.gc.clusters(job.plan, most=request.most)
 
         return _answer(await jobs.begin("plan", work, wait=request.wait), response, redactor=memory.redactor)
 
@@ -112,9 +115,7 @@ def _add_plan_routes(router: APIRouter, memory: Ragmem, jobs: Jobs) -> None:
             )
 
         def work(job: Job, progress: JobProgress) -> None:
-            done = memory.gc.apply(
-                planned, allow_large=request.allow_large, workers=memory.gc.worker_count(), progress=progress
-            )
+            done = memory.gc.apply(planned, allow_large=request.allow_large, progress=progress)
             job.outcome = asdict(done)
 
         return _answer(await jobs.begin("apply", work, wait=request.wait), response, redactor=memory.redactor)
@@ -156,13 +157,13 @@ def job_answer(job: Job, redactor: Redactor) -> JobAnswer:
             "done": job.done,
             "total": job.total,
             "error": job.error.full_message if job.error else None,
-            "plan": _plan(job.plan, job.most, redactor=redactor) if job.plan else None,
+            "plan": _plan(job.plan, job.clusters, job.most, redactor=redactor) if job.plan else None,
             "outcome": redactor.redact_document(job.outcome) if job.outcome else None,
         }
     )
 
 
-def _plan(plan: Plan, most: int, redactor: Redactor) -> dict[str, Any]:
+def _plan(plan: Plan, clusters: Sequence[PlanCluster], most: int, redactor: Redactor) -> dict[str, Any]:
     shown = [item for item in plan.items if item.action != "keep" or item.others]
     counts = sorted(plan.counts().items(), key=lambda one: (one[0][0] == "keep", -one[1], one[0]))
     found: dict[str, Any] = redactor.redact_document(
@@ -175,15 +176,8 @@ def _plan(plan: Plan, most: int, redactor: Redactor) -> dict[str, Any]:
             ],
             "items": [item.document() for item in shown[:most]],
             "left_out": max(0, len(shown) - most),
-            "merges": [
-                {
-                    "id": one.memory.short_id,
-                    "title": one.memory.title,
-                    "text": one.memory.text,
-                    "of": [key[:12] for key in one.members],
-                }
-                for one in plan.merges[:most]
-            ],
+            "clusters": [one.document() for one in clusters],
+            "cards": [[key[:12] for key in members] for members in plan.cards[:most]],
             "sweep": dict(plan.sweep),
             "expired": plan.expired,
             "uncompared": plan.uncompared,

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from ragmem.api.memory import now
 from ragmem.errors import NotFoundError, RagmemError
 from ragmem.server.http.workers import Workers
 from ragmem.services.lifecycle.items import Plan
+from ragmem.services.lifecycle.plan_clusters import PlanCluster
 
 MAX_JOBS = 20
 """Maximum jobs that can be looked up."""
@@ -33,7 +34,7 @@ class ShutdownError(Exception):
 
 @dataclass
 class Job:
-    """A job; `plan` and `outcome` are set at its end."""
+    """A job; `plan`, its `clusters` and `outcome` are set at its end."""
 
     what: What
     started: datetime
@@ -45,6 +46,7 @@ class Job:
     total: int = 0
     error: RagmemError | None = None
     plan: Plan | None = None
+    clusters: Sequence[PlanCluster] = ()
     most: int = 0
     outcome: dict[str, Any] | None = None
 
@@ -130,4 +132,4 @@ class Jobs:
                 job.status, job.error = "failed", RagmemError("this is a bug in ragmem")
             job.ended, job.step, self._running = now(), "", None
             for old in [one for one in self._jobs.values() if one.plan is not None][:-MAX_PLANS]:
-                old.plan = None
+                old.plan, old.clusters = None, ()

@@ -13,7 +13,8 @@ RUN_NAME = r"^[A-Za-z0-9:.+_-]{0,100}$"
 class Loner(Shape):
     """An isolated memory, in the order in which gc archives or examines them.
 
-    `left` is the number of newer memories until its examination, 0 for now; `score` is its substance.
+    `left` is the number of newer memories until its examination, 0 for now; `score` is the probability that
+    it is worthless.
     """
 
     id: str
@@ -104,6 +105,35 @@ class PlanItem(Shape):
     others: list[str]
 
 
+class ClusterMemory(Shape):
+    """A memory of a cluster, as people see it."""
+
+    id: str
+    title: str
+    at: Moment
+    source: str
+
+
+class ClusterHidden(ClusterMemory):
+    """A memory that is hidden: where its words are others than those of the one that stays."""
+
+    reason: str
+    differs: list[tuple[str, str]] = Field(description="[its words, those of the memory that stays]")
+    words_more: int = Field(description="Words that only the memory that stays has.")
+
+
+class PlanCluster(Shape):
+    """Memories that one rule hides behind another one; `statement` is what they share."""
+
+    id: str
+    action: str
+    rule: str
+    statement: str
+    size: int = Field(description="Hidden memories; the first 50 are listed.")
+    kept: ClusterMemory
+    hidden: list[ClusterHidden]
+
+
 class Plan(Shape):
     """The plan of gc; `ragmem gc --dry-run --json`."""
 
@@ -113,12 +143,15 @@ class Plan(Shape):
     counts: list[dict[str, Any]]
     items: list[PlanItem] = Field(description="Items with a change, at most `most`.")
     left_out: int = Field(description="Items beyond that.")
-    merges: list[dict[str, Any]]
+    clusters: list[PlanCluster] = Field(description="What is hidden behind which memory, at most `most`.")
+    cards: list[list[str]] = Field(description="Connected memories of which the model is to write a text.")
     sweep: dict[str, int]
     expired: int = Field(description="Memories of the archive that `ragmem gc --purge` may delete for good.")
     uncompared: int
     note: str
-    large: bool = Field(description="More than half would no longer be searched: apply needs `allow_large`.")
+    large: bool = Field(
+        description="More than a third would no longer be searched: apply needs `allow_large`."
+    )
     empty: bool
 
 

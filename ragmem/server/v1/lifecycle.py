@@ -127,7 +127,7 @@ def archive(
 
 
 def restore(memory: Ragmem, identifier: IdInPath) -> RestoreAnswer:
-    """Restore the last archived version of a memory; from then on it neither ages nor is merged."""
+    """Restore the last archived version of a memory; from then on it neither ages nor folds."""
     require(memory)
     item, note = memory.gc.restore(identifier)
     return RestoreAnswer(restored=item.memory.id, run=item.run, rule=item.rule, note=note)

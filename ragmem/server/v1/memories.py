@@ -102,7 +102,7 @@ def details(memory: Ragmem, identifier: IdInPath) -> MemoryDetail:
     require(memory)
     found = memory.memory(identifier)
     catalog = memory.catalog
-    superseded, replaced = supersession_state(catalog, found)
+    state = supersession_state(catalog, found)
     return MemoryDetail.model_validate(
         memory_shape(found, redactor=memory.redactor)
         | {
@@ -116,8 +116,9 @@ def details(memory: Ragmem, identifier: IdInPath) -> MemoryDetail:
             ),
             "entities": memory.redactor.redact_document(Mentions(catalog.database).names(found.id)),
             "code": links_shape(code_of(catalog, found)),
-            "superseded_by": superseded_shape(superseded, redactor=memory.redactor),
-            "replaced": previous_version_shapes(replaced, redactor=memory.redactor),
+            "superseded_by": superseded_shape(state.superseded, redactor=memory.redactor),
+            "perhaps_outdated": superseded_shape(state.outdated, redactor=memory.redactor),
+            "replaced": previous_version_shapes(state.replaced, redactor=memory.redactor),
             "merged_from": list(catalog.gc_runs.originals([found.id]).get(found.id, ())),
             "life": life_shape(memory.lifecycle.status(found.id)),
             "connections": _links(memory, found.id)[:NEAREST],

@@ -66,7 +66,7 @@ class Former(Shape):
 
 @output_model(*SUPERSEDED_FIELDS)
 class Superseded(Shape):
-    """The memory that supersedes this one."""
+    """The memory that supersedes this one, or perhaps does."""
 
 
 class ChunkPlace(Shape):
@@ -98,6 +98,7 @@ class MemoryDetail(MemorySummary):
     entities: list[str] = Field(description="Names of the graph's nodes that it mentions.")
     code: list[dict[str, Any]]
     superseded_by: Superseded | None
+    perhaps_outdated: Superseded | None = Field(description="What it is shown behind.")
     replaced: list[Former]
     merged_from: list[str] = Field(description="Ids of the memories that were merged into it.")
     life: Life

@@ -52,6 +52,9 @@ class Question(Request):
         default=False, description="Show the nearest memories, even if nothing answers."
     )
     history: StrictBool = Field(default=False, description="Show superseded memories and their successors.")
+    all_tiers: StrictBool = Field(
+        default=False, description="Search the discarded texts as well, even if others answer."
+    )
     session: Annotated[Label, Field(max_length=200)] = Field(
         default="", description="The session that asks; the matches count as recalled by it."
     )
@@ -68,7 +71,11 @@ class Elsewhere(Shape):
 
 
 @output_model(
-    *MATCH_FIELDS, elsewhere=list[Elsewhere], replaced=list[Former], superseded_by=Superseded | None
+    *MATCH_FIELDS,
+    elsewhere=list[Elsewhere],
+    replaced=list[Former],
+    superseded_by=Superseded | None,
+    perhaps_outdated=Superseded | None,
 )
 class _Match(MemorySummary):
     """A match without its explanation."""

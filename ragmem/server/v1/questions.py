@@ -74,6 +74,7 @@ def ask(memory: Ragmem, request: Question) -> dict[str, Any]:
                 expand=request.expand or memory.settings.query.expand,
                 nearest=request.nearest,
                 history=request.history,
+                discarded="always" if request.all_tiers else "last",
             ),
             None if request.route == "auto" else request.route,
             now=now(),

@@ -330,7 +330,7 @@ def _threshold(catalog: Catalog, model: str) -> float:
 
 def _question(text: str, wanted: ContextLimits, most: int, shown: int) -> Question:
     projects = None if wanted.projects is None else tuple(wanted.projects)
-    return Question(text, projects=projects, limit=most + min(shown, 2 * MOST))
+    return Question(text, projects=projects, limit=most + min(shown, 2 * MOST), discarded="never")
 
 
 def _is_own(match: Match, state: _SessionState) -> bool:

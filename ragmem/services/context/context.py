@@ -157,7 +157,7 @@ def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) 
             match.memory,
             (match.chunk, *match.also),
             home=home,
-            note=superseded_line(match.superseded) if match.superseded else "",
+            note=superseded_line(link) if (link := match.superseded or match.outdated) else "",
             redactor=redactor,
             elsewhere=elsewhere_line(match, redactor=redactor),
         )

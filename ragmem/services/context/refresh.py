@@ -99,7 +99,7 @@ def index(
         for entry in catalog.lives.find_entries(ids, policy=policy).values()
         if _is_promoted(entry, kept, policy) and _belongs(entry, project)
     ]
-    # Superseded memories are omitted, even if gc has not run since.
+    # Superseded and perhaps outdated memories are omitted, even if gc has not run since.
     untrue = {one.older for one in changes(found, redactor=catalog.redactor)}
     entries = [one for one in found if one.id not in untrue and not _is_read_from(one, without)]
     newest = max((entry.memory.event_time for entry in entries), default=None)

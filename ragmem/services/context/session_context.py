@@ -142,12 +142,14 @@ def _for_task(
 ) -> list[tuple[Section, list[Excerpt]]]:
     """Return the sections with their memories, each memory in one section only."""
     wanted = None if projects is None else tuple(projects)
-    matches = _relevant(ask, Question(task, projects=wanted, limit=CANDIDATES))
+    matches = _relevant(ask, Question(task, projects=wanted, limit=CANDIDATES, discarded="never"))
     known = {match.memory.id for match in matches}
     # A section with few of the best answers gets a query of its own.
     for part, kinds in ((PROBLEMS, (Kind.ERROR,)), (RULES, (Kind.PREFERENCE,))):
         if sum(part.belongs(match.memory) for match in matches) < part.most:
-            more = ask(Question(task, projects=wanted, kinds=kinds, limit=part.most)).matches
+            more = ask(
+                Question(task, projects=wanted, kinds=kinds, limit=part.most, discarded="never")
+            ).matches
             matches += [match for match in more if match.memory.id not in known]
             known |= {match.memory.id for match in more}
     typed = _records_first(catalog, ask, task, wanted, best=matches[0].score if matches else 0.0)

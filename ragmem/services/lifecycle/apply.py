@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from itertools import islice
 from typing import TypeVar
 
 import orjson
@@ -15,12 +13,11 @@ from ragmem.domain.model import State
 from ragmem.domain.model.lifecycle import LifecyclePolicy
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
-from ragmem.services.ingestion.archive import archive_memories, irreplaceable_ids, new_run
+from ragmem.services.ingestion.archive import archive_memories, new_run
 from ragmem.services.ingestion.index import OutdatedError, deferred_ids, index_pending
-from ragmem.services.ingestion.prefetch import analyze_memory
-from ragmem.services.lifecycle.items import TEMPLATE, UNFINISHED, Item, Plan, snapshot_of
+from ragmem.services.lifecycle.cards import Card, store_cards
+from ragmem.services.lifecycle.items import Item, Plan, snapshot_of
 from ragmem.services.lifecycle.marks import supersede
-from ragmem.services.lifecycle.merger import Merger
 from ragmem.services.lifecycle.outcome import Outcome
 from ragmem.services.processes.batch_size import BatchSize
 from ragmem.services.processes.progress import Progress, Silent
@@ -53,7 +50,6 @@ class GcContext:
     run: str
     late: Callable[[], bool]
     progress: Progress
-    workers: int
 
 
 def apply(
@@ -67,15 +63,14 @@ def apply(
     caller: str = "gc",
     budget_s: float | None = None,
     outcome: Outcome | None = None,
-    workers: int = 1,
+    cards: Sequence[Card] = (),
     progress: Progress | None = None,
 ) -> Outcome:
     """Carry out a plan; every step is one transaction, and the run can be undone.
 
-    Memories that changed since the plan was made are skipped. A merged memory is durable and indexed before
-    its originals are archived. `outcome` is updated on the way, for the case of an interruption; after
-    `budget_s` seconds the rest is left to the next run. The texts of many merged memories are read in
-    `workers` processes. Raises UsageError if more than a third of the searched memories would go, unless
+    Memories that changed since the plan was made are skipped. `cards` are stored beside their members.
+    `outcome` is updated on the way, for the case of an interruption; after `budget_s` seconds the rest is
+    left to the next run. Raises UsageError if more than a third of the searched memories would go, unless
     `allow_large`.
     """
     if decided.large and not allow_large:
@@ -85,7 +80,7 @@ def apply(
         )
     done = outcome or Outcome()
     active = decided.active_items()
-    if active and any(item.action not in {"drop", "mend"} for item in active):
+    if cards or any(item.action not in {"drop", "mend"} for item in active):
         done.run = new_run("gc", now, sorted(item.id for item in active))
         catalog.gc_runs.begin(done.run, caller=caller, now=now)
     until = None if budget_s is None else time.monotonic() + budget_s
@@ -97,18 +92,20 @@ def apply(
         done.run,
         lambda: until is not None and time.monotonic() > until,
         progress or Silent(),
-        workers,
     )
     tools.progress.begin("collecting", len(active))
-    for step in (_repair_store, _remove, _supersede, _merge, _archive, _update_lives):
+    for step in (_repair_store, _supersede, _archive, _update_lives):
         step(tools, decided, done)
         if done.stopped:
             break
+    if cards and not done.stopped:
+        done.made, note = store_cards(catalog, store, done.run, cards)
+        done.note = done.note or note
     if not done.stopped and any(decided.sweep.values()):
         done.swept = dict(store.sweep())
     if done.run:
         catalog.gc_runs.end(done.run, now=now)
-    if done.changed_count or done.dropped or done.mended:
+    if done.changed_count or done.made or done.dropped or done.mended:
         catalog.log.write("gc", done.log_fields(), now=now)
     return done
 
@@ -142,18 +139,12 @@ def finish(
     return ""
 
 
-def _remove(tools: GcContext, decided: Plan, done: Outcome) -> None:
-    done.removed = _archive_items(
-        tools, decided, [item for item in decided.items if item.action == "remove"], done
-    )
-    # Before the memories that replace them can be merged.
-    items = [item for item in decided.items if item.action == "archive" and item.rule == TEMPLATE]
-    done.archived += _archive_items(tools, decided, sorted(items, key=lambda item: not item.others), done)
-
-
 def _archive(tools: GcContext, decided: Plan, done: Outcome) -> None:
-    items = [item for item in decided.items if item.action == "archive" and item.rule != TEMPLATE]
-    done.archived += _archive_items(tools, decided, items, done)
+    removing, ageing = (
+        [item for item in decided.items if item.action == action] for action in ("remove", "archive")
+    )
+    done.removed = _archive_items(tools, decided, removing, done)
+    done.archived = _archive_items(tools, decided, ageing, done)
 
 
 def _archive_items(tools: GcContext, decided: Plan, items: Sequence[Item], done: Outcome) -> int:
@@ -184,12 +175,10 @@ def _removals(tools: GcContext, decided: Plan, items: Collection[Item]) -> list[
     """Return the current memories to archive; raises OutdatedError for those changed since the decision."""
     entries = tools.catalog.lives.find_entries([item.id for item in items], policy=tools.policy)
     hashes = tools.catalog.memories.hashes(item.others[0] for item in items if item.others)
-    standing = irreplaceable_ids(tools.catalog, [item.id for item in items if item.rule == UNFINISHED])
     outdated = {
         item.id
         for item in items
         if item.id not in entries
-        or item.id in standing
         or snapshot_of(entries[item.id]) != item.snapshot
         or (item.others and hashes.get(item.others[0]) != decided.hashes.get(item.others[0]))
     }
@@ -202,31 +191,13 @@ def _removals(tools: GcContext, decided: Plan, items: Collection[Item]) -> list[
 
 
 def _supersede(tools: GcContext, decided: Plan, done: Outcome) -> None:
-    items = [item for item in decided.items if item.action == "supersede"]
+    items = [item for item in decided.items if item.action in {"supersede", "mark"}]
     for batch in _batches_in_time(tools, items, BatchSize(BATCH, BATCH), done):
         with tools.catalog.database.write():
             standing = _select_unchanged(tools, batch, done)
-            done.superseded += supersede(tools.catalog, tools.run, standing, now=tools.now)
-
-
-def _merge(tools: GcContext, decided: Plan, done: Outcome) -> None:
-    items = {item.id: item for item in decided.items if item.action == "merge"}
-    merger = Merger(
-        tools.catalog, tools.store, policy=tools.policy, run=tools.run, now=tools.now, items=items
-    )
-    with WorkerPool(tools.workers if len(decided.merges) >= MANY else 1) as processes:
-        readings = processes.map(
-            partial(analyze_memory, redactor=tools.catalog.redactor),
-            [(one.memory, one.chunks) for one in decided.merges],
-        )
-        for batch in _batches_in_time(tools, decided.merges, Merger.pace(), done):
-            made, merged = merger.merge(batch, islice(readings, len(batch)))
-            done.made += made
-            done.merged += merged
-            if merger.note:
-                done.note = done.note or merger.note
-                break
-    done.skipped += merger.skipped
+            written = supersede(tools.catalog, tools.run, standing, now=tools.now)
+            done.superseded += written["supersede"]
+            done.marked += written["mark"]
 
 
 def _update_lives(tools: GcContext, decided: Plan, done: Outcome) -> None:

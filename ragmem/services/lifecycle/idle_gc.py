@@ -1,7 +1,7 @@
 """Run gc without a person, as far as that is allowed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragmem.services.connections.connect import ConnectionReport
 from ragmem.services.lifecycle.items import Plan
@@ -28,12 +28,10 @@ def run_idle_gc(
     connect: Callable[[], ConnectionReport | None],
     plan: Callable[[], Plan],
     apply: Callable[[Plan], Outcome],
-    merges: bool,
 ) -> IdleGcResult:
     """Connect new memories, then plan, and carry out what is allowed without a person.
 
     Unless it `may_change` memories, nothing is planned. `connect` returns None if no model is available.
-    Without `merges` nothing is merged.
     """
     found = connect()
     waiting = found.waiting if found else 0
@@ -42,15 +40,10 @@ def run_idle_gc(
         return IdleGcResult("", waiting, finished=False)
     if not may_change:
         return IdleGcResult("", waiting)
-    decided = plan() if merges else _without_merges(plan())
+    decided = plan()
     if decided.empty:
         return IdleGcResult("", decided.uncompared)
     if decided.large:
         share = f"{decided.removal_count:,} of {decided.searched:,} memories would go, more than a third"
         return IdleGcResult(f"{share}; {DRY_RUN_HINT}", decided.uncompared)
     return IdleGcResult("", decided.uncompared, finished=not apply(decided).stopped)
-
-
-def _without_merges(decided: Plan) -> Plan:
-    staying = tuple(item for item in decided.items if item.action != "merge")
-    return replace(decided, items=staying, merges=())

@@ -1,12 +1,13 @@
-"""The parts of a gc plan: one item for each memory, and the merges."""
+"""The parts of a gc plan: one item for each memory, and the cards to write."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragmem.domain.model import Chunk, Memory
+from ragmem.domain.lifecycle.ageing import COLD
 from ragmem.domain.model.lifecycle import Action, Decision, Entry, LifecycleState
+from ragmem.domain.model.supersession import DECLARED, PERHAPS_OUTDATED, RESTATED
 
 LARGE_SHARE = 1 / 3
 """A plan that removes more than this share of the searched memories needs a confirmation: a disk may be
@@ -15,46 +16,31 @@ unmounted, or a rule may be wrong."""
 SMALL_STORE = 10
 """For this many memories or fewer the share says nothing."""
 
-TEMPLATE = "template"
-"""The rule for memories that differ from another one only in dates, ids and other marks of a run."""
+FOLD = "fold"
+"""The rule for memories that say nothing of their own beside another one."""
 
-SUBSTANCE = "has substance"
-"""The rule for a memory that is indexed after all, despite its low signal."""
+FOLDED = (FOLD, "duplicate", "template")
+"""The rules of archived memories whose successor says the same; "template" is of earlier releases."""
 
-UNFINISHED = "unfinished"
-"""The rule for a memory merged by a killed run, while all of its originals still exist."""
+CARD = "merged_by"
+"""The metadata field of a memory that a language model wrote of others."""
 
-UPKEEP = ("missing", "duplicate", UNFINISHED, "unowned", "unindexed")
+UPKEEP = ("missing", "duplicate", "unowned", "unindexed")
 """The rules that keep the store in order."""
 
-CHANGES = (
-    "declared",
-    "moved",
-    "replaced",
-    "instead",
-    "gone",
-    "former",
-    "no longer",
-    "now",
-    "version",
-    "value",
-    "former value",
-    "opposite",
-    "negated",
-)
-"""The rules by which a newer memory makes an older one untrue."""
+CHANGES = (DECLARED, RESTATED, PERHAPS_OUTDATED)
+"""The rules by which a newer memory makes an older one untrue; the last only marks it."""
 
 RULES = (
     *UPKEEP,
-    TEMPLATE,
-    SUBSTANCE,
+    FOLD,
     *CHANGES,
-    "cluster",
-    "no-substance",
-    "substance",
+    COLD,
+    "alone",
     "diamond",
     "bad-feedback",
     "recalled",
+    "rated",
 )
 """All rules that change something; a run can be restricted to some of them."""
 
@@ -110,27 +96,19 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class MergePlan:
-    """A merged memory to store, and its `members`, which are archived."""
-
-    memory: Memory
-    chunks: tuple[Chunk, ...]
-    members: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """What gc would do, with one item for each memory.
 
     `searched` counts the memories that are searched by default. `hashes` are the content hashes of memories
     that replace others. `sweep` counts orphans in the store, `expired` the memories that `gc --purge` may
-    delete permanently, and `uncompared` those whose connections are not known yet; `note` says why.
+    delete permanently, and `uncompared` those whose connections are not known yet; `note` says why. `cards`
+    are the ids of connected memories of one session of which a language model is to write one text more.
     """
 
     items: tuple[Item, ...]
     memories: int
     searched: int = 0
-    merges: tuple[MergePlan, ...] = ()
+    cards: tuple[tuple[str, ...], ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict)
     sweep: Mapping[str, int] = field(default_factory=dict)
     expired: int = 0
@@ -152,12 +130,12 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Tell whether nothing would change."""
-        return not (self.active_items() or any(self.sweep.values()))
+        return not (self.active_items() or self.cards or any(self.sweep.values()))
 
     @property
     def removal_count(self) -> int:
-        """The number of memories that would no longer be searched by default, less the merged ones."""
-        return len(self.ids("remove", "archive", "merge", "supersede")) - len(self.merges)
+        """The number of memories that would no longer be searched by default."""
+        return len(self.ids("remove", "archive", "supersede"))
 
     @property
     def large(self) -> bool:
@@ -177,6 +155,7 @@ def snapshot_of(entry: Entry) -> Snapshot:
         entry.sessions,
         entry.feedback,
         entry.superseded_by,
+        entry.perhaps_outdated,
     )
 
 

@@ -1,4 +1,4 @@
-"""Mark memories as superseded in a run of gc, so that the run can be undone."""
+"""Mark memories as superseded or perhaps outdated in a run of gc, so that the run can be undone."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,8 +13,10 @@ from ragmem.storage.lifecycle.gc_runs import GcChange
 from ragmem.storage.lifecycle.supersessions import Supersession
 
 
-def supersede(catalog: Catalog, run: str, items: Sequence[Item], *, now: datetime) -> int:
-    """Supersede memories by the first of their `others`, in the caller's transaction; return their number.
+def supersede(catalog: Catalog, run: str, items: Sequence[Item], *, now: datetime) -> Counter[str]:
+    """Supersede or mark memories by the first of their `others`, in the caller's transaction.
+
+    Returns action -> number.
 
     A memory whose successor is missing, or leads back to it, is left as it is.
     """
@@ -49,5 +51,6 @@ def supersede(catalog: Catalog, run: str, items: Sequence[Item], *, now: datetim
             for one in marked
         ],
     )
-    catalog.gc_runs.add(run, Counter(f"supersede/{one.rule}" for one in marked))
-    return len(marked)
+    standing = [item for item in items if after.get(item.id) == item.others[0]]
+    catalog.gc_runs.add(run, Counter(item.name for item in standing))
+    return Counter(item.action for item in standing)

@@ -1,4 +1,4 @@
-"""Plan a run of gc: find the rule that keeps, merges or archives each memory, without changing any.
+"""Plan a run of gc: find the rule that keeps, hides or archives each memory, without changing any.
 
 Missing connections are made on the way: like an index, they follow from what is stored and can be rebuilt.
 """
@@ -6,12 +6,12 @@ Missing connections are made on the way: like an index, they follow from what is
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import UNASSIGNED
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy
 from ragmem.errors import BackendError, UsageError
 from ragmem.ports import Store
 from ragmem.services.connections.connect import connect
+from ragmem.services.lifecycle.cards import find_clusters
 from ragmem.services.lifecycle.items import RULES, Item, Plan
 from ragmem.services.lifecycle.project import ProjectPlan, ProjectRequest
 from ragmem.services.lifecycle.upkeep import UNOWNED, find_inconsistent, find_superfluous
@@ -26,11 +26,11 @@ def plan(
     *,
     now: datetime,
     policy: LifecyclePolicy,
-    sizes: ChunkingSettings,
     keep: timedelta,
     gone: Collection[str] | None = None,
     projects: Sequence[str] | None = None,
     rules: Collection[str] = (),
+    cards: bool = False,
     budget_s: float | None = None,
     workers: int = 1,
     progress: Progress | None = None,
@@ -39,9 +39,9 @@ def plan(
 
     `gone` are the ids of memories that their source no longer has; None means not checked. Only memories of
     `projects` (None: all) and decisions of `rules` (none: all) count. After `budget_s` seconds no more
-    memories are compared: a project that is not fully compared has no merges, and no memory of it is archived
-    for being alone. Projects are compared and decided on in `workers` processes. Raises UsageError for an
-    unknown rule.
+    memories are compared: no memory of a project that is not fully compared is archived for being alone.
+    With `cards`, the plan has the clusters of which a language model is to write a text. Projects are
+    compared and decided on in `workers` processes. Raises UsageError for an unknown rule.
     """
     for rule in rules:
         if rule not in RULES:
@@ -60,7 +60,7 @@ def plan(
     described = _by_project(catalog, (*removals, *unfinished))
     asked = (
         ProjectRequest(
-            project, known[project], described.get(project, {}), policy, sizes, _is_compared(project, waiting)
+            project, known[project], described.get(project, {}), policy, _is_compared(project, waiting)
         )
         # The largest first: at the end all processes should have something to do.
         for project in sorted(wanted, key=lambda one: -known[one])
@@ -70,16 +70,15 @@ def plan(
         parts[one.project] = part
         told.advance(len(part.items))
     found = [item for project in wanted for item in parts[project].items]
-    merges = [merging for project in wanted for merging in parts[project].merges]
     hashes = {key: value for part in parts.values() for key, value in part.hashes.items()}
     strangers = [Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in hashes]
     items = [_apply_rule_filter(item, rules) for item in (*found, *strangers)]
-    doing = {item.id for item in items if item.action != "keep"}
+    staying = {item.id for item in items if item.action in {"keep", "reprieve"}} if cards else set[str]()
     return Plan(
         items=tuple(items),
         memories=len(found),
         searched=sum(part.searched for part in parts.values()),
-        merges=tuple(one for one in merges if doing.issuperset(one.members)),
+        cards=find_clusters(catalog, wanted, staying, policy=policy) if cards and not rules else (),
         hashes={key: hashes[key] for item in items for key in item.others if key in hashes},
         sweep=store.sweep(dry_run=True) if whole and (not rules or UNOWNED in rules) else {},
         expired=catalog.archive.count_expired(now=now, keep=keep),

@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import UNASSIGNED, State
 from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy
-from ragmem.domain.secrets.redaction import Redactor
 from ragmem.ports import Store
 from ragmem.services.connections.connect import nearest
-from ragmem.services.ingestion.classify import chunks_of
-from ragmem.services.lifecycle.items import TEMPLATE, Item, MergePlan, item_of
+from ragmem.services.lifecycle.items import FOLDED, Item, item_of
 from ragmem.services.lifecycle.lifecycle import ALONE, Decisions, decide_all, keep_uncompared
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
@@ -27,19 +24,17 @@ class ProjectRequest:
     memories: int
     described: Mapping[str, Decision]
     policy: LifecyclePolicy
-    sizes: ChunkingSettings
     compared: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlan:
-    """The part of the plan for a project: an item for each memory, and the merges.
+    """The part of the plan for a project: an item for each memory.
 
     `searched` and `hashes` are as in `Plan`, but with the hashes of all memories.
     """
 
     items: Sequence[Item]
-    merges: Sequence[MergePlan]
     hashes: Mapping[str, str]
     searched: int
 
@@ -52,12 +47,11 @@ def plan_project(
     fate = _decide_project(catalog, asked, entries, processes)
     if asked.compared:
         _spare(catalog, store, fate)
-    decided = fate.decisions | dict(asked.described)
+    decided = fate | dict(asked.described)
     return ProjectPlan(
         [item_of(decided.get(entry.id) or _keep(entry), entry) for entry in entries],
-        _merges(fate, asked.sizes, redactor=catalog.redactor),
         {entry.id: entry.memory.content_hash for entry in entries},
-        sum(not entry.superseded_by for entry in entries),
+        sum(not entry.superseded_by and entry.memory.state is not State.BUFFERED for entry in entries),
     )
 
 
@@ -77,7 +71,7 @@ def _decide_project(
         policy=asked.policy,
         compared=asked.compared,
         settled=settled,
-        last_copies=here & catalog.archive.successors(TEMPLATE),
+        last_copies=here & catalog.archive.successors(*FOLDED),
         processes=processes,
         redactor=catalog.redactor,
     )
@@ -88,28 +82,17 @@ def _spare(catalog: Catalog, store: Store, fate: Decisions) -> None:
 
     In large projects, connections are searched approximately.
     """
-    ending = [key for key, decision in fate.decisions.items() if decision.rule in ALONE]
+    ending = [key for key, decision in fate.items() if decision.rule in ALONE]
     outlines = catalog.memories.outlines(ending)
     indexed = [key for key in ending if key in outlines and outlines[key].state is State.INDEXED]
     found = nearest(catalog, store, indexed)
     for key in indexed:
         if key not in found:
-            fate.decisions[key] = keep_uncompared(fate.decisions[key])
+            fate[key] = keep_uncompared(fate[key])
         elif found[key] > 0:
             reason = f"connected after all, by {found[key]:.2f}, when all of its project is looked at"
-            fate.decisions[key] = Decision(key, "keep", "connected", reason, age=fate.decisions[key].age)
+            fate[key] = Decision(key, "keep", "connected", reason, age=fate[key].age)
 
 
 def _keep(entry: Entry) -> Decision:
     return Decision(entry.id, "keep", entry.life.value, "no rule says otherwise")
-
-
-def _merges(fate: Decisions, sizes: ChunkingSettings, redactor: Redactor) -> list[MergePlan]:
-    return [
-        MergePlan(
-            cluster.memory,
-            chunks_of(cluster.memory, sizes, redactor=redactor),
-            tuple(entry.id for entry in cluster.members),
-        )
-        for cluster in fate.clusters
-    ]

@@ -38,8 +38,9 @@ RESTORED = "restored from the archive"
 class UndoResult:
     """The result of an undo: the run, and the numbers of restored and still archived memories.
 
-    Those in `left` exist again with another text. `kept` counts merged memories that stay, because they were
-    changed, pinned or recalled since, or their originals were purged. `note` says why vectors have to wait.
+    Those in `left` exist again with another text. `kept` counts cards and merged memories that stay, because
+    they were changed, pinned or recalled since, or their originals were purged. `note` says why vectors have
+    to wait.
     """
 
     run: str
@@ -106,7 +107,7 @@ def undoable_runs(catalog: Catalog) -> list[ArchiveRun]:
 
 
 def _changed_something(counts: object) -> bool:
-    changing = ("supersede/", "promote/", "reprieve/", "make/", "keep/")
+    changing = ("supersede/", "mark/", "promote/", "reprieve/", "make/", "keep/")
     return isinstance(counts, dict) and any(
         count and name.startswith(changing) for name, count in counts.items()
     )
@@ -243,7 +244,7 @@ def restore(
 ) -> tuple[ArchiveEntry, str]:
     """Restore one memory as it was archived last; return it, and why its vectors have to wait, or "".
 
-    It is proven from now on, because somebody wanted it: it neither ages nor is merged, and no rule archives
+    It is proven from now on, because somebody wanted it: it neither ages nor folds, and no rule archives
     it again. Raises NotFoundError if it is not in the archive, UsageError if it exists with another text.
     """
     found = _in_archive(catalog, prefix)

@@ -7,7 +7,6 @@ from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Decision, LifecyclePolicy, LifecycleState
 from ragmem.ports import Store
 from ragmem.services.ingestion.index import deferred_ids
-from ragmem.services.lifecycle.items import UNFINISHED
 from ragmem.storage.home.catalog import Catalog
 
 UNOWNED = "unowned"
@@ -28,8 +27,7 @@ def find_superfluous(
     """
     groups = [[identifier for identifier, _ in group] for _, group in catalog.overview.duplicates()]
     doubled = {identifier for group in groups for identifier in group}
-    unfinished = catalog.gc_runs.unfinished_merges()
-    entries = catalog.lives.find_entries(doubled.union(gone, unfinished), policy=policy)
+    entries = catalog.lives.find_entries(doubled.union(gone), policy=policy)
     # Unassigned memories may be from different projects.
     entries = {
         key: entry for key, entry in entries.items() if key in gone or entry.scope.project != UNASSIGNED
@@ -42,13 +40,7 @@ def find_superfluous(
         key: entry.is_protected or (entry.life is not LifecycleState.BUFFER and not entry.curated)
         for key, entry in entries.items()
     }
-    # The merge will be made again, with newer memories.
-    half_made = "all that it was merged from is still here"
-    decided = {
-        key: Decision(key, "remove", UNFINISHED, half_made, (original,))
-        for key, original in unfinished.items()
-        if key in entries and not entries[key].pinned
-    }
+    decided: dict[str, Decision] = {}
     for group in groups:
         here = [one for one in group if one in entries and one not in decided and one not in pages]
         lasting = [identifier for identifier in here if identifier not in gone]

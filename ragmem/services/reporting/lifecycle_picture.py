@@ -7,7 +7,7 @@ from typing import Any
 
 from ragmem.charts.histogram import columns_between
 from ragmem.charts.model import Axis, Columns, Mark, Plot, Row, Sheet, Stacks, Tone
-from ragmem.services.reporting.lifecycle_report import LOWEST, LifecycleReport, Similarity
+from ragmem.services.reporting.lifecycle_report import LOWEST, Group, LifecycleReport, Similarity
 from ragmem.storage.lifecycle.gc_runs import GcRun
 
 TONES = {
@@ -20,8 +20,10 @@ TONES = {
 }
 
 RULES = {
+    "fold": "said by another",
+    "template": "said by another",
     "cluster": "merged into one",
-    "template": "template",
+    "cold": "alone and worthless",
     "no-substance": "alone, no substance",
     "bad-feedback": "alone, rated bad",
     "duplicate": "said twice",
@@ -46,13 +48,10 @@ def sheet(report: LifecycleReport, where: str) -> Sheet:
             Stacks(
                 "Largest clusters",
                 "memories",
-                ["merged", "to be merged"],
-                [
-                    Row(one.title or one.id[:12], [one.size, 0] if one.merged else [0, one.size])
-                    for one in report.groups
-                ],
+                ["memories"],
+                [Row(one.title or one.id[:12], [one.size]) for one in report.groups],
                 category="cluster",
-                tones=[Tone.FIRM, Tone.FRESH],
+                tones=[Tone.FIRM],
             )
         )
     return Sheet(f"The lifecycle of {where}", summarize(report), plots)
@@ -68,7 +67,7 @@ def _states(report: LifecycleReport) -> Stacks:
         "memories",
         [label(name, count) for name, count in report.states.items()],
         [Row("all", [*report.states.values()])],
-        "Connected and recalled memories become proven; what is alone and says nothing specific ends in"
+        "Connected and recalled memories become proven; what is alone and worthless ends in"
         " the archive, whence it can be restored.",
         tones=[TONES[name] for name in report.states],
     )
@@ -90,9 +89,9 @@ def summarize(report: LifecycleReport) -> str:
         lines.append(f"{report.uncompared:,} were not compared yet: `ragmem gc` does it.")
     if report.promotion_rate is not None:
         left = report.promoted + report.expired
-        lines.append(f"Of {left:,} that left the buffer {report.promotion_rate:.0%} live on.")
+        lines.append(f"Of {left:,} that were promoted or expired {report.promotion_rate:.0%} were promoted.")
     if report.at_risk and not report.uncompared:
-        lines.append(f"{report.at_risk:,} alone and without substance: the next gc archives them.")
+        lines.append(f"{report.at_risk:,} alone and worthless: the next gc archives them.")
     if not report.automatic:
         lines.append("gc runs only when you run it: idle gc is off.")
     elif report.tended and report.tended.refused:
@@ -154,7 +153,7 @@ def lifecycle_shape(report: LifecycleReport) -> dict[str, Any]:
         "expired": report.expired,
         "promotion_rate": None if report.promotion_rate is None else round(report.promotion_rate, 4),
         "expiries": {one.rule: one.memories for one in report.expiries},
-        "clusters": [_short(asdict(one)) for one in report.groups],
+        "clusters": [_cluster_shape(one) for one in report.groups],
         "at_risk": report.at_risk,
         "loners": [_short(asdict(one)) for one in report.loners],
         "similarity": None
@@ -180,6 +179,12 @@ def lifecycle_shape(report: LifecycleReport) -> dict[str, Any]:
 
 def _short(fields: dict[str, Any]) -> dict[str, Any]:
     return fields | {"id": fields["id"][:12]}
+
+
+def _cluster_shape(cluster: Group) -> dict[str, Any]:
+    return _short(asdict(cluster)) | {
+        "members": [_short(asdict(one)) | {"at": _moment(one.at)} for one in cluster.members]
+    }
 
 
 def _run_shape(run: GcRun) -> dict[str, Any]:

@@ -1,25 +1,36 @@
 """The lifecycle report: states, connections, archived memories with reasons, and those that may be next."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
-from ragmem.domain.classification.substance import substance
-from ragmem.domain.lifecycle.ageing import age
+from ragmem.domain.classification.judge import judge
+from ragmem.domain.lifecycle.ageing import COLD, age
+from ragmem.domain.lifecycle.clusters import star_clusters
 from ragmem.domain.lifecycle.connections import CONNECTED, Scale, known_scale
-from ragmem.domain.lifecycle.near_copies import near_copies
+from ragmem.domain.lifecycle.folds import age_order
 from ragmem.domain.model import State
-from ragmem.domain.model.lifecycle import Decision, Entry, EntryType, LifecyclePolicy, LifecycleState
+from ragmem.domain.model.document_place import is_of_document
+from ragmem.domain.model.lifecycle import (
+    Connection,
+    Decision,
+    Entry,
+    EntryType,
+    LifecyclePolicy,
+    LifecycleState,
+)
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.text.identifiers import identifiers
 from ragmem.errors import BackendError
 from ragmem.ports import Store
-from ragmem.services.lifecycle.items import TEMPLATE
+from ragmem.services.lifecycle.items import CARD, FOLDED
 from ragmem.services.vectors.memory_vectors import sample_cosines
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.gc_runs import GcRun
 from ragmem.storage.lifecycle.idle_mark import Mark, mark_of
-from ragmem.storage.lifecycle.lifecycle_counts import ArchivedCount, archived_counts, merged_counts
+from ragmem.storage.lifecycle.lifecycle_counts import ArchivedCount, archived_counts
 
 CLASSES = 24
 """Number of classes of a histogram."""
@@ -33,30 +44,48 @@ TITLE = 80
 READ = 400
 """Number of characters that are redacted for that: a truncated secret is not recognized."""
 
-MERGED = "cluster"
-"""The rule of archived memories whose text lives on in a merged one."""
+MOST_NAMES = 6
+"""Number of names that a cluster is told by."""
 
-EXPIRED = ("no-substance", "bad-feedback", TEMPLATE)
-"""The rules of archived memories that expired; people did not remove them."""
+EXPIRED = (COLD, "bad-feedback", "no-substance")
+"""The rules of archived memories that expired, the last in earlier releases; people did not remove them."""
 
-AGEING = frozenset({"young", "reprieved", "substance", *EXPIRED, "diamond"})
+AGEING = frozenset({"young", "reprieved", "alone", *EXPIRED, "diamond"})
 """The rules of isolated memories that nothing protects."""
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterMember:
+    """A memory of a cluster, as people see it."""
+
+    id: str
+    at: datetime
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
-    """Memories that say the same: candidates for a merge, or the originals of a merged memory."""
+    """A card of connected memories: the id and title of their centre, their common names, and all by date.
+
+    It is computed when somebody asks, and nothing of it is stored. `merged` tells whether a language model
+    wrote a text of them.
+    """
 
     size: int
     id: str
     title: str
     project: str
     merged: bool
+    names: tuple[str, ...] = ()
+    members: tuple[ClusterMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Loner:
-    """An isolated memory and its substance; after `left` newer memories it is decided on (0: now)."""
+    """An isolated memory; after `left` newer memories it is decided on (0: now).
+
+    `score` is the probability that it is worthless, and `reasons` are the inputs that moved it most.
+    """
 
     id: str
     title: str
@@ -90,7 +119,7 @@ class LifecycleReport:
     """The report of `inspect lifecycle` on some projects (None: all).
 
     `states` counts each memory once; superseded and waiting come before the state of its life. `promoted`
-    memories left the buffer alive, including originals of merged ones; `expired` ones are archived. `types`
+    are confirmed by people or by recalls; `expired` ones are archived for being alone. `types`
     is type -> (all, those that never expire). A project with memories that are not compared yet has no
     `loners`. `tended` is the result of the last idle gc, and `automatic` tells whether idle gc is on.
     """
@@ -121,7 +150,7 @@ class LifecycleReport:
 
     @property
     def promotion_rate(self) -> float | None:
-        """The share of promoted memories among those that left the buffer; None if there are none."""
+        """The share of promoted memories among the promoted and the expired; None if there are none."""
         left = self.promoted + self.expired
         return self.promoted / left if left else None
 
@@ -143,11 +172,13 @@ def lifecycle_report(
     by_rule = {one.rule: one.memories for one in expiries}
     # A memory that replaces another one is not alone.
     replacing = Counter(entry.superseded_by for entry in entries if entry.superseded_by)
+    runs = catalog.gc_runs
+    told = {key for some in runs.originals(runs.merged_ids()).values() for key in some}
     similarity, waiting = _similarity(catalog, store, projects)
     lonely = [
         one
         for one in _isolated_memories(
-            entries, degree + replacing, policy, catalog.archive.successors(TEMPLATE)
+            entries, degree + replacing, policy, catalog.archive.successors(*FOLDED)
         )
         if waiting is not None
         and one[1].scope.project not in waiting
@@ -162,14 +193,14 @@ def lifecycle_report(
         connections=len(connections),
         connected=sum(entry.id in degree for entry in entries),
         uncompared=sum((waiting or {}).values()),
-        promoted=sum(map(_is_promoted, entries)) + by_rule.get(MERGED, 0),
+        promoted=sum(entry.is_promoted(policy) for entry in entries),
         expired=sum(by_rule.get(rule, 0) for rule in EXPIRED),
         expiries=expiries,
-        groups=_groups(catalog, entries, policy, limit),
+        groups=list(islice(_groups(entries, connections, told, policy, catalog.redactor), limit)),
         loners=[_loner(*one, redactor=catalog.redactor) for one in lonely[:limit]],
         at_risk=sum(decision.action == "archive" for _, _, decision in lonely),
         similarity=similarity,
-        runs=catalog.gc_runs.latest(limit),
+        runs=runs.latest(limit),
         tended=mark_of(catalog.database),
         automatic=automatic,
     )
@@ -194,31 +225,45 @@ def _types(entries: Sequence[Entry]) -> dict[str, tuple[int, int]]:
     return {kind.value: (every[kind], safe[kind]) for kind in EntryType if every[kind]}
 
 
-def _is_promoted(entry: Entry) -> bool:
-    """Tell whether a memory left the buffer by a recall or as a diamond; merged ones do not count."""
-    lasting = entry.life is not LifecycleState.BUFFER
-    return lasting and not (entry.curated or entry.pinned or "merged" in entry.memory.metadata)
-
-
-def _groups(catalog: Catalog, entries: Sequence[Entry], policy: LifecyclePolicy, limit: int) -> list[Group]:
-    """Return the largest groups: those that gc would merge, and merged ones."""
-    free = [entry for entry in entries if entry.memory.state is State.INDEXED]
-    projects = sorted({entry.scope.project for entry in entries})
-    found = [
-        Group(
-            len(members),
-            members[0].id,
-            _title(members[0].memory.title, members[0].text, redactor=catalog.redactor),
-            members[0].scope.project,
-            merged=False,
+def _groups(
+    entries: Sequence[Entry],
+    connections: Sequence[Connection],
+    told: Collection[str],
+    policy: LifecyclePolicy,
+    redactor: Redactor,
+) -> Iterator[Group]:
+    """Yield the clusters of connected memories, the largest first, without history and pages of documents."""
+    free = {
+        entry.id: entry
+        for entry in entries
+        if not (entry.superseded_by or CARD in entry.memory.metadata or is_of_document(entry.memory.metadata))
+    }
+    for cluster in star_clusters(connections, free, minimum=policy.min_cluster):
+        centre = free[cluster[0]]
+        members = sorted((free[key] for key in cluster), key=age_order)
+        yield Group(
+            len(cluster),
+            centre.id,
+            _title(centre.memory.title, centre.text, redactor=redactor),
+            centre.scope.project,
+            centre.id in told,
+            tuple(redactor.redact(name)[0] for name in _common_names(members)),
+            tuple(
+                ClusterMember(
+                    entry.id,
+                    entry.memory.event_time,
+                    _title(entry.memory.title, entry.text, redactor=redactor),
+                )
+                for entry in members
+            ),
         )
-        for members in near_copies(free, minimum=policy.min_cluster)
-    ]
-    found += [
-        Group(one.originals, one.id, _title(one.title, redactor=catalog.redactor), one.project, merged=True)
-        for one in merged_counts(catalog.database, projects, limit=limit)
-    ]
-    return sorted(found, key=lambda group: (-group.size, group.id))[:limit]
+
+
+def _common_names(members: Sequence[Entry]) -> list[str]:
+    """Return the names that at least half of the members mention, the most common first."""
+    counts = Counter(name for entry in members for name in set(identifiers(entry.text)))
+    common = [(-count, name) for name, count in counts.items() if 2 * count >= max(4, len(members))]
+    return [name for _, name in sorted(common)[:MOST_NAMES]]
 
 
 def _isolated_memories(
@@ -240,7 +285,7 @@ def _isolated_memories(
 
 
 def _loner(left: int, entry: Entry, decision: Decision, redactor: Redactor) -> Loner:
-    found = substance(entry)
+    found = judge(entry.text, source=entry.memory.source)
     return Loner(
         entry.id,
         _title(entry.memory.title, entry.text, redactor=redactor),
@@ -249,8 +294,8 @@ def _loner(left: int, entry: Entry, decision: Decision, redactor: Redactor) -> L
         decision.age,
         left,
         entry.reprieves,
-        found.score,
-        found.reasons,
+        round(found.discard, 3),
+        tuple(redactor.redact(found.reason)[0].split("; ")) if found.reason else (),
     )
 
 

@@ -131,9 +131,9 @@ class Archive:
         """Return the ids of all archived memories."""
         return set(self._database.select_column("SELECT DISTINCT id FROM archive"))
 
-    def successors(self, rule: str) -> set[str]:
-        """Return the ids of the successors of memories that were archived by this rule."""
-        rows = self._database.select("SELECT DISTINCT successor FROM archive WHERE rule = ?", (rule,))
+    def successors(self, *rules: str) -> set[str]:
+        """Return the ids of the successors of memories that were archived by these rules."""
+        rows = self._database.select_in("SELECT DISTINCT successor FROM archive WHERE rule IN ({})", rules)
         return {identifier for (identifier,) in rows if identifier}
 
     def hashes(self, *, before: datetime | None = None, since: datetime | None = None) -> set[str]:

@@ -144,19 +144,6 @@ class GcRuns:
         """Return the ids of all merged memories."""
         return self._database.select_column("SELECT DISTINCT merged FROM merged_from ORDER BY merged")
 
-    def unfinished_merges(self) -> dict[str, str]:
-        """Return merged memory -> one original, where a run was killed before any original was archived."""
-        return dict(
-            self._database.select(
-                "SELECT f.merged, min(f.original) FROM merged_from f JOIN gc_runs r ON r.run = f.run"
-                " JOIN memories k ON k.id = f.merged WHERE r.ended_at IS NULL AND r.undone_at IS NULL"
-                " AND NOT EXISTS (SELECT 1 FROM merged_from o LEFT JOIN memories m ON m.id = o.original"
-                " LEFT JOIN supersessions s ON s.older = o.original AND s.newer = o.merged"
-                " WHERE o.merged = f.merged AND (m.id IS NULL OR s.older IS NOT NULL))"
-                " GROUP BY f.merged"
-            )
-        )
-
     def link(self, run: str, merged: Mapping[str, Sequence[str]]) -> None:
         """Record the originals of merged memories; the latest run counts."""
         with self._database.write() as connection:

@@ -1,4 +1,4 @@
-"""Counts of the lifecycle: archived memories by rule, and merged memories."""
+"""Counts of the lifecycle: archived memories by rule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,16 +18,6 @@ class ArchivedCount:
     memories: int
 
 
-@dataclass(frozen=True, slots=True)
-class MergedCount:
-    """A merged memory with the number of its originals."""
-
-    id: str
-    title: str
-    project: str
-    originals: int
-
-
 def archived_counts(database: Database, projects: Sequence[str] | None) -> list[ArchivedCount]:
     """Return how many of these projects' memories (None: of all) each rule archived, most first."""
     where = "" if projects is None else f" WHERE {_PROJECT[database.dialect]} IN ({marks(projects)})"
@@ -36,14 +26,3 @@ def archived_counts(database: Database, projects: Sequence[str] | None) -> list[
         list(projects or ()),
     )
     return [ArchivedCount(rule, int(count)) for rule, count in rows]
-
-
-def merged_counts(database: Database, projects: Sequence[str] | None, *, limit: int) -> list[MergedCount]:
-    """Return the merged memories of these projects (None: all) with the most originals."""
-    where = "" if projects is None else f" WHERE m.project IN ({marks(projects)})"
-    rows = database.select(
-        "SELECT m.id, m.title, m.project, count(*) FROM merged_from g JOIN memories m ON m.id = g.merged"
-        f"{where} GROUP BY m.id, m.title, m.project ORDER BY 4 DESC, m.id LIMIT ?",
-        [*(projects or ()), limit],
-    )
-    return [MergedCount(identifier, title, project, int(count)) for identifier, title, project, count in rows]

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy, LifecycleState
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database, delete_in
@@ -22,7 +23,7 @@ _INSERT = (
 )
 _REPLACE = f"{_INSERT} {', '.join(f'{column} = excluded.{column}' for column in _COLUMNS[1:])}"
 _ENTRY = (
-    f"SELECT m.n, l.life, l.pinned, l.reprieves, l.checked_age, l.feedback, r.sessions, s.newer,"
+    f"SELECT m.n, l.life, l.pinned, l.reprieves, l.checked_age, l.feedback, r.sessions, s.newer, s.rule,"
     f" {SELECT_MEMORY} FROM memories m LEFT JOIN lives l ON l.id = m.id"
     " LEFT JOIN (SELECT id, count(*) AS sessions FROM recalled_in{recalled} GROUP BY id) r ON r.id = m.id"
     " LEFT JOIN supersessions s ON s.older = m.id"
@@ -264,8 +265,8 @@ def life_rows(connection: Connection, where: str, parameters: Sequence[Any] = ()
 
 
 def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
-    number, life, pinned, reprieves, checked_age, feedback, sessions, newer = row[:8]
-    memory = memory_from(row[8:])
+    number, life, pinned, reprieves, checked_age, feedback, sessions, newer, rule = row[:9]
+    memory = memory_from(row[9:])
     curated = memory.source in policy.curated
     lived = (
         LifecycleState.PERMANENT
@@ -282,5 +283,6 @@ def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
         checked_age=checked_age or 0,
         sessions=sessions or 0,
         feedback=feedback or 0,
-        superseded_by=newer or "",
+        superseded_by="" if rule == PERHAPS_OUTDATED else newer or "",
+        perhaps_outdated=newer if rule == PERHAPS_OUTDATED else "",
     )

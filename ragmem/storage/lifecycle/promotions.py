@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Database
 
@@ -20,7 +21,8 @@ def promoted_ids(
         f" WHERE m.project IN ({marks(projects)})"
         f" AND (m.protected = 1 OR m.source IN ({marks(kept)}) OR l.pinned = 1 OR l.feedback > 0"
         " OR (SELECT count(*) FROM recalled_in r WHERE r.id = m.id) >= ?)"
-        " AND NOT EXISTS (SELECT 1 FROM supersessions s WHERE s.older = m.id)"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions s"
+        f" WHERE s.older = m.id AND s.rule <> '{PERHAPS_OUTDATED}')"
         " ORDER BY m.id",
         [*projects, *kept, sessions],
     )

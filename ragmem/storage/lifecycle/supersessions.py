@@ -1,10 +1,14 @@
-"""Supersessions of memories by newer ones; the rows outlast both memories' time in the archive."""
+"""Supersessions of memories by newer ones; the rows outlast both memories' time in the archive.
+
+A row with the rule PERHAPS_OUTDATED is a mark: it hides nothing and is no part of a chain.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ragmem.domain.model import Memory, Supersession
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database, delete_in, select_in
 from ragmem.storage.sql.rows import from_stamp, to_stamp
@@ -17,11 +21,12 @@ _UPSERT = (
     f"INSERT INTO supersessions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
     f" ON CONFLICT (older) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[1:])}"
 )
+_HIDES = f"rule <> '{PERHAPS_OUTDATED}'"
 # A merged successor is replaced by the merged memory.
 _STEP = (
     f"SELECT {_SELECT}, CASE WHEN m.id IS NULL THEN (SELECT o.merged FROM merged_from o"
     " JOIN memories k ON k.id = o.merged WHERE o.original = s.newer LIMIT 1) ELSE m.id END"
-    " FROM supersessions s LEFT JOIN memories m ON m.id = s.newer WHERE s.older IN ({})"
+    f" FROM supersessions s LEFT JOIN memories m ON m.id = s.newer WHERE s.{_HIDES} AND s.older IN ({{}})"
 )
 
 _LONGEST = 100
@@ -35,7 +40,7 @@ class Supersessions:
         self._database = database
 
     def put(self, items: Iterable[Supersession]) -> int:
-        """Write supersessions, replacing those of the same older memories, in one transaction.
+        """Write supersessions and marks, replacing those of the same older memories, in one transaction.
 
         One that would close a circle is skipped; returns how many were written.
         """
@@ -58,12 +63,12 @@ class Supersessions:
         return written
 
     def all(self) -> list[Supersession]:
-        """Return every supersession, by the older memory's id, including those of missing memories."""
+        """Return all supersessions and marks, by the older memory's id, missing memories included."""
         rows = self._database.select(f"SELECT {_SELECT} FROM supersessions s ORDER BY s.older")
         return [supersession_from(row) for row in rows]
 
     def of(self, ids: Iterable[str]) -> list[Supersession]:
-        """Return the supersessions with any of these memories on either side, oldest first."""
+        """Return the supersessions and marks with any of these memories on either side, oldest first."""
         found: dict[str, Supersession] = {}
         with self._database.read() as connection:
             for batch in batches(ids):
@@ -76,7 +81,7 @@ class Supersessions:
         """Return newer memory -> its direct supersessions, latest first."""
         found: dict[str, list[Supersession]] = {}
         for row in self._database.select(
-            f"SELECT {_SELECT} FROM supersessions s WHERE s.newer IN ({marks(ids)})"
+            f"SELECT {_SELECT} FROM supersessions s WHERE s.{_HIDES} AND s.newer IN ({marks(ids)})"
             " ORDER BY s.older_at DESC, s.older",
             list(ids),
         ):
@@ -85,7 +90,7 @@ class Supersessions:
         return found
 
     def drop(self, older: Iterable[str]) -> int:
-        """Remove the supersessions of these older memories; return how many there were."""
+        """Remove the supersessions and marks of these older memories; return how many there were."""
         with self._database.write() as connection:
             return delete_in(connection, "supersessions", "older", older)
 
@@ -94,7 +99,7 @@ class Supersessions:
         with self._database.write() as connection:
             for identifier in ids:
                 row = connection.execute(
-                    "SELECT newer FROM supersessions WHERE older = ?", (identifier,)
+                    f"SELECT newer FROM supersessions WHERE older = ? AND {_HIDES}", (identifier,)
                 ).fetchone()
                 if row is None:
                     connection.execute("DELETE FROM supersessions WHERE newer = ?", (identifier,))
@@ -102,7 +107,7 @@ class Supersessions:
                     connection.execute(
                         "UPDATE supersessions SET newer = ? WHERE newer = ?", (row[0], identifier)
                     )
-                    connection.execute("DELETE FROM supersessions WHERE older = ?", (identifier,))
+                connection.execute("DELETE FROM supersessions WHERE older = ?", (identifier,))
 
     def in_force(self, ids: Iterable[str]) -> dict[str, Supersession]:
         """Return id -> its present supersession, with the last memory of its chain as the newer one.
@@ -126,6 +131,23 @@ class Supersessions:
                     break
                 at = further
         return found
+
+    def perhaps_outdated(self, ids: Iterable[str]) -> dict[str, Supersession]:
+        """Return id -> its mark, with the memory that holds in the place of the newer one.
+
+        A mark counts while the newer memory exists.
+        """
+        sql = f"SELECT {_SELECT} FROM supersessions s JOIN memories m ON m.id = s.newer WHERE NOT s.{_HIDES}"
+        found: dict[str, Supersession] = {}
+        with self._database.read() as connection:
+            for batch in batches(ids):
+                rows = select_in(connection, f"{sql} AND s.older IN ({{}})", batch)
+                found |= {row[0]: supersession_from(row) for row in rows}
+        later = self.in_force(mark.newer for mark in found.values())
+        return {
+            older: replace(mark, newer=later[mark.newer].newer) if mark.newer in later else mark
+            for older, mark in found.items()
+        }
 
 
 def forget_former_text(connection: Connection, memory: Memory) -> None:

@@ -156,6 +156,18 @@ class Memories:
                 )
         return found
 
+    def buffered(self, ids: Iterable[str]) -> set[str]:
+        """Return those of these ids that only full text finds."""
+        found = self._database.select_in("SELECT id, state FROM memories WHERE id IN ({})", ids)
+        return {key for key, state in found if state == State.BUFFERED.value}
+
+    def buffered_before(self, moment: datetime) -> list[str]:
+        """Return the ids of those that only full text finds, and that were stored or changed before."""
+        return self._database.select_column(
+            "SELECT id FROM memories WHERE state = ? AND updated_at < ? ORDER BY id",
+            [State.BUFFERED.value, to_stamp(moment)],
+        )
+
     def get(self, ids: Iterable[str]) -> dict[str, Memory]:
         """Return the memories with these full ids that exist."""
         rows = self._database.select_in(f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({{}})", ids)

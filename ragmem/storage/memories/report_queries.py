@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.storage.sql.batches import marks
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import table_exists
@@ -125,7 +126,8 @@ class Figures:
             f" WHEN l.life IN ('buffer', 'proven', 'permanent') THEN l.life{kept}"
             " ELSE 'buffer' END AS state, count(*)"
             " FROM memories m LEFT JOIN lives l ON l.id = m.id"
-            f" LEFT JOIN supersessions s ON s.older = m.id WHERE 1 = 1{self._only} GROUP BY 1",
+            f" LEFT JOIN supersessions s ON s.older = m.id AND s.rule <> '{PERHAPS_OUTDATED}'"
+            f" WHERE 1 = 1{self._only} GROUP BY 1",
             [*curated, *self._values],
         )
         return {state: int(count) for state, count in rows}

@@ -1,4 +1,4 @@
-"""Ageing: isolation and substance decide, newer memories of the same project count, protection holds."""
+"""Ageing: isolation and the judge decide, newer memories of the same project count, protection holds."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -8,14 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.lifecycle.ageing import age, ages_of
-from ragmem.domain.model import Memory, Scope, content_hash
+from ragmem.domain.model import Memory, Scope, State, content_hash
 from ragmem.domain.model.document_place import place_metadata
 from ragmem.domain.model.lifecycle import Entry, LifecyclePolicy, LifecycleState
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 POLICY = LifecyclePolicy(age_after=5)
 FACT = "The importer skips rows whose key is empty instead of failing, so the counts differ."
-CHATTER = "Running the whole test suite once more, that will take another few minutes."
+CHATTER = "Perfect! Now let me check the output:"
+"""Worthless to the judge."""
 
 
 def entry(number, text=FACT, *, project="p", at=None, protected=False, metadata=None, **more):
@@ -89,7 +90,7 @@ def test_a_young_memory_is_not_looked_at():
     assert made.reason == "4 newer in its project, looked at from 5"
 
 
-def test_an_isolated_memory_without_substance_is_archived_and_a_connected_one_is_not():
+def test_an_isolated_and_worthless_memory_is_archived_and_a_connected_one_is_not():
     chatter = entry(0, CHATTER)
     assert decided(chatter).action == "archive"
     kept = decided(chatter, degree={chatter.id: 1})
@@ -107,15 +108,14 @@ def test_an_isolated_memory_without_substance_is_archived_and_a_connected_one_is
         ({"metadata": {"type": "decision"}}, "protected"),
         ({"metadata": {"type": "user"}}, "protected"),
         ({"sessions": 1}, "recalled"),
-        ({"feedback": 2}, "rated"),
     ],
 )
-def test_what_stands_by_a_rule_is_kept_though_isolated_and_without_substance(more, rule):
+def test_what_stands_by_a_rule_is_kept_though_isolated_and_worthless(more, rule):
     made = decided(entry(0, CHATTER, **more), 500)
     assert (made.action, made.rule) == ("keep", rule)
 
 
-def test_substance_earns_three_reprieves_each_after_so_many_further_memories_then_it_is_kept_for_good():
+def test_what_is_not_worthless_earns_three_reprieves_and_is_then_kept_for_good():
     one = entry(0)
     seen = []
     for count in range(60):
@@ -134,7 +134,7 @@ def test_substance_earns_three_reprieves_each_after_so_many_further_memories_the
 def test_the_check_is_made_anew_each_time():
     reprieved = entry(0, CHATTER, reprieves=1, checked_age=5)
     assert decided(reprieved, 9).action == "keep"
-    assert (decided(reprieved, 10).action, decided(reprieved, 10).rule) == ("archive", "no-substance")
+    assert (decided(reprieved, 10).action, decided(reprieved, 10).rule) == ("archive", "cold")
 
 
 def test_each_bad_rating_takes_a_reprieve_and_what_is_rated_badly_never_becomes_permanent():
@@ -148,6 +148,38 @@ def test_a_memory_recalled_in_enough_sessions_is_proven_at_any_age():
     made = decided(entry(0, CHATTER, sessions=3), 0)
     assert (made.action, made.rule, made.life) == ("promote", "recalled", LifecycleState.PROVEN)
     assert decided(entry(0, sessions=3, feedback=-1), 0).action == "keep"
+
+
+def test_a_memory_rated_good_is_proven_at_any_age():
+    made = decided(entry(0, CHATTER, feedback=1), 0)
+    assert (made.action, made.rule, made.life) == ("promote", "rated", LifecycleState.PROVEN)
+
+
+@pytest.mark.parametrize(
+    ("more", "promoted"),
+    [
+        ({}, False),
+        ({"sessions": 2}, False),
+        ({"sessions": 3}, True),
+        ({"sessions": 3, "feedback": -1}, False),
+        ({"feedback": 1}, True),
+        ({"pinned": True}, True),
+        ({"curated": True}, True),
+        # No state that gc gives, and no text that was made of others, promotes.
+        ({"life": LifecycleState.PERMANENT}, False),
+        ({"metadata": {"merged_from": "p0001 p0002 p0003", "merged": "3"}}, False),
+    ],
+)
+def test_promoted_is_what_people_or_three_sessions_confirm(more, promoted):
+    assert entry(0, **more).is_promoted(POLICY) == promoted
+
+
+def test_what_is_kept_out_of_answers_neither_ages_nor_makes_others_old():
+    faint = [replace(one, memory=replace(one.memory, state=State.BUFFERED)) for one in newer(9)]
+    chatter = entry(0, CHATTER)
+    assert age([chatter, *faint], {}, POLICY)[0].rule == "young"
+    cold = replace(chatter, memory=replace(chatter.memory, state=State.BUFFERED))
+    assert (decided(cold).action, decided(cold).rule) == ("keep", "faint")
 
 
 def test_the_last_copy_of_a_template_stays_however_old_and_lone_it_is():

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragmem.domain.lifecycle.templates import mask_values, template_families
+from ragmem.domain.lifecycle.folds import repeated_reports
+from ragmem.domain.lifecycle.templates import mask_values
 from ragmem.domain.model import Memory, Scope, content_hash
 from ragmem.domain.model.document_place import place_metadata
 from ragmem.domain.model.lifecycle import Entry, LifecyclePolicy, LifecycleState
@@ -62,7 +63,7 @@ def backup(number: int) -> str:
 
 
 def found(entries: list[Entry]) -> list[tuple[str, list[str]]]:
-    return [(one.keeper.id, [other.id for other in one.others]) for one in template_families(entries)]
+    return [(one.keeper.id, [other.id for other in one.others]) for one in repeated_reports(entries)]
 
 
 def ended(texts: list[str]) -> list[str]:
@@ -74,7 +75,7 @@ def ended(texts: list[str]) -> list[str]:
         compared=True,
         redactor=DEFAULT,
     )
-    return [key for key, one in fate.decisions.items() if one.action in {"archive", "merge", "remove"}]
+    return [key for key, one in fate.items() if one.action in {"archive", "remove"}]
 
 
 def test_memories_that_differ_in_marks_of_a_run_are_a_family_of_which_the_newest_is_kept() -> None:

@@ -60,7 +60,7 @@ def seed(memory: Ragmem, *, dry_run: bool = False):
     return memory.seed(sources=["documents"], dry_run=dry_run)
 
 
-@pytest.mark.parametrize(("signal", "pages"), [("", 3), ('signal = "graded"\n', 0)])
+@pytest.mark.parametrize(("signal", "pages"), [("", 3), ('signal = "classic"\n', 0)])
 def test_a_source_of_any_name_keeps_all_of_its_documents_unless_it_is_told_otherwise(
     signal: str, pages: int, report: Path, tmp_path: Path
 ) -> None:

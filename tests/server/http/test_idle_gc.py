@@ -19,7 +19,6 @@ from ragmem.server.http.idle_gc import EVERY, UNDONE, IdleProgress, NotIdleError
 from ragmem.server.http.workers import Workers
 from ragmem.services.connections.connect import ConnectionReport
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.lifecycle.items import MergePlan
 from ragmem.storage.lifecycle.idle_mark import mark_of
 
 FACTS = (
@@ -59,7 +58,7 @@ def fill(memory, name, count=1):
         ],
         rule="off",
     )
-    # Nothing is near to anything else: of few memories most would be merged into one.
+    # Nothing is near to anything else.
     memory.catalog.connections.keep_scale("fake-hash", Scale(0.98, 0.99, 25, 100), now=now(), anew=False)
 
 
@@ -123,7 +122,7 @@ def test_no_memory_is_changed_unless_idle_gc_was_switched_on(open_memory, quiet,
     before = states(memory)
     # Neither a plan that was looked at nor a run is a word for what happens later.
     assert run("gc", "--dry-run", **off).returncode == 0
-    assert run("gc", "--only", "no-substance", "--yes", **off).returncode == 0
+    assert run("gc", "--only", "cold", "--yes", **off).returncode == 0
     at = now()
     for hours in range(3):
         monkeypatch.setattr(idle_gc, "now", lambda hours=hours: at + hours * EVERY)
@@ -167,7 +166,7 @@ def test_a_variable_that_says_otherwise_than_the_switch_is_named(open_memory, ru
     assert "RAGMEM_LIFECYCLE_AUTOMATIC says otherwise" in done.stderr
 
 
-def test_a_plan_that_takes_more_than_half_is_told_and_not_tried_again(open_memory, quiet, monkeypatch):
+def test_a_plan_that_takes_more_than_a_third_is_told_and_not_tried_again(open_memory, quiet, monkeypatch):
     monkeypatch.setattr("ragmem.services.lifecycle.items.LARGE_SHARE", 0.3)
     memory = open_memory()
     fill(memory, "one", count=8)
@@ -240,23 +239,6 @@ def test_where_memories_cannot_be_compared_it_tries_again_though_nothing_changed
     monkeypatch.setattr(idle_gc, "now", lambda: later)
     run_gc(memory, quiet, pytest.fail)
     assert asked == [1, 1]
-
-
-def test_what_a_language_model_is_to_merge_is_left_to_a_person(open_memory, monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        "ragmem.services.lifecycle.consolidation.write_draft", lambda *_, **__: asked.append(1)
-    )
-    memory = open_memory(RAGMEM_LIFECYCLE_MERGE_BY="llm", RAGMEM_LANGUAGE_MODEL_BACKEND="fake")
-    fill(memory, "one")
-    merging = MergePlan(
-        memory.catalog.memories.get(memory.catalog.memories.ids()).popitem()[1], (), ("a", "b")
-    )
-    planned = Gc.plan
-    monkeypatch.setattr(Gc, "plan", lambda self, **more: replace(planned(self, **more), merges=(merging,)))
-    done = memory.gc.run_idle(budget_s=30)
-    assert (done.refused, asked) == ("", [])
-    assert [run.caller for run in runs(memory)] == ["idle"]
 
 
 def test_after_some_hours_what_changed_is_tended_and_what_did_not_is_left(open_memory, quiet, monkeypatch):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ragmem.domain.model import Draft, Scope, Supersession
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.server.http.workers import LONG_THREADS, QUERY_THREADS, QUICK_THREADS
 from ragmem.server.lightrag import responses
 from ragmem.server.security.guard import MAX_BODY
@@ -565,14 +566,6 @@ def test_an_empty_home_answers_that_nothing_is_stored_and_stays_empty(open_memor
         assert ok(client.post("/query", query="Vault keeps secrets"))["references"]
 
 
-def test_a_text_of_little_signal_is_kept_and_the_answer_says_how_to_find_it(client):
-    answer = ok(client.post("/documents/text", text="see you tomorrow at the zoo", file_source="chat"))
-    assert answer["status"] == "success"
-    assert "1 of little signal, found by the mode ragmem only" in answer["message"]
-    found = ok(client.post("/query", query="tomorrow at the zoo", mode="ragmem"))
-    assert "chat" in [one["file_path"] for one in found["references"]]
-
-
 def test_a_busy_store_asks_to_come_back(filled, open_memory, connect):
     memory = open_memory(RAGMEM_WRITE_BUSY_TIMEOUT_S="0.1")
     with connect(memory) as client:
@@ -669,3 +662,7 @@ def test_what_is_superseded_is_hidden_unless_history_is_asked_for(client, filled
     assert both[ids[0]]["superseded_by"]["full_id"] == ids[1]
     told = ok(client.post("/query", query=question, mode="ragmem", history=True))["response"]
     assert "superseded by" in told
+    filled.catalog.supersessions.put([Supersession(*ids, before, since, PERHAPS_OUTDATED, "said", since)])
+    newer, older = (one for one in chunks(client, question) if one["memory_id"] in ids)
+    assert (newer["memory_id"], newer["perhaps_outdated"]) == (ids[1], None)
+    assert (older["superseded_by"], older["perhaps_outdated"]["full_id"]) == (None, ids[1])

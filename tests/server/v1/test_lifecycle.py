@@ -84,6 +84,11 @@ def test_a_plan_is_carried_out_and_taken_back(api):
     assert (job["status"], job["what"]) == ("done", "plan")
     leaving = {one["id"] for one in job["plan"]["items"] if one["action"] == "remove"} & pair
     assert len(leaving) == 1
+    clusters = {one["hidden"][0]["id"]: one for one in job["plan"]["clusters"]}
+    (cluster,) = (clusters[one] for one in leaving)
+    assert {cluster["kept"]["id"]} == {one[:12] for one in pair} - leaving
+    assert cluster["statement"].startswith("The brass tap in the kitchen drips")
+    assert cluster["hidden"][0]["differs"] == []
     done = ok(api.post("gc/apply", job=job["id"], confirm=True))
     assert done["outcome"]["removed"] >= 1
     run = done["outcome"]["run"]

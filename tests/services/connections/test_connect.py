@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragmem.backends import fake, lightrag, minilm
-from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.lifecycle.connections import MOST, Scale
 from ragmem.domain.model import Extraction, Memory, Record, Scope, State, content_hash
 from ragmem.domain.model.lifecycle import LifecyclePolicy
@@ -407,8 +406,14 @@ def test_forgotten_connections_are_found_again(world):
 
 
 def test_gc_archives_none_as_alone_whose_connections_a_quick_search_had_missed(world):
-    thanks = world.put(THANKS)
-    (alone,) = world.put(["Okay, sounds good, go on then."])
+    # Worthless to the judge, all three.
+    thanks = world.put(
+        [
+            "Thanks! All tests pass now, let me know if you need anything else.",
+            "Great, thanks! All tests pass now. Let me know if you need anything else.",
+        ]
+    )
+    (alone,) = world.put(["Perfect! Now let me check the output:"])
     world.put([*BREAD, *BOATS, ALONE])
     world.connect()
     with world.catalog.database.write() as connection:
@@ -418,9 +423,8 @@ def test_gc_archives_none_as_alone_whose_connections_a_quick_search_had_missed(w
         world.store,
         now=NOW,
         policy=LifecyclePolicy(age_after=5, min_cluster=9),
-        sizes=ChunkingSettings(),
         keep=timedelta(days=30),
     )
     decided = {item.id: (item.action, item.rule) for item in found.items}
     assert [decided[key] for key in thanks] == [("keep", "connected")] * 2
-    assert decided[alone] == ("archive", "no-substance")
+    assert decided[alone] == ("archive", "cold")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragmem.domain.model import Draft, Scope
+from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.errors import UsageError
 from ragmem.services.context.recent_work import MOST
 from ragmem.services.context.session_context import NEAR_LAST
@@ -57,8 +57,8 @@ def filled(open_memory):
     """A memory with vectors of the bundled model, and a project that was last about a slow query."""
     memory = open_memory(**MODEL)
     ids = {
-        "index": stored(memory, "index", INDEX),
-        "colours": stored(memory, "colours", COLOURS),
+        "index": stored(memory, "index", INDEX, kind=Kind.ARCHITECTURE),
+        "colours": stored(memory, "colours", COLOURS, kind=Kind.ARCHITECTURE),
         "session": stored(memory, "session", SESSION, source="sessions", days=1),
     }
     return memory, ids
@@ -232,7 +232,7 @@ def test_a_home_that_cannot_be_written_still_answers(filled):
 
 def test_without_a_model_the_start_is_told_and_a_prompt_is_met_with_silence(open_memory):
     memory = open_memory(RAGMEM_MODELS_URL="down")
-    waits = stored(memory, "index", INDEX)
+    waits = stored(memory, "index", INDEX, kind=Kind.ARCHITECTURE)
     assert shown(told(memory)) == [waits]
     answer = told(memory, prompt=SLOW)
     assert answer.context.text == ""

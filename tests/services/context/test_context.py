@@ -366,7 +366,7 @@ def test_a_session_keeps_to_its_budget(filled, task, tokens):
 
 
 def test_what_one_part_does_not_need_the_others_get(memory):
-    memory.ingest([draft("long", LONG[:6000], source="sessions", kind=Kind.GENERAL)])
+    memory.ingest([draft("long", LONG[:6000], source="sessions", kind=Kind.GENERAL)], rule="off")
     alone = memory.session_context(tokens=1000)
     assert titles(alone) == ["Last sessions"]
     assert alone.tokens > 700

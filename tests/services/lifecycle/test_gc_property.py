@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ragmem.api.memory import Ragmem
+from ragmem.domain.lifecycle.templates import mask_values
 from ragmem.domain.model import Draft, Scope
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.lifecycle.lifecycle import CONSOLIDATED
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SUBJECTS = ("sourdough starter with rye flour", "crankshaft seal of the ferry", "roof of the garden shed")
@@ -33,7 +33,7 @@ texts = st.builds(
 
 
 class Lives(RuleBasedStateMachine):
-    """One home, with rules under which memories are merged and grow old after a few newer ones."""
+    """One home, with rules under which memories fold, and grow old after a few newer ones."""
 
     def __init__(self):
         super().__init__()
@@ -62,13 +62,12 @@ class Lives(RuleBasedStateMachine):
     def take_note(self, identifiers):
         for item in self.memory.catalog.memories.get(identifiers).values():
             self.accepted.add(item.content_hash)
-            # What was merged stands for its originals, which stay if they are protected.
-            if item.protected and item.source != CONSOLIDATED:
+            if item.protected:
                 self.protected.add(item.content_hash)
 
     @initialize()
     def fill(self):
-        """Enough of one thing, so that a scale can be taken and there is something to merge."""
+        """Enough of one thing, so that a scale can be taken and there is something to fold."""
         self.write([way.format(s=subject, n=n) for way in WAYS for subject in SUBJECTS for n in (3, 5)])
 
     @rule(some=st.lists(texts, min_size=1, max_size=4))
@@ -78,6 +77,20 @@ class Lives(RuleBasedStateMachine):
             self.written += 1
             moment = NOW + timedelta(minutes=self.written)
             drafts.append(Draft("ingest", f"/n/{self.written}", text, event_time=moment, scope=Scope("farm")))
+        self.take_note([one.id for one in self.memory.ingest(drafts, rule="off")])
+
+    @rule(said=st.lists(texts, min_size=1, max_size=4), session=st.sampled_from("st"))
+    def speak(self, said, session):
+        """A session says something whole, and parts of it once more."""
+        drafts = []
+        for begin in range(len(said)):
+            self.written += 1
+            moment = NOW + timedelta(minutes=self.written)
+            text, metadata = " ".join(said[begin:]), {"session": session}
+            place = f"/t/{self.written}"
+            drafts.append(
+                Draft("transcripts", place, text, event_time=moment, scope=Scope("farm"), metadata=metadata)
+            )
         self.take_note([one.id for one in self.memory.ingest(drafts, rule="off")])
 
     @rule(name=st.sampled_from("abc"), text=texts)
@@ -148,7 +161,7 @@ class Lives(RuleBasedStateMachine):
             assert wanted in self.memory.catalog.memories.ids()
             return
         assert wanted in self.memory.catalog.memories.ids()
-        assert wanted not in self.memory.gc.plan().ids("remove", "archive", "merge")
+        assert wanted not in self.memory.gc.plan().ids("remove", "archive")
 
     @rule(which=st.integers(0, 10**6), pinned=st.booleans())
     def pin(self, which, pinned):
@@ -167,6 +180,14 @@ class Lives(RuleBasedStateMachine):
         assert self.accepted <= held | self.memory.catalog.archive.hashes()
         assert self.protected <= held
         assert set(self.pinned.values()) <= held
+
+    @invariant()
+    def what_folded_is_said_by_what_it_folded_behind(self):
+        for item in self.memory.catalog.archive.each():
+            kept = self.memory.catalog.memories.get([item.successor]).get(item.successor)
+            if item.rule == "fold" and kept is not None:
+                same = mask_values(kept.text) == mask_values(item.memory.text)
+                assert same or " ".join(item.memory.text.split()) in " ".join(kept.text.split())
 
     @precondition(lambda self: self.written)
     @invariant()

@@ -1,4 +1,4 @@
-"""gc with the rules of the lifecycle: what is merged, hidden and archived, brought back, and never lost."""
+"""gc with the rules of the lifecycle: what folds, is hidden or archived, brought back, and never lost."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -11,10 +11,11 @@ from ragmem.domain.model.document_place import place_metadata
 from ragmem.domain.model.lifecycle import Connection, LifecycleState
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.services.doctor.invariants import violations
-from ragmem.services.lifecycle import merger
+from ragmem.services.ingestion.archive import archive_memories, new_run
 from ragmem.services.lifecycle.items import RULES
 from ragmem.services.lifecycle.outcome import Outcome
 from ragmem.services.lifecycle.purge import purge
+from ragmem.storage.lifecycle.archive import Removal
 
 DOCS = Path(__file__).parents[3] / "docs"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -104,23 +105,20 @@ def actions(plan):
     return {item.id: (item.action, item.rule) for item in plan.items}
 
 
-def test_what_a_session_says_again_becomes_one_and_the_run_can_be_undone(connected):
-    bread = spoken(connected, *SAID)
+def test_what_a_session_says_again_folds_behind_the_whole_and_the_run_can_be_undone(connected):
+    whole, *parts = spoken(connected, *SAID)
     before = {m.id: m for m in connected.catalog.memories.each()}
     plan = connected.gc.plan()
-    assert actions(plan) == dict.fromkeys(bread, ("merge", "cluster"))
+    assert actions(plan) == {whole: ("keep", "last copy")} | dict.fromkeys(parts, ("archive", "fold"))
     done = connected.gc.apply(plan)
-    assert (done.merged, done.made) == (3, 1)
-    (merged,) = connected.catalog.memories.each()
-    assert merged.source == "consolidated"
-    for text in BREAD:
-        assert text.split(";")[0].split(":")[0].rstrip(".")[:40] in merged.text
-    assert {item.successor for item in connected.catalog.archive.of(done.run)} == {merged.id}
-    assert connected.query("sourdough starter").matches[0].memory.id == merged.id
+    assert done.archived == 2
+    # It keeps its own title, text, date and source, and nothing new is made.
+    assert list(connected.catalog.memories.each()) == [before[whole]]
+    assert {item.successor for item in connected.catalog.archive.of(done.run)} == {whole}
     assert connected.gc.plan().empty
     sound(connected)
     undone = connected.gc.undo()
-    assert (undone.restored, undone.left) == (3, 0)
+    assert (undone.restored, undone.left) == (2, 0)
     assert {m.id: m for m in connected.catalog.memories.each()} == before
     sound(connected)
 
@@ -139,7 +137,7 @@ def test_connected_memories_about_one_thing_stay_apart(connected):
         {"project": ["kitchen", "bakery", "cellar"]},
     ],
 )
-def test_what_several_sessions_sources_or_projects_say_is_not_merged(connected, apart):
+def test_what_several_sessions_sources_or_projects_say_does_not_fold(connected, apart):
     connected.prepare()
     texts = SAID[:3]
     for n, text in enumerate(texts):
@@ -151,12 +149,12 @@ def test_what_several_sessions_sources_or_projects_say_is_not_merged(connected, 
 
 
 @pytest.mark.parametrize("source", ["ingest", "records", "memory", "prds", "claudemds", "notes"])
-def test_what_a_person_keeps_or_hands_in_is_never_merged(connected, source):
+def test_what_a_person_keeps_or_hands_in_never_folds(connected, source):
     spoken(connected, *SAID, source=source)
     assert not [item for item in connected.gc.plan().items if item.action != "keep"]
 
 
-def test_the_pages_of_a_document_are_never_merged_nor_taken_for_copies(connected):
+def test_the_pages_of_a_document_never_fold(connected):
     connected.prepare()
     for file in ("north.pdf", "south.pdf"):
         connected.ingest(
@@ -175,7 +173,7 @@ def test_the_pages_of_a_document_are_never_merged_nor_taken_for_copies(connected
     assert not [item for item in connected.gc.plan().items if item.action != "keep"]
 
 
-def test_a_protected_memory_is_not_merged_and_stays_in_sight(connected):
+def test_a_protected_memory_does_not_fold_and_stays_in_sight(connected):
     bread = spoken(connected, *SAID)
     metadata = {"session": "s1", "type": "decision"}
     decided = draft("9", f"{SAID[0]} {WISH}", minute=9, source="transcripts", metadata=metadata)
@@ -188,18 +186,17 @@ def test_a_protected_memory_is_not_merged_and_stays_in_sight(connected):
     assert wish in found
 
 
-def test_each_memory_that_was_merged_is_found_by_its_own_words(connected):
-    spoken(connected, *SAID)
+def test_each_memory_that_folded_is_found_by_its_own_words(connected):
+    whole, *_ = spoken(connected, *SAID)
     connected.gc.apply(connected.gc.plan())
-    (merged,) = ids(connected)
     for text in BREAD:
-        assert connected.query(text).matches[0].memory.id == merged
+        assert connected.query(text).matches[0].memory.id == whole
 
 
-def test_memories_of_a_session_that_differ_in_one_amount_are_not_merged(connected):
+def test_memories_of_a_session_that_differ_in_one_amount_do_not_fold(connected):
     texts = [f"{SAID[0]} The oven holds {n} loaves." for n in (4, 6, 8)]
     spoken(connected, *texts)
-    assert connected.gc.plan().empty
+    assert "fold" not in {item.rule for item in connected.gc.plan().items}
 
 
 def test_templates_collapse_to_the_newest_and_are_not_seeded_again(memory):
@@ -210,20 +207,19 @@ def test_templates_collapse_to_the_newest_and_are_not_seeded_again(memory):
     assert {item.successor for item in memory.catalog.archive.of(done.run)} == {printed[-1]}
 
 
-def test_what_is_isolated_and_says_nothing_is_archived_when_it_is_old(connected):
-    noise = "Looks good to me, thank you so much."
-    (old,) = stored(connected, noise)
+def test_what_is_alone_and_worthless_is_archived_when_it_is_old(connected):
+    (old,) = spoken(connected, "Perfect! Now let me check the output:")
     words = (
         "amber basalt cedar dune ember fjord grove heath islet jetty knoll lagoon marsh notch oasis".split()
     )
     later = stored(connected, *(f"The {w} gate of {w} needs {w} keys because {w} locks rust." for w in words))
-    plan = connected.gc.plan(rules=["no-substance"])
+    plan = connected.gc.plan(rules=["cold"])
     # Twenty newer ones are needed.
     assert plan.empty
     later += stored(
         connected, *(f"The {w} well of {w} needs {w} rope because {w} winches slip." for w in words)
     )
-    plan = connected.gc.plan(rules=["no-substance"])
+    plan = connected.gc.plan(rules=["cold"])
     assert [item.id for item in plan.active_items()] == [old]
     connected.gc.apply(plan)
     assert old not in ids(connected)
@@ -238,50 +234,31 @@ def test_what_is_isolated_and_says_nothing_is_archived_when_it_is_old(connected)
 
 
 def test_what_changed_after_the_plan_is_left_alone(connected):
-    bread = spoken(connected, *SAID)
+    said = spoken(connected, *SAID)
     plan = connected.gc.plan()
-    connected.catalog.lives.pin(bread[0], pinned=True, now=NOW)
+    connected.catalog.lives.pin(said[1], pinned=True, now=NOW)
     done = connected.gc.apply(plan)
-    assert (done.merged, done.made, done.skipped) == (0, 0, 3)
-    assert ids(connected) == set(bread)
+    assert (done.archived, done.skipped) == (1, 1)
+    assert ids(connected) == set(said[:2])
     sound(connected)
 
 
-def test_one_that_changes_between_the_merged_one_and_the_archive_keeps_all_originals(connected, monkeypatch):
-    bread = spoken(connected, *SAID)
+def test_nothing_folds_behind_a_memory_whose_text_changed_after_the_plan(connected):
+    said = spoken(connected, *SAID)
     plan = connected.gc.plan()
-    delete, late = connected.store.delete, []
-
-    def pinned_meanwhile(wanted, **more):
-        if set(wanted) == set(bread) and not late:
-            late.append(1)
-            connected.catalog.lives.pin(bread[0], pinned=True, now=NOW)
-        delete(wanted, **more)
-
-    monkeypatch.setattr(connected.store, "delete", pinned_meanwhile)
+    with connected.catalog.database.write() as connection:
+        connection.execute("UPDATE memories SET content_hash = 'other' WHERE id = ?", (said[0],))
     done = connected.gc.apply(plan)
-    assert (late, done.made) == ([1], 0)
-    assert ids(connected) == set(bread)
-    sound(connected)
+    assert (done.archived, done.skipped) == (0, 2)
+    assert ids(connected) == set(said)
 
 
-def test_what_a_killed_run_had_merged_is_taken_out_and_merged_anew(connected, monkeypatch):
-    bread = spoken(connected, *SAID)
-
-    def killed(*arguments, **more):
-        raise KeyboardInterrupt
-
-    plan = connected.gc.plan()
-    with monkeypatch.context() as patch:
-        patch.setattr("ragmem.services.lifecycle.merger.archive_memories", killed)
-        with pytest.raises(KeyboardInterrupt):
-            connected.gc.apply(plan)
-    (half_made,) = ids(connected) - set(bread)
-    plan = connected.gc.plan()
-    assert actions(plan)[half_made] == ("remove", "unfinished")
-    connected.gc.apply(plan)
-    assert ids(connected) == {half_made}
-    sound(connected)
+def test_what_replaces_another_memory_never_folds(connected):
+    said = spoken(connected, *SAID, "The oven in the yard holds nine loaves of bread at once.")
+    replaced = Supersession(said[3], said[1], NOW, NOW, "value", "says so now", NOW)
+    connected.catalog.supersessions.put([replaced])
+    connected.gc.apply(connected.gc.plan())
+    assert ids(connected) == {said[0], said[1], said[3]}
 
 
 def test_time_that_is_up_ends_a_run_between_two_steps(memory):
@@ -294,12 +271,13 @@ def test_time_that_is_up_ends_a_run_between_two_steps(memory):
 
 def test_an_interrupted_run_tells_what_it_did_and_can_be_undone(connected, monkeypatch):
     printed = stored(connected, *(PRINTED.format(n=n) for n in range(10, 16)))
-    bread = spoken(connected, *SAID)
+    (liked,) = stored(connected, BREAD[0])
+    connected.catalog.lives.rate(liked, 1, now=NOW)
 
     def interrupted(*arguments, **more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ragmem.services.lifecycle.merger.Merger.merge", interrupted)
+    monkeypatch.setattr(connected.catalog.lives, "change", interrupted)
     outcome = Outcome()
     with pytest.raises(KeyboardInterrupt):
         connected.gc.apply(connected.gc.plan(), allow_large=True, outcome=outcome)
@@ -307,7 +285,7 @@ def test_an_interrupted_run_tells_what_it_did_and_can_be_undone(connected, monke
     assert [run.ended for run in connected.gc.history()] == [None]
     sound(connected)
     assert connected.gc.undo().restored == 5
-    assert ids(connected) == {*printed, *bread}
+    assert ids(connected) == {*printed, liked}
 
 
 def test_undo_leaves_what_was_stored_anew_and_its_former_text_stays_in_the_archive(memory):
@@ -359,7 +337,7 @@ def test_history_tells_of_each_run(memory):
     done = memory.gc.apply(memory.gc.plan(), allow_large=True)
     memory.gc.undo()
     (run,) = memory.gc.history()
-    assert (run.run, run.caller, run.counts, run.archived) == (done.run, "gc", {"archive/template": 5}, 0)
+    assert (run.run, run.caller, run.counts, run.archived) == (done.run, "gc", {"archive/fold": 5}, 0)
     assert run.undone
     assert memory.gc.run_idle(budget_s=5) is None
 
@@ -386,25 +364,12 @@ def test_several_processes_decide_as_one_does(memory):
     assert together == alone
 
 
-def test_what_came_in_as_of_little_worth_is_indexed_where_it_has_substance(memory):
-    fact, noise = stored(memory, BREAD[0], "Looks good to me, thank you so much.")
-    memory.store.delete([fact, noise])
-    memory.catalog.memories.mark([fact, noise], State.BUFFERED)
-    plan = memory.gc.plan()
-    assert actions(plan)[fact] == ("mend", "has substance")
-    assert actions(plan)[noise][0] == "keep"
-    memory.gc.apply(plan)
-    assert memory.store.memory_ids() == {fact}
-    assert memory.gc.plan().empty
-    sound(memory)
-
-
 def test_a_rule_that_there_is_not_is_refused_with_the_list_of_those_that_there_are(memory):
     memory.prepare()
-    with pytest.raises(UsageError, match='gc has no rule "no-substanse"') as refused:
-        memory.gc.plan(rules=["no-substanse"])
+    with pytest.raises(UsageError, match='gc has no rule "colt"') as refused:
+        memory.gc.plan(rules=["colt"])
     assert "duplicate" in refused.value.hint
-    assert "no-substance" in refused.value.hint
+    assert "cold" in refused.value.hint
 
 
 def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
@@ -418,55 +383,37 @@ def test_every_rule_that_the_pages_name_can_be_asked_for_alone():
     assert named == set(RULES)
 
 
-def test_two_runs_at_once_leave_what_both_merged(connected, monkeypatch):
-    bread = spoken(connected, *SAID)
-    plan, same_plan = connected.gc.plan(), connected.gc.plan()
-    put, others = merger.index_by_id, []
+def merged_by_an_earlier_release(memory, parts):
+    """Put one memory in place of others, as releases did that merged; return its id and the run."""
+    (whole,) = spoken(memory, f"All of it: {' '.join(SAID)}", source="consolidated", session="")
+    run = new_run("gc", NOW)
+    memory.catalog.gc_runs.begin(run, caller="gc", now=NOW)
+    memory.catalog.gc_runs.link(run, {whole: parts})
+    memory.catalog.gc_runs.add(run, {"make/cluster": 1})
 
-    def other_run_first(catalog, store, made):
-        put(catalog, store, made)
-        if not others:
-            others.append("")
-            others.append(connected.gc.apply(same_plan).run)
+    def removals():
+        return [Removal(one, "cluster", "", whole) for one in memory.catalog.memories.get(parts).values()]
 
-    monkeypatch.setattr(merger, "index_by_id", other_run_first)
-    done = connected.gc.apply(plan)
-    (merged,) = ids(connected)
-    assert (done.made, done.skipped) == (0, 3)
-    assert connected.query("sourdough starter").matches[0].memory.id == merged
-    sound(connected)
-    if connected.gc.undo(done.run).kept:
-        assert ids(connected) == {merged}
-    assert connected.gc.undo(others[1]).restored == 3
-    assert ids(connected) == set(bread)
-    sound(connected)
+    archive_memories(memory.catalog, memory.store, run, parts, removals=removals, now=NOW, action="merge")
+    memory.catalog.gc_runs.end(run, now=NOW)
+    return whole, run
 
 
-def test_a_run_that_another_takes_for_killed_keeps_what_it_merged(connected, monkeypatch):
-    bread = spoken(connected, *SAID)
-    plan, put = connected.gc.plan(), merger.index_by_id
-    taken_for_killed = []
-
-    def look_at_it(catalog, store, made):
-        put(catalog, store, made)
-        taken_for_killed.append(connected.gc.plan(rules=["unfinished"]))
-
-    monkeypatch.setattr(merger, "index_by_id", look_at_it)
-    connected.gc.apply(plan)
-    assert len(taken_for_killed[0].active_items()) == 1
-    assert connected.gc.apply(taken_for_killed[0]).skipped == 1
-    assert len(ids(connected) - set(bread)) == 1
+def test_undo_takes_out_what_an_earlier_release_merged(connected):
+    said = spoken(connected, *SAID)
+    _, run = merged_by_an_earlier_release(connected, said)
+    undone = connected.gc.undo(run)
+    assert (undone.restored, undone.kept) == (3, 0)
+    assert ids(connected) == set(said)
     sound(connected)
 
 
 def test_undo_keeps_what_was_merged_of_memories_that_have_been_purged(connected):
-    spoken(connected, *SAID)
-    connected.gc.apply(connected.gc.plan())
-    (merged,) = ids(connected)
+    merged, run = merged_by_an_earlier_release(connected, spoken(connected, *SAID))
     later = datetime.now(UTC) + timedelta(days=40)
     purge(connected.catalog, now=later, keep=timedelta(days=30), sizes=connected.settings.chunking)
     assert connected.catalog.archive.count() == 0
-    undone = connected.gc.undo()
+    undone = connected.gc.undo(run)
     assert (undone.restored, undone.kept) == (0, 1)
     assert ids(connected) == {merged}
     sound(connected)
@@ -493,26 +440,16 @@ def test_what_was_kept_out_of_the_index_comes_back_as_it_was(memory):
     sound(memory)
 
 
-def test_what_is_merged_is_not_proven_by_it(connected):
-    spoken(connected, *SAID)
-    connected.gc.apply(connected.gc.plan())
-    (merged,) = ids(connected)
-    entry = connected.catalog.lives.entry(merged, policy=connected.settings.lifecycle.policy)
-    assert (entry.life, entry.is_mergeable) == (LifecycleState.BUFFER, False)
-    sound(connected)
-
-
 def test_undo_shows_what_an_earlier_release_hid_behind_a_merged_memory(connected):
     (wish,) = stored(connected, WISH)
-    bread = spoken(connected, *SAID)
-    done = connected.gc.apply(connected.gc.plan())
-    (merged,) = ids(connected) - {wish}
-    connected.catalog.gc_runs.link(done.run, {merged: [*bread, wish]})
+    said = spoken(connected, *SAID)
+    merged, run = merged_by_an_earlier_release(connected, said)
+    connected.catalog.gc_runs.link(run, {merged: [wish]})
     hidden = Supersession(wish, merged, NOW, NOW, "merged", "stays behind it", NOW)
     connected.catalog.supersessions.put([hidden])
-    assert connected.gc.undo().restored == 3
+    assert connected.gc.undo(run).restored == 3
     assert connected.catalog.supersessions.all() == []
-    assert ids(connected) == {*bread, wish}
+    assert ids(connected) == {*said, wish}
 
 
 def test_the_newest_of_a_template_stays_however_old_and_lone_it_is(connected):

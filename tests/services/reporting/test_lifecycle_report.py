@@ -21,7 +21,7 @@ TIDE = (
     "The tide importer of harbour {0} timed out because `TideClient.fetch` in tides/client.py retried 5 times"
     " with a timeout of 30 s; the fix was one retry of 10 s for harbour {0}."
 )
-CHATTER = "Let me have a look at this now, one moment please, and then I will go on with the rest of it all."
+CHATTER = "Perfect! Now let me check the output:"
 
 
 def stored(memory, name, text, *, days, project=PROJECT, **more):
@@ -34,7 +34,7 @@ def stored(memory, name, text, *, days, project=PROJECT, **more):
         event_time=NOW - timedelta(days=days),
         **more,
     )
-    [one] = memory.ingest([draft])
+    [one] = memory.ingest([draft], rule="off")
     return one.id
 
 
@@ -47,7 +47,11 @@ def lived(memory):
     }
     ids["alone"] = stored(memory, "alone", CHATTER, days=400)
     ids["decision"] = stored(
-        memory, "decision", "We decided to keep SQLite because one file is easy to back up.", days=300
+        memory,
+        "decision",
+        "We decided to keep SQLite because one file is easy to back up.",
+        days=300,
+        metadata={"type": "decision"},
     )
     ids |= {
         f"other{number}": stored(memory, f"other{number}", f"Zebra {number} ate {number * 7} apples.", days=5)
@@ -56,7 +60,7 @@ def lived(memory):
     stored(memory, "elsewhere", TIDE.format(9), days=1, project="p-other")
     memory.catalog.connections.keep_scale("fake-hash", Scale(0.1, 0.6, 25, 100), now=NOW, anew=False)
     memory.gc.plan()
-    memory.catalog.lives.put([LifeRow(ids["tide1"], life=LifecycleState.PROVEN)], now=NOW)
+    memory.catalog.lives.put([LifeRow(ids["tide1"], life=LifecycleState.PROVEN, feedback=1)], now=NOW)
     memory.catalog.supersessions.put(
         [Supersession(ids["other3"], ids["other4"], NOW, NOW, "value", "ate more", NOW)]
     )
@@ -113,10 +117,10 @@ def test_why_gc_does_not_run_by_itself_is_told(lived, command, monkeypatch):
 def test_what_gc_archived_is_counted_by_its_rule_and_in_its_project(lived):
     memory, ids = lived
     at_risk = memory.reports.lifecycle([PROJECT]).at_risk
-    outcome = memory.gc.apply(memory.gc.plan(rules=["no-substance"]), allow_large=True)
+    outcome = memory.gc.apply(memory.gc.plan(rules=["cold"]), allow_large=True)
     assert at_risk == outcome.archived >= 1
     report = memory.reports.lifecycle([PROJECT])
-    assert [(one.rule, one.memories) for one in report.expiries] == [("no-substance", outcome.archived)]
+    assert [(one.rule, one.memories) for one in report.expiries] == [("cold", outcome.archived)]
     assert report.states["archived"] == report.expired == outcome.archived
     assert report.promotion_rate == pytest.approx(1 / (1 + outcome.archived))
     assert [run.run for run in report.runs] == [outcome.run]
@@ -124,12 +128,16 @@ def test_what_gc_archived_is_counted_by_its_rule_and_in_its_project(lived):
     assert ids["alone"] not in memory.catalog.memories.ids()
 
 
-def test_a_merged_memory_stands_among_the_clusters_with_its_originals(lived):
+def test_a_cluster_is_a_card_with_its_members_by_date_and_their_names(lived):
     memory, ids = lived
-    memory.catalog.gc_runs.link("run", {ids["tide1"]: ["a" * 26, "b" * 26, "c" * 26]})
-    [merged] = [group for group in memory.reports.lifecycle([PROJECT]).groups if group.merged]
-    assert (merged.size, merged.id, merged.title) == (3, ids["tide1"], "tide1")
-    assert not [group for group in memory.reports.lifecycle(["p-other"]).groups if group.merged]
+    third = stored(memory, "tide3", TIDE.format(3), days=9)
+    memory.gc.plan()
+    [card] = memory.reports.lifecycle([PROJECT]).groups
+    assert card.size == 3
+    assert card.id in {third, ids["tide1"], ids["tide2"]}
+    assert [one.title for one in card.members] == ["tide3", "tide2", "tide1"]
+    assert {"TideClient.fetch", "tides/client.py"} <= set(card.names)
+    assert memory.reports.lifecycle(["p-other"]).groups == []
 
 
 def test_the_report_changes_nothing(lived):
@@ -175,11 +183,13 @@ def test_a_title_neither_drives_the_terminal_nor_shows_a_secret(lived, command):
     memory, ids = lived
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     title = f'\x1b]0;owned\x07 one\ntwo <b>&" {secret}'
+    third = stored(memory, "tide3", TIDE.format(3), days=9)
+    memory.gc.plan()
     with memory.catalog.database.write() as connection:
-        connection.execute(
-            "UPDATE memories SET title = ? WHERE id IN (?, ?)", (title, ids["tide1"], ids["alone"])
+        connection.executemany(
+            "UPDATE memories SET title = ? WHERE id = ?",
+            [(title, one) for one in (third, ids["tide1"], ids["tide2"], ids["alone"])],
         )
-    memory.catalog.gc_runs.link("run", {ids["tide1"]: ["a" * 26, "b" * 26, "c" * 26]})
     for shown in (command("--all").stdout, command("--all", "--svg", "-").stdout):
         assert "owned" in shown
         assert not {"\x1b", "\x07"} & set(shown)

@@ -13,7 +13,7 @@ from ragmem.domain.model import Draft
 from ragmem.errors import BackendError
 from ragmem.services.connections.connection_list import hubs
 from ragmem.services.ingestion.drafts import SOURCE
-from ragmem.services.lifecycle.lifecycle import CONSOLIDATED
+from ragmem.services.lifecycle.cards import SOURCE as CARDS
 from ragmem.services.reporting.connections import degree
 from ragmem.services.reporting.context import LONGEST, ReportContext, shipped_sources
 from ragmem.services.reporting.latency import Latency, latency_plot, measure_latency
@@ -242,4 +242,4 @@ def test_questions_of_the_latency_are_no_recalls(opened):
 
 def test_the_names_of_shipped_sources_are_no_secret():
     shipped = tomllib.loads((Path(__file__).parents[3] / "sources.toml").read_text())["sources"]
-    assert set(shipped) | {CONSOLIDATED, SOURCE} <= shipped_sources()
+    assert set(shipped) | {CARDS, SOURCE} <= shipped_sources()

@@ -7,6 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragmem.domain.model import Supersession
+from ragmem.domain.model.lifecycle import LifecyclePolicy
+from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -126,3 +128,26 @@ def test_whatever_is_put_no_memory_is_replaced_by_one_that_is_not_there_or_repla
     left = [key for number, key in enumerate(ids) if number not in gone]
     found = catalog.supersessions.in_force(left)
     assert {item.newer for item in found.values()} <= set(left) - found.keys()
+
+
+def test_a_mark_hides_nothing_and_is_no_part_of_a_chain(catalog, make, three):
+    one, two, three_ = three
+    catalog.supersessions.put([link(one, two), link(two, three_, 1, PERHAPS_OUTDATED)])
+    assert {older: item.newer for older, item in catalog.supersessions.in_force(three).items()} == {one: two}
+    assert set(catalog.supersessions.perhaps_outdated(three)) == {two}
+    assert catalog.supersessions.replaced_by([three_]) == {}
+    entries = {entry.id: entry for entry in catalog.lives.entries(policy=LifecyclePolicy())}
+    assert (entries[two].superseded_by, entries[two].perhaps_outdated) == ("", three_)
+    assert (entries[one].superseded_by, entries[one].perhaps_outdated) == (two, "")
+    catalog.supersessions.forget([two])
+    assert catalog.supersessions.all() == []
+
+
+def test_a_mark_names_what_holds_in_the_place_of_the_newer_memory(catalog, make, three):
+    one, two, three_ = three
+    catalog.supersessions.put([link(one, two, 0, PERHAPS_OUTDATED), link(two, three_, 1)])
+    assert catalog.supersessions.perhaps_outdated([one])[one].newer == three_
+    catalog.memories.remove([two])
+    assert catalog.supersessions.perhaps_outdated([one]) == {}
+    catalog.memories.accept([make("two")])
+    assert set(catalog.supersessions.perhaps_outdated([one])) == {one}

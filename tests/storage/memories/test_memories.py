@@ -30,7 +30,7 @@ LONG = "The lock was stale. " * 20
 def made(uri: str, text: str) -> tuple[Memory, tuple[Chunk, ...]]:
     draft = Draft("notes", uri, text, title=f"title of {uri}", scope=Scope())
     memory = replace(
-        classify_draft(draft, now=NOW, sizes=SIZES, keep_discarded=True, redactor=DEFAULT).memory,
+        classify_draft(draft, now=NOW, sizes=SIZES, redactor=DEFAULT).memory,
         state=State.PENDING,
         summary="",
     )

@@ -12,7 +12,19 @@ import { plain } from "../parts/texts";
 import { say, sayProblem } from "../parts/toast";
 import { projectName } from "../projects";
 import { useRoute } from "../route";
-import type { ArchivePage, Archived, Job, Lifecycle as Report, Plan, PlanItem, Run } from "../shapes";
+import type {
+  ArchivePage,
+  Archived,
+  ClusterMemory,
+  HiddenMemory,
+  Job,
+  Lifecycle as Report,
+  Plan,
+  PlanCluster,
+  PlanItem,
+  Run,
+  Topic,
+} from "../shapes";
 
 const POLL_MS = 700;
 /** Items of a group that are shown at first. */
@@ -44,6 +56,7 @@ export function Lifecycle(): JSX.Element {
               <div>
                 <Next project={values.project} onChanged={changed} />
                 {report.data && <Loners report={report.data} />}
+                {report.data && <Topics topics={report.data.clusters} />}
               </div>
               <div>
                 <Archive key={round} onChanged={changed} />
@@ -225,16 +238,17 @@ const QUIET_ACTIONS = new Set(["keep"]);
 
 function PlanList({ plan }: { plan: Plan }): JSX.Element {
   const groups = new Map<string, PlanItem[]>();
+  const told = new Set(plan.clusters.flatMap((cluster) => cluster.hidden.map((one) => one.id)));
   for (const item of plan.items) {
-    if (QUIET_ACTIONS.has(item.action)) continue;
+    if (QUIET_ACTIONS.has(item.action) || told.has(item.id)) continue;
     const key = `${item.action}/${item.rule}`;
     groups.set(key, [...(groups.get(key) ?? []), item]);
   }
-  const order = ["archive", "merge", "promote"];
+  const order = ["archive", "promote"];
   const sorted = [...groups.entries()].sort(
     ([one], [other]) => place(order, one) - place(order, other) || one.localeCompare(other),
   );
-  if (!sorted.length) {
+  if (!sorted.length && !plan.clusters.length) {
     return (
       <Empty title="Nothing to do">
         <p>Every memory is connected, protected or too new to be judged.</p>
@@ -244,8 +258,9 @@ function PlanList({ plan }: { plan: Plan }): JSX.Element {
   return (
     <div class="plan">
       {plan.note && <p class="notice">{plan.note}</p>}
+      {plan.clusters.map((cluster) => <Cluster key={cluster.id} cluster={cluster} />)}
       {sorted.map(([key, items]) => (
-        <details key={key} open={items[0]!.action === "archive" || items[0]!.action === "merge"}>
+        <details key={key} open={items[0]!.action === "archive"}>
           <summary>
             <span class={`act act-${items[0]!.action}`}>{words(items[0]!.action)}</span>
             <span>{words(items[0]!.rule.replaceAll("-", " "))}</span>
@@ -256,6 +271,55 @@ function PlanList({ plan }: { plan: Plan }): JSX.Element {
       ))}
       {plan.left_out > 0 && <p class="quiet">and {count(plan.left_out)} more</p>}
     </div>
+  );
+}
+
+/** What one memory says for others: the statement they share, and where they differ from it. */
+function Cluster({ cluster }: { cluster: PlanCluster }): JSX.Element {
+  const [all, setAll] = useState(false);
+  const { hidden } = cluster;
+  return (
+    <details>
+      <summary>
+        <span class={`act act-${cluster.action}`}>{words(cluster.rule.replaceAll("-", " "))}</span>
+        <span>{cluster.statement || cluster.kept.title}</span>
+        <span class="number">{count(cluster.size)}</span>
+      </summary>
+      <ul>
+        <Member role="kept" memory={cluster.kept} />
+        {hidden.slice(0, all ? hidden.length : SHOWN).map((one) => (
+          <Member key={one.id} role="hidden" memory={one} differs={one.differs} more={one.words_more} />
+        ))}
+      </ul>
+      {hidden.length > SHOWN && !all && (
+        <button type="button" class="link" onClick={() => { setAll(true); }}>
+          Show all {count(hidden.length)}
+        </button>
+      )}
+    </details>
+  );
+}
+
+function Member({ role, memory, differs = [], more = 0 }: {
+  role: string;
+  memory: ClusterMemory;
+  differs?: HiddenMemory["differs"];
+  more?: number;
+}): JSX.Element {
+  return (
+    <li>
+      <a href={memoryHref(memory.id)}>{memory.title}</a>
+      <span class="quiet">
+        {role}, {dateTime(memory.at)}
+        {differs.map(([hidden, kept], place) => (
+          <span key={place}>
+            {"; "}
+            <del>{hidden}</del> <ins>{kept || "(nothing)"}</ins>
+          </span>
+        ))}
+        {more > 0 && `; the kept one says ${counted(more, "word")} more`}
+      </span>
+    </li>
   );
 }
 
@@ -292,7 +356,7 @@ function Loners({ report }: { report: Report }): JSX.Element | null {
       title="On its own"
       aside={<span class="quiet">{counted(report.at_risk, "memory", "memories")} at risk</span>}
     >
-      <p class="quiet">Nothing is connected with these. gc archives those that say nothing specific either, and gives the
+      <p class="quiet">Nothing is connected with these. gc archives those that are worthless to the judge, and gives the
         others time.</p>
       <ul class="loners">
         {report.loners.map((one) => (
@@ -306,12 +370,40 @@ function Loners({ report }: { report: Report }): JSX.Element | null {
                   : words(one.action)}
             </span>
             <span class="quiet">
-              {projectName(one.project)}, substance {one.score.toFixed(2)}
+              {projectName(one.project)}, worthless with {percent(one.score)}
               {one.reasons.length > 0 && `: ${one.reasons.join(", ")}`}
             </span>
           </li>
         ))}
       </ul>
+    </Card>
+  );
+}
+
+function Topics({ topics }: { topics: Topic[] }): JSX.Element | null {
+  if (!topics.length) return null;
+  return (
+    <Card title="Topics">
+      <p class="quiet">Memories that are connected with each other. Nothing is merged.</p>
+      <div class="plan">
+        {topics.map((topic) => (
+          <details key={topic.id}>
+            <summary>
+              <span>{topic.title || topic.id}</span>
+              <span class="number">{count(topic.size)}</span>
+            </summary>
+            <p class="quiet">{[projectName(topic.project), ...topic.names].join(", ")}</p>
+            <ul>
+              {topic.members.map((one) => (
+                <li key={one.id}>
+                  <a href={memoryHref(one.id)}>{one.title || one.id}</a>
+                  <span class="quiet">{dateTime(one.at)}</span>
+                </li>
+              ))}
+            </ul>
+          </details>
+        ))}
+      </div>
     </Card>
   );
 }
@@ -421,7 +513,7 @@ function Runs({ runs, onChanged }: { runs: Run[]; onChanged: () => void }): JSX.
             setAsked(null);
           }}
         >
-          <p>What the run of {dateTime(asked.started_at)} archived or merged is as it was before.</p>
+          <p>What the run of {dateTime(asked.started_at)} archived or hid is as it was before.</p>
         </Confirm>
       )}
     </Card>

@@ -162,6 +162,14 @@ function Filters({ values }: { values: Record<string, string> }): JSX.Element {
         />
         superseded too
       </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={values.tiers === "all"}
+          onChange={(event) => { set("tiers")(event.currentTarget.checked ? "all" : ""); }}
+        />
+        discarded too
+      </label>
     </div>
   );
 }
@@ -224,6 +232,7 @@ function questionOf(values: Record<string, string>): Record<string, unknown> {
     since: values.since ?? null,
     until: values.until ?? null,
     history: values.history === "1",
+    all_tiers: values.tiers === "all",
     nearest: values.nearest === "1",
     ...(how.startsWith("mode:") ? { mode: how.slice(5) } : how ? { route: how } : {}),
   };
@@ -314,7 +323,9 @@ function Result({
           <Marked text={match.title || match.heading || match.id} words={words} />
         </a>
         <Meta memory={match}>
+          {match.state === "buffered" && <span class="badge">discarded</span>}
           {match.superseded_by && <span class="badge warn">superseded</span>}
+          {match.perhaps_outdated && <span class="badge">perhaps outdated</span>}
           {match.duplicates.length > 0 && <span class="quiet">+{match.duplicates.length} alike</span>}
         </Meta>
         {match.heading && match.heading !== match.title && <p class="heading-path">{match.heading}</p>}

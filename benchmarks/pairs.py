@@ -18,7 +18,7 @@ import common
 import numpy as np
 from numpy.typing import NDArray
 
-from ragmem.domain.lifecycle.pair_model import HARM, RELATIONS, relate
+from ragmem.domain.lifecycle.pair_model import HARM, RELATIONS, align, relate
 
 sys.path.insert(0, str(common.REPOSITORY / "scripts"))
 import train_pairs
@@ -57,7 +57,8 @@ def cross_validate(data: train_pairs.Data, seed: int) -> Answers:
         probabilities[test] = train_pairs.predict(data, test, model)
         hidden |= test & (train_pairs.room(data, probabilities) >= model.hide)
         marked |= test & (probabilities[:, SUPERSEDES] >= model.mark)
-    return Answers(probabilities, hidden, marked)
+    other = np.array([align(one["older"], one["newer"]).has_other_name for one in data.pairs])
+    return Answers(probabilities, hidden, marked & (hidden | ~other))
 
 
 def figures(answers: Answers, data: train_pairs.Data, part: Mask) -> dict[str, float]:

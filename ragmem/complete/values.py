@@ -24,6 +24,7 @@ GC_RULES = (
     "bad-feedback",
     "recalled",
     "rated",
+    "used",
 )
 """The rules of `services.lifecycle.items`; a test holds them equal."""
 

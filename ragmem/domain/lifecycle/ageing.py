@@ -125,6 +125,10 @@ def _decide_without_text(
     entry: Entry, newer: int, connections: int, policy: LifecyclePolicy, *, last: bool
 ) -> Decision | None:
     """Return the decision that needs no text; None for a memory that is isolated and due."""
+    used = entry.pinned or entry.sessions > 0 or entry.feedback > 0
+    if entry.memory.state is State.BUFFERED and used:
+        reason = "discarded when it came in, and recalled, rated good or pinned since: it is indexed"
+        return Decision(entry.id, "mend", "used", reason, age=newer)
     rule, reason = protection_of(entry, policy)
     if rule:
         return Decision(entry.id, "keep", rule, reason, age=newer)

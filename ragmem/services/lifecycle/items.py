@@ -41,6 +41,7 @@ RULES = (
     "bad-feedback",
     "recalled",
     "rated",
+    "used",
 )
 """All rules that change something; a run can be restricted to some of them."""
 

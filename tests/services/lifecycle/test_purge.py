@@ -26,6 +26,7 @@ def test_a_discarded_text_leaves_only_by_a_purge_after_its_time(memory):
     late = discard(memory, 3)
     memory.gc.apply(memory.gc.plan())
     assert memory.catalog.memories.ids() == {first, pinned, recalled, late}
+    assert memory.catalog.memories.ids(states=[State.INDEXED]) == {pinned, recalled}
     planned = memory.gc.plan_purge()
     assert (planned.memories, planned.texts, planned.discarded) == (0, 1, 1)
     assert memory.gc.purge().discarded == 1

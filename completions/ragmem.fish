@@ -63,7 +63,7 @@ complete -c ragmem -n '__ragmem_at --' -a refresh -d 'Write proven memories into
 complete -c ragmem -n '__ragmem_at --' -a check -d 'Check an assistant\'s answer against your rules.'
 complete -c ragmem -n '__ragmem_at --' -a agents -d 'Show agents; send signals and messages, wait for events.'
 complete -c ragmem -n '__ragmem_at --' -a doctor -d 'Find problems and repair them.'
-complete -c ragmem -n '__ragmem_at --' -a gc -d 'Archive what is isolated or says nothing of its own, or undo that.'
+complete -c ragmem -n '__ragmem_at --' -a gc -d 'Archive what says nothing of its own, or undo that.'
 complete -c ragmem -n '__ragmem_at --' -a forget -d 'Remove memories: into the archive, or for good.'
 complete -c ragmem -n '__ragmem_at --' -a scrub -d 'Remove secrets, or any text, from everything that is stored.'
 complete -c ragmem -n '__ragmem_at --' -a backup -d 'Write the whole home into one file and read it back.'

@@ -170,6 +170,16 @@ def predict(data: Data, chosen: NDArray[np.bool_], weights: Floats, bias: Floats
     }
 
 
+def shares(data: Data) -> dict[str, float]:
+    """Return the share of each category among the snippets that are worth something."""
+    kept = data.label("tier") != HEADS["tier"].index("discard")
+    counts = np.bincount(data.label("category")[kept], minlength=len(HEADS["category"]))
+    return {
+        name: round(float(count / kept.sum()), 4)
+        for name, count in zip(HEADS["category"], counts, strict=True)
+    }
+
+
 def main() -> None:
     """Write the weights."""
     folder, *more = map(Path, sys.argv[1:])
@@ -181,6 +191,7 @@ def main() -> None:
         "snippets": len(data.snippets),
         "repositories": len(set(data.repositories)),
         "scale": SCALE,
+        "category shares": shares(data),
         "bias": np.rint(bias * SCALE).astype(int).tolist(),
         "weights": {name: row for name, row in zip(data.names, rounded, strict=True) if any(row)},
     }

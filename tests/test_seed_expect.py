@@ -130,7 +130,7 @@ def test_what_does_not_hold_is_told_with_what_is_the_case_and_its_line(seed):
     assert found["all sources: unread"] == ("passed", "0", 1)
     assert found["notes: files"] == ("failed", "2, expected 3", 2)
     assert found["notes: memories"] == ("failed", "2, expected at least 4", 3)
-    assert found["notes: summarize"][1:] == ("2, expected 0", 4)
+    assert found["notes: summarize"][1:] == ("1, expected 0", 4)
     status, message, line = found['"harbour bell" finds notes']
     assert (status, line) == ("failed", 6)
     assert re.match(

@@ -44,7 +44,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
     },
     "Care": {
         "doctor": Entry("ragmem.cli.doctor", "Find problems and repair them."),
-        "gc": Entry("ragmem.cli.gc", "Archive what is isolated or says nothing of its own, or undo that."),
+        "gc": Entry("ragmem.cli.gc", "Archive what says nothing of its own, or undo that."),
         "forget": Entry("ragmem.cli.forget", "Remove memories: into the archive, or for good."),
         "scrub": Entry("ragmem.cli.scrub", "Remove secrets, or any text, from everything that is stored."),
         "backup": Entry("ragmem.cli.backup", "Write the whole home into one file and read it back."),

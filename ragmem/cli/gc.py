@@ -122,7 +122,7 @@ def gc(
     quiet: QuietOption = False,
     sources_file: SourcesFileOption = None,
 ) -> int:
-    """Archive what is isolated or says nothing of its own, or undo that.
+    """Archive what says nothing of its own, or undo that.
 
     Only --purge deletes: everything else goes into the archive, and --undo and --restore bring it back.
     """

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -39,6 +39,10 @@ MIN_WORDS, MIN_COMMON = 8, 0.15
 """A text of so many words, of which a smaller share is common in English, is of another language."""
 
 DISCARD = HEADS["tier"].index(Tier.DISCARD)
+RARITY = 0.3
+"""Power of a category's share that its probability is divided by. By cross-validation over repositories the
+macro-F1 of categories is .48, and .44 without; the accuracy is .69 for both."""
+
 SHOWN = 4
 """Inputs that an explanation names on each side."""
 
@@ -104,6 +108,8 @@ class Verdict:
     known_language: bool = True
     only_user: bool = False
     reason: str = ""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """The share of each category in the training."""
 
     @property
     def discard(self) -> float:
@@ -118,16 +124,14 @@ class Verdict:
     @property
     def kind(self) -> Kind:
         """The most probable kind."""
-        return Kind(_most_probable(self.probabilities["kind"]))
+        found = self.probabilities["kind"]
+        return Kind(max(found, key=lambda name: found[name]))
 
     @property
     def category(self) -> Category:
-        """The most probable category."""
-        return Category(_most_probable(self.probabilities["category"]))
-
-
-def _most_probable(given: Mapping[str, float]) -> str:
-    return max(given, key=lambda name: given[name])
+        """The category that is most probable for its rarity; a rare one would hardly be found otherwise."""
+        found = self.probabilities["category"]
+        return Category(max(found, key=lambda name: found[name] / (self.shares.get(name) or 1.0) ** RARITY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,7 @@ class Weights:
     bias: tuple[float, ...]
     values: Mapping[str, tuple[float, ...]]
     words: frozenset[str]
+    shares: Mapping[str, float]
 
 
 @cache
@@ -146,7 +151,8 @@ def load_weights() -> Weights:
     scale = document["scale"]
     values = {name: tuple(each / scale for each in row) for name, row in document["weights"].items()}
     words = frozenset(name[5:] for name in values if name.startswith("word "))
-    return Weights(tuple(each / scale for each in document["bias"]), values, words)
+    bias = tuple(each / scale for each in document["bias"])
+    return Weights(bias, values, words, document["category shares"])
 
 
 def words_of(text: str) -> set[str]:
@@ -242,6 +248,7 @@ def judge(text: str, *, source: str = "", weights: Weights | None = None) -> Ver
         known_language=all(_is_english(part, weights.words) for _, part in parts),
         only_user=all(role == "user" for role, _ in parts),
         reason=best.reason,
+        shares=best.shares,
     )
 
 
@@ -269,7 +276,7 @@ def _judge_part(text: str, source: str, role: str, weights: Weights) -> Verdict:
     for head, classes in HEADS.items():
         result[head] = dict(zip(classes, softmax(logits[start : start + len(classes)]), strict=True))
         start += len(classes)
-    return Verdict(result, reason=_explain(shares))
+    return Verdict(result, reason=_explain(shares), shares=weights.shares)
 
 
 def _explain(shares: Mapping[str, float]) -> str:

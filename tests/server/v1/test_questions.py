@@ -60,7 +60,7 @@ def test_each_filter_of_a_question_lets_only_its_own_through(api):
     assert found(types=["gotcha"]) == set()
     assert found(categories=["best_practice"]) == set()
     api.stored(
-        "Gotcha: beware, the copper kettle whistles late: its valve does not close.",
+        "Gotcha: beware, the copper kettle whistles late, because its valve silently does not close.",
         title=f"gotcha {tag}",
         tags=[tag],
     )

@@ -13,6 +13,7 @@ from ragmem.domain.model.document_place import is_of_document
 from ragmem.domain.model.lifecycle import Connection, Entry
 from ragmem.domain.model.supersession import DECLARED, PERHAPS_OUTDATED, RESTATED, direct_successors
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.transcript import SOURCE as TRANSCRIPTS
 from ragmem.domain.text.keywords import is_stop_word
 
 MAX_CHARS = 1200
@@ -215,7 +216,10 @@ def _proposals(
     older = {
         key: (one, one.said.whole)
         for key, one in every.items()
-        if one.said.whole and not (one.entry.superseded_by or is_of_document(one.entry.memory.metadata))
+        # An exchange tells what was said and done then, and that stays so.
+        if one.said.whole
+        and one.entry.memory.source != TRANSCRIPTS
+        and not (one.entry.superseded_by or is_of_document(one.entry.memory.metadata))
     }
     seen = Counter(chain.from_iterable(whole.words for _, whole in older.values()))
     holding: dict[str, list[str]] = defaultdict(list)

@@ -135,6 +135,13 @@ def test_a_further_change_is_found_once_the_former_one_is_recorded():
     assert [(one.older, one.newer, one.rule) for one in later] == [("m1", "m2", RESTATED)]
 
 
+def test_an_exchange_of_a_transcript_stays_as_it_was():
+    older, newer = entry("old", OLD, day=10), entry("new", NEW, day=20)
+    exchange = replace(older, memory=replace(older.memory, source="transcripts"))
+    assert [one.older for one in changes([older, newer], redactor=DEFAULT)] == ["old"]
+    assert changes([exchange, newer], redactor=DEFAULT) == []
+
+
 def test_the_older_one_never_replaces_the_newer_one():
     (change,) = changes([entry("a", OLD, day=2), entry("b", NEW, day=1)], redactor=DEFAULT)
     assert (change.older, change.newer) == ("b", "a")

@@ -190,13 +190,6 @@ class Memories:
         rows = self._database.select_in(f"SELECT {SELECT_OUTLINE} FROM memories m WHERE id IN ({{}})", ids)
         return {row[0]: outline_from(row) for row in rows}
 
-    def known_hashes(self, hashes: Iterable[str]) -> set[str]:
-        """Return those content hashes that some memory has."""
-        rows = self._database.select_in(
-            "SELECT DISTINCT content_hash FROM memories WHERE content_hash IN ({})", hashes
-        )
-        return {value for (value,) in rows}
-
     def hashes(self, ids: Iterable[str]) -> dict[str, str]:
         """Return id -> content hash of those that exist, without reading their texts."""
         return dict(self._database.select_in("SELECT id, content_hash FROM memories WHERE id IN ({})", ids))

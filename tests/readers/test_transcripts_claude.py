@@ -351,3 +351,117 @@ def test_a_failed_command_that_prints_a_secret_leaves_nothing_of_its_last_line(
     records[1] = says("a1", uses("Bash", command="./migrate.sh"))
     (found,) = exchanges(write(tmp_path / "s.jsonl", records))
     assert "swordfish" in str(found)
+
+
+REPORT = (
+    "Only `tide.py` calls the moon, and it does so twice a table.\n\n## Callers\n\n- `tide.py` line 7\n" * 2
+)
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [
+            gives(
+                "u2",
+                f"{REPORT}agentId: a411d5c (for resuming)\n<usage>total_tokens: 37502\ntool_uses: 7</usage>",
+            )
+        ],
+        [
+            gives(
+                "u2", "Async agent launched successfully.\nagentId: a9e09c2 (internal ID)" + " it works" * 20
+            ),
+            asks(
+                "u3",
+                '<task-notification>\n<task-id>a9e09c2</task-id>\n<summary>Agent "Find the callers" completed'
+                f"</summary>\n<result>{REPORT}</result>\n</task-notification>\n"
+                "Read the output file to retrieve the result: /tmp/tasks/a9e09c2.output",
+            ),
+            asks(
+                "u4",
+                '<task-notification>\n<summary>Agent "Find the callers" completed</summary>\n'
+                f"<result>{REPORT}</result>\n</task-notification>",
+                origin={"kind": "task-notification"},
+            ),
+        ],
+    ],
+)
+def test_the_report_of_a_subagent_belongs_to_the_exchange_that_asked_for_it(
+    tmp_path: Path, records: list[dict[str, Any]]
+) -> None:
+    path = write(
+        tmp_path / "s.jsonl",
+        [
+            asks("u1", QUESTION),
+            says("a1", uses("Task", description="Find the callers", prompt="Who calls the moon?")),
+            *records,
+            says("a2", "The moon was asked twice."),
+        ],
+    )
+    (found,) = exchanges(path, ended=True)
+    (draft,) = drafts_of(found, path=path, scope=Scope(), redactor=DEFAULT)
+    assert draft.text.count("Report of a subagent (Find the callers):\n\nOnly `tide.py` calls") == 1
+    assert "total_tokens" not in draft.text
+    assert "launched" not in draft.text
+    assert draft.title == "The moon was asked twice."
+
+
+SUMMARY = (
+    "1. Primary Request:\n   The tide table was late because the moon was asked twice.\n"
+    + "It is fast now. " * 20
+)
+CONTINUED = (
+    "This session is being continued from a previous conversation that ran out of context. The summary below "
+    "covers the earlier portion of the conversation.\n\nAnalysis:\nLet me go through it.\n\nSummary:\n"
+    f"{SUMMARY}\nPlease continue the conversation from where we left it off without asking the user further "
+    "questions."
+)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_summary_of_a_compaction_is_a_memory_of_its_session(tmp_path: Path, *, first: bool) -> None:
+    compacted = asks("c1", CONTINUED, isCompactSummary=True)
+    asked = [asks("u1", QUESTION, 1), says("a1", "The moon was asked twice.", minute=2)]
+    path = write(tmp_path / "s.jsonl", [compacted, *asked] if first else [*asked, compacted])
+    (found,) = exchanges(path, ended=True)
+    exchange, summary = drafts_of(found, path=path, scope=Scope(), redactor=DEFAULT)
+    assert exchange.title == "The moon was asked twice."
+    assert summary.text.startswith("Summary:\n1. Primary Request")
+    assert "continue the conversation" not in summary.text
+    assert "Let me go" not in summary.text
+    assert (
+        summary.title
+        == "Session summary: Primary Request: The tide table was late because the moon was asked twice."
+    )
+    assert (summary.metadata["session"], summary.metadata["compaction"]) == (SESSION, "yes")
+    assert summary.uri == f"{exchange.uri}.summary1"
+
+
+def test_a_summary_before_the_first_question_survives_a_pause_in_reading(tmp_path: Path) -> None:
+    path = write(tmp_path / "s.jsonl", [asks("c1", CONTINUED, isCompactSummary=True)])
+    last = steps(path)[-1]
+    with path.open("ab") as file:
+        file.write(lines_of([asks("u1", QUESTION, 1), says("a1", "The moon was asked twice.", minute=2)]))
+    (found,) = exchanges(path, ended=True, position=last.position, carried=last.carried)
+    assert len(found.summaries) == 1
+
+
+def test_an_interrupted_exchange_is_marked_and_a_bare_order_is_none(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "s.jsonl",
+        [
+            asks("u1", QUESTION),
+            says("a1", "I look at `moon.py`.", uses("Edit", file_path="/srv/tide/moon.py")),
+            asks("u2", "[Request interrupted by user]"),
+            asks("u3", "continue"),
+            says("a3", "Sure."),
+        ],
+    )
+    drafts = [
+        draft
+        for found in exchanges(path, ended=True)
+        for draft in drafts_of(found, path=path, scope=Scope(), redactor=DEFAULT)
+    ]
+    assert [(one.metadata.get("asked"), one.metadata.get("interrupted")) for one in drafts] == [
+        (QUESTION, "yes")
+    ]

@@ -1,9 +1,11 @@
-"""Recognize a text that only greets, thanks or agrees."""
+"""Recognize a text that only greets, thanks or agrees, and a bare order."""
 
 import re
 
 MAX_GREETING_CHARS = 200
 """A longer text has content even if it is polite."""
+
+MAX_ORDER_CHARS = 60
 
 _OPENERS = """
 hi hello hey hiya greetings morning evening thanks thank thx ty cheers welcome ok okay great perfect awesome
@@ -15,8 +17,15 @@ for the your help and to i me my we it its it's that's that is this was really j
 looks got see soon later tomorrow today have having how are doing hope fine please appreciate appreciated no
 problem worries just now back happy glad ready start let's go of course absolutely exactly right
 """
+_ORDERS = """
+continue proceed go ahead next do it that them this both all fix run start again retry resume ship commit push
+merge approve approved accept finish keep going carry on the and then now just option number first second
+third one two three a b c y n weiter mach fertig los genau ja nein bitte oui continuer vas-y si sigue
+adelante no
+"""
 _GREETING_OPENERS = frozenset(_OPENERS.split())
 _GREETING_WORDS = _GREETING_OPENERS | frozenset(_FILLERS.split())
+_ORDER_WORDS = _GREETING_WORDS | frozenset(_ORDERS.split())
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")  # noqa: RUF001
 
 
@@ -32,3 +41,17 @@ def is_greeting(text: str) -> bool:
         return False
     words = [word.lower().replace("’", "'") for word in _WORD.findall(stripped)]  # noqa: RUF001
     return any(word in _GREETING_OPENERS for word in words) and _GREETING_WORDS.issuperset(words)
+
+
+def is_order(text: str) -> bool:
+    """Tell whether the whole text is an order without a subject: "continue", "ship it", "yes, do both", "1".
+
+    It has at most 60 characters, and only words of such orders and numbers.
+    """
+    stripped = text.strip()
+    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(stripped)]
+    return (
+        bool(words)
+        and len(stripped) <= MAX_ORDER_CHARS
+        and all(word.isdecimal() or word in _ORDER_WORDS for word in words)
+    )

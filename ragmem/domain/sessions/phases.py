@@ -7,8 +7,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
 
+from ragmem.domain.classification.greeting import is_order
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.outline import (
+    ADDED_LABEL,
+    ANSWER_LABEL,
+    QUESTION_LABEL,
+    STOPPED,
+    headline,
+    outline_of,
+)
 from ragmem.domain.sessions.transcript import Act, ActType, Exchange
+from ragmem.domain.text.blocks import units
 from ragmem.domain.text.exchanges import clip
 
 MOST_NAMED = 12
@@ -33,6 +43,7 @@ _PHASES = {
     ActType.READ: Phase.RESEARCH,
     ActType.SEARCHED: Phase.RESEARCH,
     ActType.DELEGATED: Phase.RESEARCH,
+    ActType.RETURNED: Phase.RESEARCH,
     ActType.PLANNED: Phase.PLAN,
     ActType.CHANGED: Phase.CHANGE,
     ActType.CREATED: Phase.CHANGE,
@@ -105,18 +116,18 @@ def text_of(exchange: Exchange) -> str:
 
     An answer without actions has no headings. No line of a quoted text looks like the start of a turn.
     """
-    parts = [_with_label("User:", _plain(_question(exchange)))]
+    parts = [_with_label(QUESTION_LABEL, _plain(_question(exchange)))]
     spans = phase_spans(exchange.acts)
     if not spans:
         return parts[0]
     with_headings = len(spans) > 1 or spans[0].phase is not Phase.RESULT
-    parts.append("Assistant:")
+    parts.append(ANSWER_LABEL)
     for span in spans:
         if with_headings:
             parts.append(f"# {span.phase.capitalize()}")
         parts += _paragraphs([_relative_act(act, exchange.cwd) for act in span.acts])
     if exchange.interrupted:
-        parts.append("(The user stopped it here.)")
+        parts.append(STOPPED)
     return "\n\n".join(parts)
 
 
@@ -150,7 +161,7 @@ def _paragraphs(acts: Iterable[Act]) -> Iterator[str]:
             else:
                 for act in texts:
                     text = _plain(act.text)
-                    yield _with_label("The user added:", text) if act.deed is ActType.ADDED else text
+                    yield _with_label(ADDED_LABEL, text) if act.deed is ActType.ADDED else text
 
 
 def _with_label(label: str, text: str) -> str:
@@ -182,8 +193,37 @@ def _plain(text: str) -> str:
 
 
 def title_of(exchange: Exchange, most: int, redactor: Redactor) -> str:
-    """Return the question in one line, with the previous one if it is short."""
-    title = clip(exchange.question, most, redactor=redactor)
-    if exchange.before and len(title) < MIN_STANDALONE:
-        title = clip(f"{title} (earlier: {exchange.before})", most, redactor=redactor)
+    """Return the title of an exchange in one line of at most `most` characters, plus the number of its part.
+
+    It is the subject of its last commit, else the title of its pull request, else the first sentence of its
+    result that says something, else its question, with the previous one if it is short. A bare order such as
+    "continue" is no title if the assistant said anything.
+    """
+    title = _subject_of(exchange)
+    if not title:
+        text = text_of(exchange)
+        outline = outline_of(text)
+        title = headline(text, outline.result) if outline else ""
+    if not title and is_order(exchange.question):
+        said = exchange.answer_text
+        title = headline(said, ((start, end) for _, start, end in units(said)))
+    title = clip(title, most, redactor=redactor) if title else asked_of(exchange, most, redactor)
     return f"{title} (part {exchange.part})" if exchange.part > 1 else title
+
+
+def asked_of(exchange: Exchange, most: int, redactor: Redactor) -> str:
+    """Return the question in one line of at most `most` characters, with the previous one if it is short."""
+    asked = clip(exchange.question, most, redactor=redactor)
+    if exchange.before and len(asked) < MIN_STANDALONE:
+        asked = clip(f"{asked} (earlier: {exchange.before})", most, redactor=redactor)
+    return asked
+
+
+def _subject_of(exchange: Exchange) -> str:
+    """Return the subject of the last commit, else the title of the last pull request, else ""."""
+    for deed, marks in ((ActType.COMMITTED, ""), (ActType.REPORTED, "https://")):
+        for act in reversed(exchange.acts):
+            mark, _, subject = act.text.partition(" ")
+            if act.deed is deed and mark.startswith(marks) and subject.strip():
+                return subject.strip()
+    return ""

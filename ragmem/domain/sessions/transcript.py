@@ -21,6 +21,8 @@ class ActType(StrEnum):
     READ = "read"
     SEARCHED = "searched"
     DELEGATED = "delegated"
+    RETURNED = "returned"
+    """The final report of a subagent."""
     CHANGED = "changed"
     CREATED = "created"
     RAN = "ran"
@@ -47,7 +49,8 @@ class Exchange:
     `number` counts the questions of a session from 1. An exchange that is too long for one memory is split
     into parts, numbered from 1, each with the beginning of the question. `key` is the assistant's own id of
     the question, the same in a copy of the session. `agent` is set for a subagent only; `entry` is how the
-    assistant was started, if known. `before` is the previous question, shortened. `finished`: the next
+    assistant was started, if known. `before` is the previous question, shortened. `summaries` are those of
+    the session that the assistant's model wrote when its context was compacted. `finished`: the next
     question, or the end, was read. Times are None if the transcript has none.
     """
 
@@ -67,6 +70,7 @@ class Exchange:
     files: Mapping[str, int] = field(default_factory=dict)
     commits: tuple[str, ...] = ()
     pull_requests: tuple[str, ...] = ()
+    summaries: tuple[str, ...] = ()
     began: datetime | None = None
     ended: datetime | None = None
     finished: bool = True

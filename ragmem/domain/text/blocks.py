@@ -213,26 +213,26 @@ def statements(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield begun, stop
 
 
-def units(text: str) -> Iterator[tuple[Block, int, int]]:
-    """Yield the statements of a text, each with its block: sentences, or lines of tables and fences.
+def units(text: str, begin: int = 0, stop: int | None = None) -> Iterator[tuple[Block, int, int]]:
+    """Yield the statements of text[begin:stop] with their blocks: sentences, or lines of tables and fences.
 
     Delimiter lines of fences and tables, and rules, are skipped; a heading is one statement.
     """
-    for block in blocks(text):
+    for block in blocks(text, begin, stop):
         if block.form is BlockType.RULE:
             continue
         if block.form is BlockType.HEADING:
             yield block, block.start, block.end
         elif block.form in {BlockType.FENCE, BlockType.TABLE}:
-            for begin, stop in lines(text, block.start, block.end):
-                if text[begin] in "`~" and text.startswith(("```", "~~~"), begin):
+            for start, end in lines(text, block.start, block.end):
+                if text[start] in "`~" and text.startswith(("```", "~~~"), start):
                     continue
-                if block.form is BlockType.TABLE and not text[begin:stop].strip("|-: \t"):
+                if block.form is BlockType.TABLE and not text[start:end].strip("|-: \t"):
                     continue
-                yield block, begin, stop
+                yield block, start, end
         else:
-            for begin, stop in statements(text, block.start, block.end):
-                yield block, begin, stop
+            for start, end in statements(text, block.start, block.end):
+                yield block, start, end
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:

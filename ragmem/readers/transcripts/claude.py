@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ragmem.readers.transcripts.cleanup import INTERRUPTED, user_text
+from ragmem.readers.transcripts.cleanup import INTERRUPTED, notified_reports, summary_text, user_text
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import REACH, Format
 from ragmem.readers.transcripts.records import texts_of, word
@@ -80,12 +80,20 @@ class Claude:
         if record.get("isMeta") and not record.get("toolUseResult"):
             return "meta"
         if record.get("isCompactSummary") or record.get("isVisibleInTranscriptOnly"):
+            if not record.get("isSidechain"):
+                self._builder.summarize(summary_text(_text_of(record)))
             return "compact summary"
         if record.get("isApiErrorMessage"):
             return "error of the service"
         origin = record.get("origin")
         is_notification = isinstance(origin, dict) and origin.get("kind") == "task-notification"
+        if is_notification:
+            self._take_reports(_text_of(record), record)
         return "task notification" if is_notification else ""
+
+    def _take_reports(self, text: str, record: Mapping[str, Any]) -> None:
+        for task, report in notified_reports(text):
+            self._builder.report(report, task, message=str(record.get("uuid", "")))
 
     def _user(self, record: Mapping[str, Any], message: Mapping[str, Any]) -> None:
         builder = self._builder
@@ -96,6 +104,7 @@ class Claude:
                     name = str(block.get("tool_use_id", ""))
                     builder.result(name, result_text(block), failed=bool(block.get("is_error")))
         text = texts_of(content, TEXT)
+        self._take_reports(text, record)
         if INTERRUPTED in text[:200]:
             builder.interrupt()
         if asked := user_text(text) if text else "":
@@ -129,7 +138,9 @@ class Claude:
         attachment = record.get("attachment")
         said = ""
         if isinstance(attachment, dict) and attachment.get("type") == "queued_command":
-            said = user_text(texts_of(attachment.get("prompt"), TEXT))
+            prompt = texts_of(attachment.get("prompt"), TEXT)
+            self._take_reports(prompt, record)
+            said = user_text(prompt)
         if said and not self._left_out(record):
             self._builder.add(said, message=str(record.get("uuid", "")))
         else:
@@ -142,6 +153,11 @@ class Claude:
                 setattr(builder, name, value)
         if (session := word(record, "sessionId")) and not self._subagent:
             builder.session = session
+
+
+def _text_of(record: Mapping[str, Any]) -> str:
+    message = record.get("message")
+    return texts_of(message.get("content"), TEXT) if isinstance(message, dict) else ""
 
 
 def result_text(block: Mapping[str, Any]) -> str:

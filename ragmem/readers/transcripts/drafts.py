@@ -6,18 +6,23 @@ from pathlib import Path
 
 import orjson
 
-from ragmem.domain.classification.greeting import is_greeting
+from ragmem.domain.classification.greeting import is_greeting, is_order
 from ragmem.domain.model import Draft, Scope
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.phases import phases_of, text_of, title_of
+from ragmem.domain.sessions.outline import headline
+from ragmem.domain.sessions.phases import asked_of, phases_of, text_of, title_of
 from ragmem.domain.sessions.transcript import SOURCE, ActType, Exchange
+from ragmem.domain.text.blocks import BlockType, units
+from ragmem.domain.text.exchanges import clip
 from ragmem.readers.files import show
 from ragmem.readers.transcripts.cleanup import is_command
 
 MAX_TITLE = 120
-_WORDS = frozenset((ActType.SAID, ActType.ADDED, ActType.PLANNED))
+MAX_ASKED = 200
+_OF_SESSION = ("session", "assistant", "branch", "cwd")
+_WORDS = frozenset((ActType.SAID, ActType.ADDED, ActType.PLANNED, ActType.RETURNED))
 MIN_ANSWER = 200
-"""Minimum characters of a meaningful answer to a greeting."""
+"""Minimum characters of a meaningful answer to a greeting or a bare order."""
 
 MOST_TYPED = 1500
 """Maximum characters of a question through the SDK that a person may have typed."""
@@ -36,32 +41,42 @@ def drafts_of(
     modified: datetime | None = None,
     redactor: Redactor,
 ) -> list[Draft]:
-    """Return the drafts of an exchange: one, or none if it is empty.
+    """Return the drafts of an exchange: one, or none if it is empty, and the summaries of its session.
 
     It is empty without an answer in words or edits, as for a command of the assistant or an interrupted
-    question, and if a program asked, such as one that summarizes sessions. `modified` is the time of the
-    file, for a transcript without times.
+    question, for a bare order with a short answer, and if a program asked, such as one that summarizes
+    sessions. `modified` is the time of the file, for a transcript without times.
     """
-    if not holds_something(exchange):
-        return []
-    return [
-        Draft(
-            source=SOURCE,
-            uri=uri_of(exchange, path),
-            text=text_of(exchange),
-            title=title_of(exchange, MAX_TITLE, redactor=redactor),
-            event_time=exchange.ended or exchange.began or modified,
-            scope=scope,
-            metadata=_metadata(exchange),
+    uri, at = uri_of(exchange, path), exchange.ended or exchange.began or modified
+    metadata = _metadata(exchange, redactor)
+    found = []
+    if holds_something(exchange):
+        title = title_of(exchange, MAX_TITLE, redactor=redactor)
+        found.append(
+            Draft(SOURCE, uri, text_of(exchange), title, event_time=at, scope=scope, metadata=metadata)
         )
-    ]
+    shared = {name: metadata[name] for name in _OF_SESSION if name in metadata}
+    for number, text in enumerate(exchange.summaries, start=1):
+        found.append(
+            Draft(
+                SOURCE,
+                f"{uri}.summary{number}",
+                text,
+                clip(f"Session summary: {_topic_of(text)}", MAX_TITLE, redactor),
+                event_time=at,
+                scope=scope,
+                metadata={**shared, "compaction": "yes"},
+            )
+        )
+    return found
 
 
 def holds_something(exchange: Exchange) -> bool:
     """Tell whether an exchange has an answer in words, an edit or a commit."""
     if is_command(exchange.question) and not _has_work(exchange):
         return False
-    if is_greeting(exchange.question) and len(exchange.answer_text) <= MIN_ANSWER and not _has_work(exchange):
+    is_empty = is_greeting(exchange.question) or is_order(exchange.question)
+    if is_empty and len(exchange.answer_text) <= MIN_ANSWER and not _has_work(exchange):
         return False
     if _is_automated(exchange):
         return False
@@ -97,7 +112,13 @@ def uri_of(exchange: Exchange, path: Path | str) -> str:
     return f"{show(Path(path))}#{exchange.session}{agent}/{exchange.number}{part}"
 
 
-def _metadata(exchange: Exchange) -> dict[str, str]:
+def _topic_of(text: str) -> str:
+    """Return the first sentence of a summary that says something, else its beginning."""
+    spans = tuple((start, end) for block, start, end in units(text) if block.form is not BlockType.HEADING)
+    return headline(text, spans) or text
+
+
+def _metadata(exchange: Exchange, redactor: Redactor) -> dict[str, str]:
     paths = [
         _relative(path, exchange.cwd)
         for path, times in exchange.files.items()
@@ -105,6 +126,8 @@ def _metadata(exchange: Exchange) -> dict[str, str]:
     ]
     written = {
         "session": exchange.session,
+        "asked": asked_of(exchange, MAX_ASKED, redactor),
+        "interrupted": "yes" if exchange.interrupted else "",
         "assistant": exchange.assistant,
         "exchange": exchange.key,
         "agent": exchange.agent,

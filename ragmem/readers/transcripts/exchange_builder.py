@@ -15,7 +15,7 @@ from ragmem.domain.sessions.transcript import Act, ActType, Exchange
 from ragmem.domain.text.exchanges import SECRET_REACH, clip
 from ragmem.readers.dates import parse_time
 from ragmem.readers.transcripts.cleanup import is_command
-from ragmem.readers.transcripts.outcomes import outcome_of
+from ragmem.readers.transcripts.outcomes import outcome_of, report_of
 from ragmem.readers.transcripts.tools import Call
 
 MAX_PART = 24_000
@@ -39,6 +39,9 @@ MOST_EDITS = 1000
 
 LEAST = 8
 """Minimum characters that an act counts."""
+
+MIN_SUMMARY = 200
+"""Minimum characters of a session's summary."""
 
 MAX_NAME = 60
 """Characters of the name of an unknown type."""
@@ -67,6 +70,7 @@ class OpenExchange:
     edits: Counter[tuple[str, str]] = field(default_factory=Counter)
     commits: dict[str, None] = field(default_factory=dict)
     pull_requests: dict[str, None] = field(default_factory=dict)
+    summaries: list[str] = field(default_factory=list)
     messages: set[str] = field(default_factory=set)
     size: int = 0
     interrupted: bool = False
@@ -105,6 +109,7 @@ class ExchangeBuilder:
         self._before = str(state.get("before", ""))
         self._seen: dict[str, None] = dict.fromkeys(state.get("seen", ()))
         self._is_repeating = bool(state.get("repeating"))
+        self._summaries: list[str] = list(state.get("summaries", ()))
         self._open: OpenExchange | None = None
         if begun := state.get("open"):
             self._reopen(begun)
@@ -143,10 +148,29 @@ class ExchangeBuilder:
         self._add_seen(key)
         self._open = OpenExchange(asked, key, began=at, ended=at, position=self.position)
         self._open.carried = carried
+        self._open.summaries, self._summaries = self._summaries, []
 
     def add(self, text: str, *, message: str = "") -> None:
         """Record a text of the person while the assistant works."""
         self._add_act(Act(ActType.ADDED, text), message)
+
+    def report(self, text: str, task: str, *, message: str = "") -> None:
+        """Record the final report of a subagent, unless it was recorded."""
+        act = report_of(text, task, self.redactor)
+        if act and self._open is not None and all(act != known for _, known in self._open.acts):
+            self._add_act(act, message)
+
+    def summarize(self, text: str) -> None:
+        """Record the summary of the session that the assistant's model wrote for a compaction.
+
+        One at the beginning of a file belongs to the first question.
+        """
+        text = sanitize_text(_cut(text), self.redactor)
+        if len(text) < MIN_SUMMARY or self._is_repeating:
+            return
+        summaries = self._open.summaries if self._open is not None else self._summaries
+        if text not in summaries:
+            summaries.append(text)
 
     def has_closed(self, key: str) -> bool:
         """Tell whether the question with this key belongs to a closed exchange."""
@@ -279,7 +303,7 @@ class ExchangeBuilder:
     def _state(self, **more: Mapping[str, Any]) -> str:
         state: dict[str, Any] = {name: getattr(self, name) for name in _STATE_FIELDS if getattr(self, name)}
         state |= {"number": self.number, "before": self._before, "seen": list(self._seen)}
-        state |= {"repeating": self._is_repeating, "flags": self.flags}
+        state |= {"repeating": self._is_repeating, "flags": self.flags, "summaries": self._summaries}
         state |= more
         return orjson.dumps({name: value for name, value in state.items() if value}).decode()
 
@@ -331,6 +355,7 @@ class ExchangeBuilder:
             files=now.files(),
             commits=tuple(now.commits),
             pull_requests=tuple(now.pull_requests),
+            summaries=tuple(now.summaries),
             began=parse_time(now.began),
             ended=parse_time(now.ended),
             finished=finished,

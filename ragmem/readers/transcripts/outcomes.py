@@ -8,9 +8,14 @@ from ragmem.domain.injection.memory_frame import FRAME_TAG
 from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.secrets.commands import prints_secret
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.outline import REPORT_LABEL
 from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.domain.text.exchanges import SECRET_REACH, clip
 from ragmem.readers.transcripts.tools import Call
+
+MAX_REPORT = 20_000
+MIN_REPORT = 80
+"""Characters of a subagent's report; a shorter one says no more than that it is done."""
 
 LOOKED_AT = 6_000
 """Characters to examine at each end of a result: summaries are at the end, first errors at the beginning."""
@@ -70,6 +75,11 @@ _SAID = re.compile(r"the user said:\s*(?P<said>.{1,4000})", re.DOTALL | re.IGNOR
 _REJECTED = re.compile(
     r"The user doesn't want to (?:proceed with|take) this|doesn't want to proceed", re.IGNORECASE
 )
+_USAGE = re.compile(r"^(?:agentId: |<usage>)[^\n]{0,400}(?:\n[a-z_]+: \d+)*(?:</usage>)?\s*$", re.MULTILINE)
+_LAUNCHED = re.compile(
+    r"[{\[]|(?:async )?(?:agent|task|subagent) (?:was )?(?:launched|started|spawned|is running)\b",
+    re.IGNORECASE,
+)
 _NOTE = re.compile(r"\n\n?Note: The user's next message.*\Z", re.DOTALL)
 
 
@@ -92,6 +102,9 @@ def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redacto
         found = _SAID.search(text[:LOOKED_AT])
         said = _NOTE.sub("", found["said"]).strip() if found else ""
         return Outcome((Act(ActType.ADDED, said),) if said else (), undone=True)
+    if call.delegates:
+        report = report_of(text, call.acts[0].text if call.acts else "", redactor)
+        return Outcome((report,) if report and not failed else ())
     if not call.runs:
         return Outcome(undone=failed and bool(call.files))
     code = _exit_code(text)
@@ -108,7 +121,7 @@ def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redacto
                 Act(ActType.COMMITTED, f"{made['hash'][:12]} {_clip_line(made['subject'], redactor)}")
             )
     pulls = tuple(dict.fromkeys(_PULL.findall(text))) if call.pulls else ()
-    acts.extend(Act(ActType.REPORTED, address) for address in pulls)
+    acts.extend(Act(ActType.REPORTED, f"{address} {call.pull_title}".rstrip()) for address in pulls)
     sums = [found.group().strip("= ") for found in _SUM.finditer(text)] if call.tests else []
     bad = [line for line in dict.fromkeys(sums) if _BAD_SUM.search(line)]
     told = [_clip_line(line, redactor) for line in (*bad[: MAX_LINES - 1], *sums[-1:])]
@@ -118,6 +131,14 @@ def outcome_of(call: Call, text: str, *, failed: bool = False, redactor: Redacto
     # The command is redundant if its result names the commit.
     named = bool(commits) and all(act.deed is ActType.RAN for act in call.acts)
     return Outcome(tuple(acts), tuple(commits), pulls, undone=named)
+
+
+def report_of(text: str, task: str, redactor: Redactor) -> Act | None:
+    """Return the final report of a subagent as an act; None if the text is a notice that it was started."""
+    report = sanitize_text(_USAGE.sub("", text[:MAX_REPORT]), redactor).strip()
+    if len(report) < MIN_REPORT or _LAUNCHED.match(report):
+        return None
+    return Act(ActType.RETURNED, f"{REPORT_LABEL}{f' ({task})' if task else ''}:\n\n{report}")
 
 
 def _ends_of(text: str, redactor: Redactor) -> str:

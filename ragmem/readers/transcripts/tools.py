@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragmem.domain.injection.sanitization import sanitize_text
@@ -106,6 +106,7 @@ _TESTS = re.compile(
 )
 _COMMITS = re.compile(r"\bgit\b[^\n|;&]{0,60}?\s(?:commit|merge|cherry-pick|revert|rebase|pull)\b")
 _PULLS = re.compile(r"\bgh\s+pr\s+(?:create|merge)|\bgit\b[^\n|;&]{0,60}?\spush\b")
+_PULL_TITLE = re.compile(r"\s(?:--title|-t)[= ]\s*(?:\"((?:[^\"\\\n]|\\.){1,300})\"|'([^'\n]{1,300})')")
 _NAME = re.compile(r"[^a-z0-9]")
 _SCRIPT_COMMAND = re.compile(
     r"\b(?:cmd|command)['\"]?\s*:\s*(\[[^\]]{1,2000}\]|\"(?:[^\"\\\n]|\\.){1,4000}\"|`[^`]{1,4000}`)"
@@ -124,7 +125,9 @@ class Call:
     tests: bool = False
     commits: bool = False
     pulls: bool = False
+    pull_title: str = ""
     asks: bool = False
+    delegates: bool = False
 
 
 NOTHING = Call()
@@ -137,7 +140,8 @@ def call_of(name: str, arguments: Any, redactor: Redactor) -> Call:
     given: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
     if sort in _LINES:
         deed, names = _LINES[sort]
-        return _describe_call(deed, _first(given, names, redactor=redactor))
+        described = _describe_call(deed, _first(given, names, redactor=redactor))
+        return replace(described, delegates=True) if deed is ActType.DELEGATED else described
     if sort in {"changed", "created", "removed"}:
         return _edit(sort, given, arguments, redactor=redactor)
     if sort == "ran":
@@ -170,8 +174,10 @@ def run(command: str, redactor: Redactor) -> Call:
     commits = bool(_COMMITS.search(command[:4000]))
     deed = ActType.TESTED if tests else ActType.RAN
     pulls = bool(_PULLS.search(command[:4000]))
+    named = _PULL_TITLE.search(command[:4000]) if pulls else None
+    title = clip(sanitize_text(named[1] or named[2], redactor), MAX_LINE, redactor) if named else ""
     acts = (Act(deed, shown),)
-    return Call(acts, runs=True, tests=tests, commits=commits, pulls=pulls)
+    return Call(acts, runs=True, tests=tests, commits=commits, pulls=pulls, pull_title=title)
 
 
 def patch(text: str) -> Call:

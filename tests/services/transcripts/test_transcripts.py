@@ -378,5 +378,5 @@ def test_what_somebody_wants_in_passing_protects_no_exchange_and_a_decision_does
     session.ask("From now on we always rebase.", "ADR-12: rebasing is accepted, no merge commits on main.")
     path.write_bytes(session.text)
     take(memory, path, ended=True)
-    protected = {one.title[:6]: one.protected for one in memory.catalog.memories.each()}
+    protected = {one.metadata["asked"][:6]: one.protected for one in memory.catalog.memories.each()}
     assert protected == {"I want": False, "From n": True}

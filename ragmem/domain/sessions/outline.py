@@ -1,0 +1,178 @@
+"""Divide the stored text of an exchange: question, result, decisions, causes and open points.
+
+The work in between is no part of it. Every function takes linear time.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from ragmem.domain.classification.filler import Voice, classify_voice
+from ragmem.domain.classification.protection import protection_reasons
+from ragmem.domain.classification.substance import evidence_types
+from ragmem.domain.text.blocks import Block, BlockType, blocks, units
+
+Span = tuple[int, int]
+
+QUESTION_LABEL = "User:"
+ANSWER_LABEL = "Assistant:"
+RESULT_HEADING = "# Result"
+ADDED_LABEL = "The user added:"
+REPORT_LABEL = "Report of a subagent"
+STOPPED = "(The user stopped it here.)"
+
+MIN_WORDS = 4
+"""Minimum words of a title."""
+
+MOST_READ = 12
+"""Sentences from the beginning that can be a title."""
+
+_ANSWER = re.compile(rf"^{ANSWER_LABEL}[ \t]*$", re.MULTILINE)
+_PHASE = re.compile(r"\s*# (?:Research|Plan|Change|Test|Result)$", re.MULTILINE)
+_RESULT = re.compile(rf"^{RESULT_HEADING}$", re.MULTILINE)
+_OPEN_HEADING = re.compile(
+    r"(?:what(?:'s|\u2019s| is| remains)? (?:left|open|next|remaining|missing)|next (?:steps?|up)"
+    r"|still (?:open|to do|missing)"
+    r"|(?:open|remaining|unfinished|outstanding|pending|deferred) (?:\w+ )?"
+    r"(?:points?|items?|issues?|questions?|work|tasks?|todos?|steps?)"
+    r"|remaining|outstanding|unfinished|follow[- ]?ups?|to[- ]?dos?|left to do"
+    r"|not (?:yet )?(?:done|finished|implemented)"
+    r"|n\u00e4chste schritte|offene? (?:punkte|fragen|aufgaben)|noch (?:offen|zu tun)|ausstehend"
+    r"|prochaines \u00e9tapes|reste \u00e0 faire|pr\u00f3ximos pasos|pendientes?)\b[^.!?\n]{0,40}",
+    re.IGNORECASE,
+)
+"""A heading, or a line that ends with a colon, above a list of open points."""
+
+_OPEN_ITEM = re.compile(
+    r"[-*+>\s]*(?:\d{1,3}[.)]\s+)?(?:\[ \]\s|\*{0,2}(?:to-?do|still (?:open|missing|to do)|open|follow-?up"
+    r"|not (?:yet )?(?:done|implemented)|next(?: step)?|noch offen|offen)\*{0,2}:)",
+    re.IGNORECASE,
+)
+_CLOSED_ITEM = re.compile(
+    r"[-*+>\s]*(?:\[[xX]\]|\u2705|\u2713|\u2714|~~|\*{0,2}(?:done|erledigt)\b)", re.IGNORECASE
+)
+_MARKS = re.compile(r"^[\s>#*_\-+|\u2022\u2705\u2713\u2714\u274c!]+|^\d{1,3}[.)]\s+|[\s*_|]+$")
+_POINTING = re.compile(r"(?:I|you|we|this|that|these|those|it|they|here|there|he|she)\b", re.IGNORECASE)
+"""The beginning of a sentence that says little without the one before."""
+
+_OPENING = re.compile(
+    r"(?:(?:done|perfect|great|excellent|ok(?:ay)?|good|yes|no|sure|all set|fertig|erledigt|alles klar)\b"
+    r"[!.:,\u2014\u2013 -]*)+",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The parts of the text of an exchange, as spans of whole sentences and list items in their order.
+
+    `result` is what the assistant said after its last action; decisions and causes are sentences of it, or of
+    what the user said. `reports` are the findings of subagents. Without a result the exchange was broken off.
+    """
+
+    question: Span
+    result: tuple[Span, ...] = ()
+    decisions: tuple[Span, ...] = ()
+    causes: tuple[Span, ...] = ()
+    open_points: tuple[Span, ...] = ()
+    reports: tuple[Span, ...] = ()
+
+
+def outline_of(text: str) -> Outline | None:
+    """Return the outline of the text of an exchange; None for any other text."""
+    if not text.startswith(QUESTION_LABEL):
+        return None
+    answer = _ANSWER.search(text)
+    if answer is None:
+        return Outline((len(QUESTION_LABEL), len(text)))
+    question = (len(QUESTION_LABEL), answer.start())
+    begin = answer.end()
+    if _PHASE.match(text, begin):
+        headings = [found.end() for found in _RESULT.finditer(text, begin)]
+        begin = headings[-1] if headings else len(text)
+    said = [item for item in units(text, begin) if not text.startswith(STOPPED, item[1])]
+    result: list[Span] = []
+    points: list[Span] = []
+    for is_open, start, end in _with_state(text, said):
+        (points if is_open else result).append((start, end))
+    words = [
+        *(
+            (start, end)
+            for block, start, end in units(text, *question)
+            if block.form is not BlockType.HEADING
+        ),
+        *_spans_after(text, ADDED_LABEL, answer.end(), begin),
+    ]
+    return Outline(
+        question,
+        tuple(result),
+        tuple(span for span in (*words, *result) if protection_reasons(text[slice(*span)])),
+        tuple(span for span in result if "cause" in evidence_types(text[slice(*span)])),
+        tuple(points),
+        tuple(_spans_after(text, REPORT_LABEL, answer.end(), begin)),
+    )
+
+
+def headline(text: str, spans: Iterable[Span]) -> str:
+    """Return the sentence that fits as a title, in plain words and in one line; "" without one.
+
+    It is the first of these sentences that names or explains something by itself, else the first one that
+    states something. Thanks, intentions, announcements, questions and code do not count.
+    """
+    stated = ""
+    code = [block for block in blocks(text) if block.form in {BlockType.FENCE, BlockType.TABLE}]
+    prose = (span for span in spans if not any(block.start <= span[0] < block.end for block in code))
+    for start, end in islice(prose, MOST_READ):
+        sentence = _MARKS.sub("", _MARKS.sub("", text[start:end]))
+        sentence = sentence[found.end() :] if (found := _OPENING.match(sentence)) else sentence
+        sentence = " ".join(sentence.replace("**", "").split())
+        if len(sentence.split()) < MIN_WORDS or sentence.endswith((":", "?")):
+            continue
+        if classify_voice(sentence) is Voice.CHATTER:
+            continue
+        if evidence_types(sentence) and not _POINTING.match(sentence):
+            return sentence
+        stated = stated or sentence
+    return stated
+
+
+def _with_state(text: str, said: list[tuple[Block, int, int]]) -> Iterator[tuple[bool, int, int]]:
+    """Yield the sentences of a result, each with whether it is an open point."""
+    under = False
+    level = 0
+    for block, start, end in said:
+        sentence = text[start:end]
+        plain = _MARKS.sub("", _MARKS.sub("", sentence)).rstrip(":").rstrip("*_ ")
+        heads = block.form is BlockType.HEADING or (
+            start == block.start and end == block.end and sentence.rstrip("*_ ").endswith((":", "**"))
+        )
+        if heads and _OPEN_HEADING.fullmatch(plain):
+            under, level = True, block.level
+        elif block.form is BlockType.HEADING:
+            under = under and level > 0 and block.level > level
+        elif heads or (under and not level and block.form is not BlockType.ITEM):
+            under = under and level > 0 and not heads
+            yield False, start, end
+        elif block.form in {BlockType.FENCE, BlockType.TABLE}:
+            yield False, start, end
+        else:
+            is_open = under or _OPEN_ITEM.match(sentence) is not None
+            is_asked = sentence.rstrip("*_ ").endswith("?")
+            yield is_open and not is_asked and not _CLOSED_ITEM.match(sentence), start, end
+
+
+def _spans_after(text: str, label: str, begin: int, stop: int) -> Iterator[Span]:
+    """Yield the sentences of the paragraphs that begin with a label, up to the next action or heading."""
+    at = text.find(f"\n{label}", begin, stop)
+    while at >= 0:
+        ends = [
+            found
+            for mark in ("\n\n- ", "\n\n# ", f"\n{label}")
+            if (found := text.find(mark, at + 1, stop)) >= 0
+        ]
+        end = min(ends, default=stop)
+        for block, start, last in units(text, at + 1, end):
+            if block.form is not BlockType.HEADING:
+                yield start, last
+        at = text.find(f"\n{label}", end, stop) if end < stop else -1

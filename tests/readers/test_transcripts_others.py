@@ -246,3 +246,16 @@ def test_a_file_of_another_tool_is_refused_with_a_reason(tmp_path: Path) -> None
     path = write(tmp_path / "s.jsonl", [{"type": "session.start", "data": {"sessionId": "s"}}])
     with pytest.raises(ReadError, match="not a transcript of claude, codex, cursor, gemini"):
         list(read(path, redactor=DEFAULT))
+
+
+def test_a_summary_of_codex_that_is_readable_is_kept(tmp_path: Path) -> None:
+    summary = "The tide table was late because the moon was asked twice. " * 5
+    compacted = {"timestamp": stamp(2), "type": "compacted", "payload": {"message": summary}}
+    asked = [
+        META,
+        event("user_message", message="why is it late?"),
+        event("agent_message", message="The moon."),
+    ]
+    path = write(tmp_path / "rollout-1.jsonl", [*asked, compacted, {**compacted, "payload": {"message": ""}}])
+    (found,) = exchanges(path, ended=True)
+    assert found.summaries == (summary.strip(),)

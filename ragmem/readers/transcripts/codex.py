@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.readers.transcripts.cleanup import user_text
+from ragmem.readers.transcripts.cleanup import summary_text, user_text
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
 from ragmem.readers.transcripts.format import REACH, Format
 from ragmem.readers.transcripts.records import texts_of, word
@@ -75,6 +75,9 @@ class Codex:
         elif sort == "response_item":
             self._item(payload, record.get("timestamp") or payload.get("timestamp"))
         else:
+            if sort == "compacted":
+                # The summary is readable in some versions only; in others it is encrypted.
+                builder.summarize(summary_text(word(payload, "message")))
             builder.skip(sort, known=sort in LEFT_OUT)
 
     def _start_session(self, payload: Mapping[str, Any]) -> None:

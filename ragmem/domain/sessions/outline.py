@@ -10,7 +10,7 @@ from itertools import islice
 
 from ragmem.domain.classification.filler import Voice, classify_voice
 from ragmem.domain.classification.protection import protection_reasons
-from ragmem.domain.classification.substance import evidence_types
+from ragmem.domain.classification.substance import MAX_SENTENCE_CHARS, evidence_types
 from ragmem.domain.text.blocks import Block, BlockType, blocks, units
 
 Span = tuple[int, int]
@@ -124,7 +124,7 @@ def headline(text: str, spans: Iterable[Span]) -> str:
     code = [block for block in blocks(text) if block.form in {BlockType.FENCE, BlockType.TABLE}]
     prose = (span for span in spans if not any(block.start <= span[0] < block.end for block in code))
     for start, end in islice(prose, MOST_READ):
-        sentence = _MARKS.sub("", _MARKS.sub("", text[start:end]))
+        sentence = _MARKS.sub("", _MARKS.sub("", text[start : min(end, start + MAX_SENTENCE_CHARS)]))
         sentence = sentence[found.end() :] if (found := _OPENING.match(sentence)) else sentence
         sentence = " ".join(sentence.replace("**", "").split())
         if len(sentence.split()) < MIN_WORDS or sentence.endswith((":", "?")):
@@ -142,7 +142,7 @@ def _with_state(text: str, said: list[tuple[Block, int, int]]) -> Iterator[tuple
     under = False
     level = 0
     for block, start, end in said:
-        sentence = text[start:end]
+        sentence = text[start : min(end, start + MAX_SENTENCE_CHARS)]
         plain = _MARKS.sub("", _MARKS.sub("", sentence)).rstrip(":").rstrip("*_ ")
         heads = block.form is BlockType.HEADING or (
             start == block.start and end == block.end and sentence.rstrip("*_ ").endswith((":", "**"))

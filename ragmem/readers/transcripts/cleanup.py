@@ -49,7 +49,7 @@ _REQUEST = re.compile(
 )
 
 _NOTIFIED = re.compile(
-    r"(?:<summary>(?:Agent \"(?P<task>[^\"\n]{1,200})\")?[^<]{0,200}</summary>)?\s*"
+    r"(?:<summary>(?:Agent \"(?P<task>[^\"\n]{1,200})\")?[^<]{0,200}</summary>\s{0,20})?"
     r"<result>(?P<report>.*?)(?:</result>|\Z)",
     re.DOTALL,
 )
@@ -59,10 +59,13 @@ _SUMMARY_HEAD = re.compile(
 _ANALYSIS = re.compile(
     r"\A\s*(?:<analysis>.*?</analysis>|Analysis:\s.*?^(?=Summary:))", re.DOTALL | re.MULTILINE
 )
+TAIL_CHARS = 800
+"""Characters at the end of a summary in which the program's words to the model may begin."""
+
 _SUMMARY_TAIL = re.compile(
-    r"\s*^(?:(?:Please )?continue (?:the conversation )?from where"
-    r"|If you need specific details from before compaction|Continue with the last task)[^\n]*(?:\n.*)?\Z",
-    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+    r"^(?:(?:Please )?continue (?:the conversation )?from where"
+    r"|If you need specific details from before compaction|Continue with the last task)[^\n]*",
+    re.MULTILINE | re.IGNORECASE,
 )
 
 INTERRUPTED = "[Request interrupted by user"
@@ -105,7 +108,9 @@ def summary_text(text: str) -> str:
     """Return the summary of a session that an assistant's model wrote, without the program's frame."""
     text = _SUMMARY_HEAD.sub("", without_private(without_injections(text.strip())), count=1)
     text = _ANALYSIS.sub("", text, count=1)
-    return _SUMMARY_TAIL.sub("", text).replace("<summary>", "").replace("</summary>", "").strip()
+    tail = _SUMMARY_TAIL.search(text, max(0, len(text) - TAIL_CHARS))
+    text = text[: tail.start()] if tail else text
+    return text.replace("<summary>", "").replace("</summary>", "").strip()
 
 
 def is_command(asked: str) -> bool:

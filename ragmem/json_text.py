@@ -33,7 +33,7 @@ class _Rules:
 
 def read(text: str) -> "Any":
     """Return the value of a JSON text; raises ValueError for any other text."""
-    text = text.strip()
+    text = text.strip(" \t\n\r")
     if _make_scanner is None:
         return _read_by_module(text)
     try:

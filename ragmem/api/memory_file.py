@@ -1,12 +1,14 @@
 """The file in which an assistant keeps its memory of a project."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from ragmem.api.home import Home
+from ragmem.assistants import load_assistant
 from ragmem.domain.model import USER
 from ragmem.errors import UsageError
+from ragmem.readers.git_history import gone_names
 from ragmem.readers.slugs import slug_of
 from ragmem.services.context.refresh import Index, index, size_of_frame
 from ragmem.services.context.refresh_file import MEMORY_FILE, RefreshPlan, plan, write
@@ -24,21 +26,23 @@ class MemoryFile:
         *,
         project: str = "",
         file: Path | None = None,
+        assistant: str = "",
         environ: Mapping[str, str] | None = None,
         max_lines: int = 100,
         dry_run: bool = False,
     ) -> RefreshPlan:
         """Bring the memory file of a project up to date; see `services.context.refresh_file`.
 
-        `project` is an id, by default that of the working folder; `file` is by default the one that Claude
-        Code keeps for it. For a file outside of any project, the memories of the user are written.
-        Raises UsageError if there is no project, no folder for the file, or no folder of Claude Code.
+        `project` is an id, by default that of the working folder; `file` is by default the one that the
+        `assistant` reads in the project's folder, and without one the one that Claude Code keeps for it. For
+        a file outside of any project, the memories of the user are written. Raises UsageError if there is no
+        project, no folder for the file, or no folder of Claude Code.
         """
-        planned = partial(self._plan, project, file, environ or {}, max_lines)
+        planned = partial(self._plan, project, file, assistant, environ or {}, max_lines)
         return planned() if dry_run else write(planned(), planned)
 
     def _plan(
-        self, project: str, file: Path | None, environ: Mapping[str, str], max_lines: int
+        self, project: str, file: Path | None, assistant: str, environ: Mapping[str, str], max_lines: int
     ) -> RefreshPlan:
         home = self._home
         home.require()
@@ -52,6 +56,10 @@ class MemoryFile:
             raise UsageError(
                 f'there is no folder "{file.parent}"', hint="make it, or give the path of a file in another"
             )
+        roots = self._roots(known) if known else []
+        reader = load_assistant(assistant) if assistant else None
+        if reader is not None and reader.memory_file and file is None:
+            file = self._in_project(roots, known, reader.memory_file)
         path = file or self._path(known or USER, environ)
 
         def build_index(said: str, without: frozenset[str], room: int) -> Index:
@@ -62,9 +70,26 @@ class MemoryFile:
                 room=max(0, room - size_of_frame()),
                 said=said,
                 without=without,
+                gone=partial(gone_names, roots[0]) if roots else None,
             )
 
-        return plan(path, build_index, most=max_lines)
+        return plan(path, build_index, most=max_lines, head=reader.memory_file_head if reader else "")
+
+    def _roots(self, project: str) -> list[Path]:
+        """Return the folders of a project that exist; one that contains the working folder comes first."""
+        known = map(Path, self._home.catalog.projects.paths(project))
+        return sorted(
+            (root for root in known if root.is_dir()),
+            key=lambda root: (not self._home.cwd.is_relative_to(root), root),
+        )
+
+    def _in_project(self, roots: Sequence[Path], project: str | None, name: str) -> Path:
+        """Return the path of a file in a project's folder; raises UsageError without a folder."""
+        if not roots:
+            raise UsageError(f'no folder of the project "{project}" exists', hint="give the path by --file")
+        path = roots[0] / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
     def _path(self, project: str, environ: Mapping[str, str]) -> Path:
         """Return the path of Claude Code's memory of a project; raises UsageError without a folder."""

@@ -11,6 +11,7 @@ from ragmem.cli.options import JsonOption, QuietOption
 from ragmem.errors import EXIT_NO, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
+    from ragmem.services.context.refresh import Line
     from ragmem.services.context.refresh_file import RefreshPlan
 
 DEFAULT_LINES = 100
@@ -22,6 +23,7 @@ Examples:
   ragmem refresh --dry-run
   ragmem refresh
   ragmem refresh --file AGENTS.md --max-lines 60
+  ragmem refresh --for codex
   ragmem refresh --file AGENTS.md --check
 
 \b
@@ -45,6 +47,14 @@ def refresh(
             dir_okay=False,
         ),
     ] = None,
+    assistant: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="ASSISTANT",
+            help="The file that this assistant reads in the project: AGENTS.md, GEMINI.md, a rule of Cursor.",
+        ),
+    ] = "",
     project: Annotated[
         str, typer.Option("--project", "-p", help="This project, not the one here: name, id or path.")
     ] = "",
@@ -64,13 +74,20 @@ def refresh(
     quiet: QuietOption = False,
 ) -> int:
     """Write proven memories into an assistant's memory file."""
+    if file is not None and assistant:
+        raise UsageError("--file and --for exclude each other", hint="give one of them")
     if dry_run and check:
         raise UsageError("--dry-run and --check exclude each other", hint="give one of them")
     with open_memory(quiet=quiet) as memory:
         memory.require()
         named = memory.projects.resolve([project])[0] if project else ""
         done = memory.memory_file.update(
-            project=named, file=file, environ=os.environ, max_lines=max_lines, dry_run=dry_run or check
+            project=named,
+            file=file,
+            assistant=assistant,
+            environ=os.environ,
+            max_lines=max_lines,
+            dry_run=dry_run or check,
         )
     if as_json:
         say_json(_document(done, wrote=done.changed and not (dry_run or check)))
@@ -78,6 +95,8 @@ def refresh(
         say(done.diff.removesuffix("\n"))
     if not quiet and not as_json:
         tell(_describe_result(done, dry_run=dry_run, check=check))
+        for line, name in done.index.gone if check or dry_run else ():
+            tell(f'left out, because "{name}" is gone: {line.text} ({line.source} {line.id[:12]})')
     return EXIT_NO if check and done.changed else EXIT_OK
 
 
@@ -103,8 +122,13 @@ def _document(done: "RefreshPlan", *, wrote: bool) -> dict[str, Any]:
         "groups": [
             {
                 "title": group.title,
-                "lines": [{"id": line.id, "at": moment(line.at), "text": line.text} for line in lines],
+                "lines": [_line(line) for line in lines],
             }
             for group, lines in done.index.groups
         ],
+        "gone": [{**_line(line), "name": name} for line, name in done.index.gone],
     }
+
+
+def _line(line: "Line") -> dict[str, str]:
+    return {"id": line.id, "at": moment(line.at), "text": line.text, "source": line.source}

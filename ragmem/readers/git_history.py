@@ -1,7 +1,7 @@
-"""Find the renames of files in a repository's history."""
+"""Find renames in a repository's history, and names that are gone."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,12 @@ MOST_COMMITS = 5_000
 
 TIMEOUT = 60.0
 """Seconds for the comparison; renames that take longer are left for a later run."""
+
+MOST_SYMBOLS = 40
+"""Maximum symbols that are searched for in the history."""
+
+SEARCH_TIMEOUT = 5.0
+"""Seconds for the search of one symbol in the history; one that takes longer is not gone."""
 
 _COMMIT = re.compile(rb"[0-9a-f]{40,64} \d+")
 _SECOND = 1_000_000
@@ -67,3 +73,51 @@ def _read(told: bytes) -> Iterator[GitRename]:
             except UnicodeDecodeError:
                 continue  # such a file is not read either
             yield GitRename(old, new, commit, moment)
+
+
+def gone_names(root: Path, names: Collection[str]) -> frozenset[str]:
+    """Return the files and symbols of these names that the head's history has and the head has not.
+
+    A file is named by its path or the end of it, and counts as there if it lies in the folder; a symbol is
+    a name without a suffix. Names that the history never had are not gone, nor is any where git does not
+    answer.
+    """
+    files = {name for name in names if "." in name.rsplit("/", 1)[-1]}
+    symbols = sorted(set(names) - files)[:MOST_SYMBOLS]
+    return frozenset((*_gone_files(root, files), *_gone_symbols(root, symbols)))
+
+
+def _gone_files(root: Path, names: Collection[str]) -> Iterator[str]:
+    if not names:
+        return
+    listing = ("log", "--diff-filter=D", "--no-renames", "--name-only", "--format=", "-z")
+    deleted = output_of(root, *listing, f"--max-count={MOST_COMMITS}", "HEAD", "--", timeout=TIMEOUT)
+    present = output_of(root, "ls-tree", "-r", "--name-only", "-z", "HEAD", timeout=TIMEOUT)
+    if not deleted or present is None:
+        return
+    former, there = (
+        {f"/{path}" for path in told.decode("utf-8", "replace").split("\0") if path}
+        for told in (deleted.replace(b"\n", b""), present)
+    )
+    for name in names:
+        end = f"/{name.removeprefix('./').lstrip('/')}"
+        if any(path.endswith(end) for path in former) and not (
+            any(path.endswith(end) for path in there) or (root / name).exists()
+        ):
+            yield name
+
+
+def _gone_symbols(root: Path, names: Sequence[str]) -> Iterator[str]:
+    if not names:
+        return
+    wanted = [word for name in names for word in ("-e", name)]
+    found = output_of(root, "grep", "--no-textconv", "-hoFwI", *wanted, "HEAD", "--", timeout=TIMEOUT)
+    # It fails without any match, and then all are missing if the head can be read at all.
+    if found is None and not head_of(root):
+        return
+    present = set((found or b"").decode("utf-8", "replace").split())
+    for name in names:
+        if name not in present:
+            search = ("log", "--no-textconv", "--no-ext-diff", "-1", "--format=%H", f"-S{name}", "HEAD", "--")
+            if output_of(root, *search, timeout=SEARCH_TIMEOUT):
+                yield name

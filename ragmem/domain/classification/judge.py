@@ -54,6 +54,8 @@ SOURCES = {
     "agents": "agent",
     "commands": "command",
     "memory": "memory",
+    "agentmemory": "memory",
+    "projectagents": "memory",
     "sessions": "summary",
     "reflections": "summary",
     "transcripts": "chat",

@@ -119,6 +119,11 @@ _TYPES = frozenset(
 _ACCEPTED = frozenset({"accepted", "approved", "decided", "adopted"})
 
 
+_DECIDED = re.compile(
+    r"deci[ds]|agreed|chose|settled|went with|entsch(?:ied|eid)|d\u00e9ci[ds]|choisi", re.IGNORECASE
+)
+_NUMBERED = re.compile(r"adr[- #]?\d+")
+
 CASUAL = frozenset({"transcripts"})
 """Sources with conversations, where a wish in passing is no standing instruction."""
 
@@ -171,6 +176,16 @@ def protection_reasons(text: str, *, title: str = "") -> tuple[str, ...]:
     faint = dict.fromkeys(_FAINT.find(low))
     needed = 1 + len(read) // LONG_CHARS
     return (*hints, *faint) if len(hints) + len(faint) // FAINT_HINTS >= needed else ()
+
+
+def is_decision(sentence: str) -> bool:
+    """Tell whether a sentence says that something was decided, or what is wanted for good."""
+    low = sentence.lower()
+    strong = [reason for hints in (_RECORD, _WILL) for reason in hints.find(low)]
+    # The number of a record says nothing alone: a sentence may be about it.
+    if any(_NUMBERED.fullmatch(reason) is None for reason in strong):
+        return True
+    return any(map(_DECIDED.search, protection_reasons(sentence)))
 
 
 def hint_counts(text: str) -> Mapping[str, float]:

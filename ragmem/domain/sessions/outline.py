@@ -11,16 +11,17 @@ from itertools import islice
 from ragmem.domain.classification.filler import Voice, classify_voice
 from ragmem.domain.classification.protection import protection_reasons
 from ragmem.domain.classification.substance import MAX_SENTENCE_CHARS, evidence_types
+from ragmem.domain.sessions.transcript import (
+    ADDED_LABEL,
+    ANSWER_LABEL,
+    QUESTION_LABEL,
+    REPORT_LABEL,
+    RESULT_HEADING,
+    STOPPED,
+)
 from ragmem.domain.text.blocks import Block, BlockType, blocks, units
 
 Span = tuple[int, int]
-
-QUESTION_LABEL = "User:"
-ANSWER_LABEL = "Assistant:"
-RESULT_HEADING = "# Result"
-ADDED_LABEL = "The user added:"
-REPORT_LABEL = "Report of a subagent"
-STOPPED = "(The user stopped it here.)"
 
 MIN_WORDS = 4
 """Minimum words of a title."""

@@ -9,15 +9,16 @@ from itertools import groupby
 
 from ragmem.domain.classification.greeting import is_order
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.outline import (
+from ragmem.domain.sessions.outline import headline, outline_of
+from ragmem.domain.sessions.transcript import (
     ADDED_LABEL,
     ANSWER_LABEL,
     QUESTION_LABEL,
     STOPPED,
-    headline,
-    outline_of,
+    Act,
+    ActType,
+    Exchange,
 )
-from ragmem.domain.sessions.transcript import Act, ActType, Exchange
 from ragmem.domain.text.blocks import units
 from ragmem.domain.text.exchanges import clip
 

@@ -10,6 +10,14 @@ from ragmem.domain.model import Memory
 SOURCE = "transcripts"
 """The source of all transcripts."""
 
+QUESTION_LABEL = "User:"
+ANSWER_LABEL = "Assistant:"
+ADDED_LABEL = "The user added:"
+REPORT_LABEL = "Report of a subagent"
+RESULT_HEADING = "# Result"
+STOPPED = "(The user stopped it here.)"
+"""The labels, and the last heading and line, in the text of an exchange."""
+
 
 class ActType(StrEnum):
     """The type of an act within an exchange."""

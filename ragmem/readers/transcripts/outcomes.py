@@ -8,8 +8,7 @@ from ragmem.domain.injection.memory_frame import FRAME_TAG
 from ragmem.domain.injection.sanitization import sanitize_text
 from ragmem.domain.secrets.commands import prints_secret
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.outline import REPORT_LABEL
-from ragmem.domain.sessions.transcript import Act, ActType
+from ragmem.domain.sessions.transcript import REPORT_LABEL, Act, ActType
 from ragmem.domain.text.exchanges import SECRET_REACH, clip
 from ragmem.readers.transcripts.tools import Call
 

@@ -1,19 +1,21 @@
 """Choose the lines of a memory file: the promoted memories of a project, one sentence each, in groups."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from ragmem.domain.classification.one_line import line_of
-from ragmem.domain.classification.protection import protection_reasons
+from ragmem.domain.classification.protection import is_decision, protection_reasons
 from ragmem.domain.classification.substance import evidence_types
 from ragmem.domain.lifecycle.changes import changes
-from ragmem.domain.model import EPISODES, USER, Category, Kind
+from ragmem.domain.model import EPISODES, USER, Category, Kind, Memory
 from ragmem.domain.model.decay import age_days
 from ragmem.domain.model.lifecycle import Entry, EntryType, LifecyclePolicy, LifecycleState, explicit_type
 from ragmem.domain.records.records import RECORDS
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.outline import outline_of
 from ragmem.domain.text.blocks import units
 from ragmem.domain.text.words import words_of
 from ragmem.services.context.recent_work import PROCEDURES
@@ -29,8 +31,16 @@ SHARED_WORDS = 4
 MONTH = 30.0
 """Days in which the weight of recency falls to a third."""
 
-PLANS = frozenset({"prds"})
-"""Curated sources of tasks, which are no facts once they are done."""
+PLANS = frozenset({"prds", "plans"})
+"""Sources of tasks, which are no facts once they are done; only what they decide is told."""
+
+_PLAN = re.compile(
+    r"\b(?:tasks?|to-?dos?|plans?|requirements?|roadmap|backlog|progress|milestones?|sprint|checklist|hand-?off"
+    r"|session|implementation|design|spec(?:ification)?|proposal|rfc|prd|feature|aufgaben?|umsetzung|entwurf)"
+    r"(?:[-_ ]?\d+)?\b",
+    re.IGNORECASE,
+)
+"""A title of such a document."""
 
 READ = 3
 """Memories that are read for each available line: many have no usable line."""
@@ -51,16 +61,23 @@ PATTERNS = Group("Patterns", 0.10)
 BACKGROUND = Group("Worth knowing", 0.15)
 GROUPS = (PREFERENCES, DECISIONS, PROBLEMS, PATTERNS, BACKGROUND)
 
-_REASONS = ("cause", "consequence", "rule")
+_FILE = re.compile(r"(?<![\w./~:@-])(?:[\w.-]+/)*[\w-][\w.-]*\.[a-zA-Z]{1,5}(?![\w/-])")
+_QUOTED = re.compile(r"`([A-Za-z_][\w./-]{2,80})(?:\([^`]{0,80})?`")
+_SYMBOL = re.compile(r"(?=.*[_A-Z])[A-Za-z_]\w{3,}")
+_CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\+?\d{2,4}[-. ]\d{3}[-. ]\d{4}\b", re.IGNORECASE)
+"""An address or a telephone number, which do not belong into a file that is shared."""
+
+_REASONS = ("cause", "rule")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the index: the memory, its date, and its text."""
+    """One line of the index: the memory, its date, its text and its source."""
 
     id: str
     at: datetime
     text: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +86,8 @@ class Index:
 
     groups: tuple[tuple[Group, tuple[Line, ...]], ...] = ()
     considered: int = 0
+    gone: tuple[tuple[Line, str], ...] = ()
+    """Lines that are left out, with the file or symbol in them that no longer exists."""
 
     @property
     def lines(self) -> int:
@@ -84,12 +103,14 @@ def index(
     room: int,
     said: str = "",
     without: Collection[str] = (),
+    gone: Callable[[Collection[str]], Collection[str]] | None = None,
 ) -> Index:
     """Return the index of a project for its memory file, with at most `room` lines.
 
     It has memories of the project and preferences of the user, without statements of `said` (the rest of the
-    file), memories from the files `without`, procedures, and memories rated bad. The same memory gives the
-    same index: nothing depends on the time of day.
+    file), memories from the files `without`, procedures, and memories rated bad. `gone` returns which of some
+    names of files and symbols no longer exist; lines with one are left out. The same memory gives the same
+    index: nothing depends on the time of day.
     """
     projects = (project,) if project == USER else (project, USER)
     kept = (policy.curated | {RECORDS}).difference(PROCEDURES, PLANS)
@@ -108,12 +129,20 @@ def index(
         return Index(considered=0)
     ranked = sorted(entries, key=lambda entry: (-_rank(entry, degrees.get(entry.id, 0), newest), entry.id))
     heard = _KnownStatements(said)
-    chosen = _choose(ranked, room, heard, redactor=catalog.redactor)
+    lines = []
+    for entry in ranked[: READ * room]:
+        decided = _is_only_decided(entry, policy)
+        text, worth = _line(entry, catalog.redactor, decided=decided)
+        if text and (
+            (group := _group(entry, text, decided=decided)) is not BACKGROUND or _is_durable(entry, text)
+        ):
+            lines.append((group, worth, Line(entry.id, entry.memory.event_time, text, entry.memory.source)))
+    chosen, left_out = _choose(lines, room, heard, gone)
     groups = [
         (group, tuple(sorted(lines, key=lambda line: (-line.at.timestamp(), line.id))))
         for group, lines in chosen.items()
     ]
-    return Index(tuple((group, lines) for group, lines in groups if lines), len(entries))
+    return Index(tuple((group, lines) for group, lines in groups if lines), len(entries), left_out)
 
 
 class _KnownStatements:
@@ -137,17 +166,18 @@ class _KnownStatements:
 
 
 def _is_promoted(entry: Entry, kept: Collection[str], policy: LifecyclePolicy) -> bool:
-    """Tell whether a user or three sessions confirm a memory; a state set by gc does not count."""
+    """Tell whether a user or three sessions confirm a memory, or it is a decision; gc does not count."""
     memory = entry.memory
-    recorded = memory.source not in EPISODES and explicit_type(memory) is EntryType.DECISION
     vouched = entry.pinned or entry.feedback > 0 or memory.source in kept
-    return vouched or recorded or entry.sessions >= policy.promote_sessions
+    return vouched or memory.protected or entry.sessions >= policy.promote_sessions
 
 
 def _belongs(entry: Entry, project: str) -> bool:
     """Tell whether an entry may appear in a project's file."""
     memory = entry.memory
     if memory.source in PROCEDURES or entry.feedback < 0 or entry.superseded_by:
+        return False
+    if not {"interrupted", "compaction"}.isdisjoint(memory.metadata):
         return False
     return memory.scope.project == project or memory.kind is Kind.PREFERENCE
 
@@ -177,7 +207,7 @@ def _rank(entry: Entry, connections: int, newest: datetime) -> float:
     )
 
 
-def _group(entry: Entry, line: str) -> Group:
+def _group(entry: Entry, line: str, *, decided: bool) -> Group:
     """Return the group of a line; the line counts as well as the subject of a long text."""
     memory = entry.memory
     told = explicit_type(memory) is not None or memory.source == RECORDS
@@ -185,7 +215,9 @@ def _group(entry: Entry, line: str) -> Group:
     rules = bool(protection_reasons(line))
     if (memory.kind is Kind.PREFERENCE or entry.type is EntryType.THOUGHT) and (told or rules):
         return PREFERENCES
-    if entry.type is EntryType.ERROR and (told or evidence & {"cause", "consequence"}):
+    if decided:
+        return DECISIONS
+    if entry.type is EntryType.ERROR and "cause" in evidence:
         return PROBLEMS
     if memory.category in {Category.PATTERN, Category.BEST_PRACTICE} and (told or "rule" in evidence):
         return PATTERNS
@@ -196,25 +228,37 @@ def _group(entry: Entry, line: str) -> Group:
 
 
 def _is_durable(entry: Entry, line: str) -> bool:
-    """Tell whether a line of no group is durable: it was useful, was written for this, or has a reason."""
+    """Tell whether a line of no group lasts: it was useful, was written by a person, or has a reason."""
     used = entry.pinned or entry.sessions > 0 or entry.feedback > 0
-    return used or "description" in entry.memory.metadata or not evidence_types(line).isdisjoint(_REASONS)
+    written = "description" in entry.memory.metadata and _is_of_person(entry.memory)
+    return used or written or not evidence_types(line).isdisjoint(_REASONS)
 
 
 def _choose(
-    ranked: Sequence[Entry], room: int, heard: _KnownStatements, redactor: Redactor
-) -> dict[Group, list[Line]]:
-    """Return the best lines of each group: first within its share, then in the remaining space."""
+    ranked: Sequence[tuple[Group, float, Line]],
+    room: int,
+    heard: _KnownStatements,
+    gone: Callable[[Collection[str]], Collection[str]] | None,
+) -> tuple[dict[Group, list[Line]], tuple[tuple[Line, str], ...]]:
+    """Return the best lines of each group, first within its share, then in the remaining space.
+
+    The second value holds the lines that name something that is gone.
+    """
     lines: dict[Group, list[tuple[float, Line]]] = {group: [] for group in GROUPS}
-    for place, entry in enumerate(ranked[: READ * room]):
-        text, worth = line_of(entry.memory, redactor=redactor)
-        if not text:
-            continue
-        memory, group = entry.memory, _group(entry, text)
-        if (group is not BACKGROUND or _is_durable(entry, text)) and heard.takes(text):
-            lines[group].append((place - READ * worth, Line(memory.id, memory.event_time, text)))
-    for found in lines.values():
-        found.sort(key=lambda item: (item[0], item[1].id))
+    for place, (group, worth, line) in enumerate(ranked):
+        if heard.takes(line.text):
+            lines[group].append((place - READ * worth, line))
+    names = {line.id: _names_of(line.text) for found in lines.values() for _, line in found}
+    missing = frozenset(gone({name for found in names.values() for name in found}) if gone else ())
+    left_out = []
+    for group, found in lines.items():
+        kept = [item for item in found if missing.isdisjoint(names[item[1].id])]
+        left_out += [
+            (line, next(name for name in names[line.id] if name in missing))
+            for _, line in found
+            if not missing.isdisjoint(names[line.id])
+        ]
+        lines[group] = sorted(kept, key=lambda item: (item[0], item[1].id))
     taken = {group: min(len(lines[group]), int(group.share * room)) for group in GROUPS}
     spare = sorted(
         ((item[0], item[1].id, group) for group in GROUPS for item in lines[group][taken[group] :]),
@@ -222,7 +266,52 @@ def _choose(
     )
     for _, _, group in spare[: max(0, room - sum(taken.values()))]:
         taken[group] += 1
-    return {group: [line for _, line in lines[group][: taken[group]]] for group in GROUPS}
+    best = {group: [line for _, line in lines[group][: taken[group]]] for group in GROUPS}
+    return best, tuple(left_out)
+
+
+def _names_of(line: str) -> list[str]:
+    """Return the names of files and the symbols in a line; relative paths and inline code only."""
+    paths = [found[0] for found in _FILE.finditer(line)]
+    quoted = [found[1] for found in _QUOTED.finditer(line)]
+    return [*paths, *(name for name in quoted if _SYMBOL.fullmatch(name))]
+
+
+def _line(entry: Entry, redactor: Redactor, *, decided: bool) -> tuple[str, float]:
+    """Return the line of an entry and its worth; of an exchange nothing from the midst of the work counts."""
+    memory = entry.memory
+    if not decided and memory.source not in EPISODES:
+        text, worth = line_of(memory, redactor)
+    else:
+        within = None
+        if memory.source in EPISODES:
+            outline = outline_of(memory.text)
+            spans = (
+                (*outline.decisions, *outline.result)
+                if outline
+                else ((start, end) for _, start, end in units(memory.text))
+            )
+            within = {start for start, end in spans if not decided or is_decision(memory.text[start:end])}
+        text, worth = line_of(memory, redactor, within=within, decided=decided)
+    return ("", 0.0) if _CONTACT.search(text) else (text, worth)
+
+
+def _is_only_decided(entry: Entry, policy: LifecyclePolicy) -> bool:
+    """Tell whether only decisions of a memory last: it is about a task or session and was not confirmed."""
+    memory = entry.memory
+    if (
+        entry.pinned
+        or entry.feedback > 0
+        or entry.sessions >= policy.promote_sessions
+        or _is_of_person(memory)
+    ):
+        return False
+    return memory.source in PLANS | EPISODES or _PLAN.search(memory.title) is not None
+
+
+def _is_of_person(memory: Memory) -> bool:
+    """Tell whether a memory says itself that it is about the person or what they told the assistant."""
+    return memory.metadata.get("type", "").lower() in {"feedback", "user", "preference"}
 
 
 def render(found: Index) -> list[str]:
@@ -241,4 +330,4 @@ def size_of_frame(groups: Iterable[Group] = GROUPS) -> int:
 
 
 def _render_line(line: Line) -> str:
-    return f"- {line.at:%Y-%m-%d} {line.text} `{line.id[:12]}`"
+    return f"- {line.at:%Y-%m-%d} {line.text} ({line.source} `{line.id[:12]}`)"

@@ -53,12 +53,15 @@ class RefreshPlan:
         )
 
 
-def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most: int) -> RefreshPlan:
+def plan(
+    path: Path, find: Callable[[str, frozenset[str], int], Index], *, most: int, head: str = ""
+) -> RefreshPlan:
     """Return a file with its updated block; writes nothing.
 
     `find` returns the index for the rest of the file, the files to exclude (this one and those that it
     links), and a number of lines. The block has at most `most` lines, and Claude Code's own file only as many
-    as it reads. Raises UsageError for a file that is not text, and for broken marks.
+    as it reads. A new file begins with `head`. Raises UsageError for a file that is not text, and for broken
+    marks.
     """
     exists = _is_there(path)
     before = _read(path) if exists else ""
@@ -85,7 +88,7 @@ def plan(path: Path, find: Callable[[str, frozenset[str], int], Index], *, most:
         lines = min(found.lines, lines) - max(1, over)
     if not told and not has_block:
         return RefreshPlan(path, before, before, found, exists)
-    return RefreshPlan(path, before, with_block(before, told), found, exists)
+    return RefreshPlan(path, before, with_block(before if exists else head, told), found, exists)
 
 
 def write(planned: RefreshPlan, again: Callable[[], RefreshPlan]) -> RefreshPlan:

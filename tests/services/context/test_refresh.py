@@ -69,7 +69,7 @@ def test_each_proven_memory_is_one_dated_line_with_its_id_in_its_group(filled, t
     text = path.read_text()
     groups = re.split(r"^## ", text, flags=re.MULTILINE)
     of = {group.split("\n", 1)[0]: group for group in groups[1:]}
-    assert f"`{ids['wish'][:12]}`" in of["Preferences and rules"]
+    assert f"(memory `{ids['wish'][:12]}`)" in of["Preferences and rules"]
     assert f"`{ids['problem'][:12]}`" in of["Problems and what solves them"]
     assert f"`{ids['decision'][:12]}`" in of["Decisions"]
     assert "- 2026-05-22 " in of["Decisions"]
@@ -197,12 +197,14 @@ def test_what_was_superseded_or_rated_bad_is_not_told(filled, tmp_path):
     assert [ids[name][:12] in text for name in ("decision", "problem", "wish")] == [False, False, True]
 
 
-def test_of_what_happened_only_what_was_of_use_later_is_told(memory, tmp_path):
-    once = stored(memory, "once", DECISION, source="transcripts")
+def test_of_what_happened_only_decisions_and_what_was_of_use_later_is_told(memory, tmp_path):
+    once = stored(memory, "once", PROBLEM, source="transcripts")
+    decided = stored(memory, "decided", DECISION, source="transcripts")
     stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
     path = tmp_path / "A.md"
     refreshed(memory, path)
     assert once[:12] not in path.read_text()
+    assert decided[:12] in path.read_text()
     memory.lifecycle.rate(once, "good", session="s")
     refreshed(memory, path)
     assert once[:12] in path.read_text()
@@ -399,8 +401,8 @@ def test_the_state_before_a_migration_is_not_told_as_true(memory, tmp_path):
 
 def test_what_gc_merged_or_kept_is_not_promoted_by_it(filled, tmp_path):
     memory, _ = filled
-    plain_note = stored(memory, "plain", DECISION.replace("tide", "crane"), source="consolidated")
-    lasting = stored(memory, "lasting", DECISION.replace("tide", "buoy"), source="notes")
+    plain_note = stored(memory, "plain", PROBLEM.replace("buoys", "cranes"), source="consolidated")
+    lasting = stored(memory, "lasting", PROBLEM.replace("buoys", "gates"), source="notes")
     rows = [LifeRow(plain_note, life=LifecycleState.PROVEN), LifeRow(lasting, life=LifecycleState.PERMANENT)]
     memory.catalog.lives.put(rows, now=NOW)
     path = tmp_path / "A.md"
@@ -410,7 +412,7 @@ def test_what_gc_merged_or_kept_is_not_promoted_by_it(filled, tmp_path):
 
 
 def test_three_sessions_that_recall_a_memory_promote_it_and_two_do_not(memory, tmp_path):
-    one = stored(memory, "crane", DECISION.replace("tide", "crane"), source="transcripts")
+    one = stored(memory, "crane", PROBLEM.replace("buoys", "cranes"), source="transcripts")
     wish = stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
     path = tmp_path / "A.md"
     for session, told in (("s1", False), ("s2", False), ("s3", True)):
@@ -434,3 +436,190 @@ def test_three_sessions_that_recall_a_memory_promote_it_and_two_do_not(memory, t
 def test_a_memory_without_a_clean_sentence_is_left_out(memory, tmp_path, text):
     memory.lifecycle.pin(stored(memory, "x", text))
     assert not refreshed(memory, tmp_path / "A.md").index.lines
+
+
+EXCHANGE = (
+    "User: make the board fast\n\nAssistant:\n\n# Research\n\nWe decided that the board is drawn by the"
+    " printer of the harbour, because nobody looks at it.\n\n- Looked at `board.py`\n\n# Result\n\n{said}"
+)
+
+
+def test_of_an_exchange_only_a_decision_of_its_question_or_result_is_told(memory, tmp_path):
+    said = "We decided that the board is cached for a minute in `board.py`, because the model is slow."
+    one = stored(memory, "board", EXCHANGE.format(said=f"ADR-7 is accepted. {said}"), source="transcripts")
+    stored(memory, "work", EXCHANGE.format(said="The board is fast now."), source="transcripts", days=2)
+    broken = {"interrupted": "yes"}
+    stored(
+        memory,
+        "cut",
+        EXCHANGE.format(said=f"ADR-8 is accepted. {said}"),
+        source="transcripts",
+        metadata=broken,
+    )
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    [line] = lines_of(path)
+    assert one[:12] in line
+    assert "printer" not in line
+
+
+def test_of_a_plan_only_what_it_decides_is_told(memory, tmp_path):
+    text = (
+        "# Plan of the board\n\nThe board must show each tide of `tides.py`, because ships wait for it.\n\n"
+        "## Open decisions\n\nThe board is never cached, because the tides are asked once.\n\n## Talk\n\n"
+        "We decided that the board is cached for a minute in `board.py`, because the model is slow.\n"
+    )
+    stored(memory, "plan", text, title="Plan of the board")
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    [line] = lines_of(path)
+    assert "cached for a minute" in line
+
+
+def git(root, *words):
+    subprocess.run(
+        ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b", *words],
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A project whose file was moved and whose function was removed."""
+    root = tmp_path / "home" / "quay"
+    (root / "feeds").mkdir(parents=True)
+    git(root, "init", "-q")
+    for text in ("def convert_knots(): ...\ndef read_wind(): ...\n", "def read_wind(): ...\n"):
+        (root / "feeds/wind.py").write_text(text)
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "wind")
+    git(root, "mv", "feeds/wind.py", "feeds/air.py")
+    git(root, "commit", "-qm", "air")
+    return root
+
+
+GONE = {
+    "gone": "The importer must convert in `feeds/wind.py`, because the buoys send knots.",
+    "removed": "The importer must call `convert_knots` first, because the buoys send knots in winter.",
+    "there": "The board must read from `feeds/air.py`, because the feed of the buoys is slow at noon.",
+    "called": "The board must call `read_wind()` twice, because the first answer of the mast is empty.",
+    "never": "The harbour's master must sign `orders.pdf` and `SIGN_OFF`, because the law asks for it.",
+}
+
+
+@pytest.fixture
+def opened(tmp_path, repository):
+    """Return a function that opens the memory of a home whose memory files have these texts."""
+
+    def opens(texts):
+        home = tmp_path / "home"
+        folder = home / ".claude/projects" / slug_of(repository) / "memory"
+        folder.mkdir(parents=True)
+        for name, text in texts.items():
+            (folder / f"{name}.md").write_text(
+                f"---\nname: {name}\ntype: project\n---\n\n## Rules\n\n{text}\n"
+            )
+        environ = {
+            "HOME": str(home),
+            "RAGMEM_HOME": str(tmp_path / "ragmem"),
+            "RAGMEM_MODELS_BACKEND": "fake",
+            "RAGMEM_STORE_BACKEND": "fake",
+        }
+        memory = Ragmem.open(environ=environ, home=home, cwd=repository)
+        memory.seed()
+        return memory
+
+    return opens
+
+
+def test_a_line_whose_file_or_symbol_is_gone_is_left_out_and_named(opened, repository):
+    with opened(GONE) as memory:
+        done = memory.memory_file.update(assistant="codex")
+    assert done.path == repository / "AGENTS.md"
+    text = done.path.read_text()
+    assert [name for name, said in GONE.items() if said in text] == ["there", "called", "never"]
+    assert sorted(name for _, name in done.index.gone) == ["convert_knots", "feeds/wind.py"]
+
+
+@pytest.mark.parametrize(
+    ("assistant", "name"),
+    [("gemini", "GEMINI.md"), ("cursor", ".cursor/rules/ragmem.mdc"), ("codex", "AGENTS.md")],
+)
+def test_the_file_that_an_assistant_reads_in_the_project(opened, repository, assistant, name):
+    with opened({"there": GONE["there"]}) as memory:
+        assert memory.memory_file.update(assistant=assistant).path == repository / name
+        text = (repository / name).read_text()
+        assert GONE["there"] in text
+        assert text.startswith("---\n" if assistant == "cursor" else "<!-- BEGIN ragmem")
+        assert not memory.memory_file.update(assistant=assistant).changed
+
+
+SAID = "The board is cached for a minute in `board.py`, because the model of the tides is slow."
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"# ADR 7: the board\n\nStatus: accepted\n\n## Decision\n\n{SAID}", True),
+        (f"# ADR 7: the board\n\n## Decision\n\n### How\n\n{SAID}", False),
+        (f"# ADR 7: the board\n\n## Decision Drivers\n\n- {SAID}", False),
+        (f"# ADR 7: the board\n\nStatus: proposed\n\n## Decision\n\n{SAID}", False),
+        (f"# ADR 7: the board\n\n> SUPERSEDED, do not follow\n\n## Decision\n\n{SAID}", False),
+        (f"# ADR 7: the board\n\nSuperseded by ADR 9.\n\n## Decision\n\n{SAID}", False),
+        (
+            "# ADR 7: the board\n\n## Decision\n\n- operator, machine or tide track record of the harbour",
+            False,
+        ),
+        (
+            "# ADR 7: the board\n\n## Decision\n\n- The board has the following parts for each of the tides.",
+            False,
+        ),
+        (f"# ADR 7: the board\n\n## Consequences\n\nGood: {SAID}", False),
+    ],
+)
+def test_of_a_record_the_decision_is_told_if_it_holds(memory, tmp_path, text, told):
+    stored(memory, "board", text, source="plans", title="ADR 7: the board")
+    stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    assert ("ADR 7: the board: " in path.read_text()) is told
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "told"),
+    [
+        ("feedback", "The design of the board must be exact to the pixel, and is checked by eye.", True),
+        (
+            "project",
+            "The board of the harbour is live, and 3 of 7 screens are drawn by the new printer.",
+            False,
+        ),
+        (
+            "project",
+            "MERGED: the board must be drawn by the printer, because nobody looks at the screen.",
+            False,
+        ),
+        ("user", "The harbour master answers at master@example.org and never by telephone.", False),
+    ],
+)
+def test_a_description_is_told_if_it_lasts_and_is_no_address(memory, tmp_path, kind, said, told):
+    metadata = {"description": said, "type": kind}
+    stored(memory, "design", "The board is drawn.", title="Exact design of the board", metadata=metadata)
+    stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    assert (said in path.read_text()) is told
+
+
+@pytest.mark.parametrize(
+    ("title", "told"),
+    [("ADR 7: Use one printer for all boards", True), ("ADR 7: Printers of the boards", False)],
+)
+def test_a_record_without_a_sentence_is_told_by_a_title_that_decides(memory, tmp_path, title, told):
+    text = f"# {title}\n\n## Decision\n\n1. Buy it\n2. Plug it in\n"
+    stored(memory, "board", text, source="plans", title=title)
+    stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
+    path = tmp_path / "A.md"
+    refreshed(memory, path)
+    assert (title in path.read_text()) is told

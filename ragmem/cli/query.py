@@ -3,7 +3,6 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ragmem.api.memory import Ragmem
-    from ragmem.services.retrieval.query import Question
+    from ragmem.services.retrieval.query import Answer, Question
     from ragmem.services.retrieval.routes import RoutedAnswer
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -69,7 +68,6 @@ Exit codes:
   6  the store is damaged
 """
 
-SNIPPET = 280
 MAX_INPUT = 4 * 1024 * 1024
 """Maximum bytes of standard input; a question has far fewer."""
 
@@ -129,6 +127,9 @@ def query(
     all_tiers: Annotated[
         bool, typer.Option("--all-tiers", help="Search the discarded texts as well, not only if need be.")
     ] = False,
+    all_branches: Annotated[
+        bool, typer.Option("--all-branches", help="Count what was made on unmerged branches like the rest.")
+    ] = False,
     session: SessionOption = "",
     explain: Annotated[bool, typer.Option("--explain", help="Show each term of each score.")] = False,
     as_json: JsonOption = False,
@@ -186,6 +187,7 @@ def query(
             nearest=nearest,
             history=history,
             discarded="always" if all_tiers else "last",
+            folder="" if all_branches else str(memory.cwd),
         )
         wanted = None if route == RouteName.AUTO else route.value
         routed = None if sources_file or question.expand else _ask_daemon(memory, question, wanted, moment)
@@ -213,7 +215,8 @@ def query(
             "route": route_shape(routed),
             "projects": list(projects) if projects is not None else None,
             "matches": [
-                match_shape(match, explain=explain, redactor=memory.redactor) for match in answer.matches
+                match_shape(match, question=asked, explain=explain, redactor=memory.redactor)
+                for match in answer.matches
             ],
         }
         if explain:
@@ -224,7 +227,11 @@ def query(
     elif as_lines:
         for match in answer.matches:
             say_json(
-                {"type": "match", **match_shape(match, explain=explain, redactor=memory.redactor)}, lines=True
+                {
+                    "type": "match",
+                    **match_shape(match, question=asked, explain=explain, redactor=memory.redactor),
+                },
+                lines=True,
             )
     elif as_ids:
         for match in answer.matches:
@@ -297,53 +304,62 @@ def _say_found(routed: "RoutedAnswer", *, explain: bool, redactor: Redactor) -> 
         say(f"{bold(fact.name)}  {fact.value}")
     if routed.shown_facts:
         say()
-    _say_matches(routed.answer.matches, explain=explain, redactor=redactor)
+    _say_matches(routed.answer, explain=explain, redactor=redactor)
 
 
-def _say_matches(matches: Sequence[Match], *, explain: bool, redactor: Redactor) -> None:
-    from ragmem.domain.model.document_place import document_place
-    from ragmem.services.context.session_line import session_line
-    from ragmem.services.retrieval.shapes import elsewhere_line, explain_match
-    from ragmem.services.retrieval.supersessions import superseded_line
+def _say_matches(answer: "Answer", *, explain: bool, redactor: Redactor) -> None:
+    from ragmem.services.retrieval.shapes import explain_match
 
     width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 0
-    for number, match in enumerate(matches, start=1):
-        memory = match.memory
-        title = printable(redactor.redact(memory.title or memory.uri)[0])
-        say(f"{number}. {bold(title)}  {match.score:.2f}")
-        place = memory.source
-        if told := document_place(memory.metadata):
-            place += f": {redactor.redact(told)[0]}"
-        if match.chunk.heading:
-            place += f" / {redactor.redact(match.chunk.heading)[0]}"
-        when = memory.event_time.strftime("%Y-%m-%d")
-        alike = len(match.duplicates) - len(match.elsewhere)
-        more = "  discarded" if memory.state is State.BUFFERED else ""
-        more += f"  +{plural(alike, 'duplicate')}" if alike else ""
-        more += f"  {elsewhere_line(match, redactor)}" if match.elsewhere else ""
-        link = match.superseded or match.outdated
-        more += f"  {superseded_line(link)}" if link else ""
-        if match.replaced:
-            more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
-        say("   " + dim(f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}"))
-        if held := session_line(memory, redactor=redactor):
-            say("   " + dim(held))
-        snippet = _snippet(match, redactor=redactor)
-        lines = textwrap.wrap(snippet, max(40, width - 3)) if width else [snippet]
-        for line in lines:
-            say(f"   {line}")
+    for number, match in enumerate(answer.matches, start=1):
+        for line in match_lines(match, number, answer.question.text, width=width, redactor=redactor):
+            say(line)
         if explain:
             for line in explain_match(match, redactor):
                 say(f"   {dim(line)}")
         say()
 
 
-def _snippet(match: Match, redactor: Redactor) -> str:
-    """Return the beginning of the chunk in one line, without the headings, which are printed above."""
-    from ragmem.services.retrieval.shapes import best_chunk_text
+def match_lines(match: Match, number: int, question: str, *, width: int = 0, redactor: Redactor) -> list[str]:
+    """Return the lines of a match: its title and score, its origin, and the sentences that answer.
 
-    lines = best_chunk_text(match, redactor=redactor).strip().splitlines()
-    while len(lines) > 1 and (not lines[0].strip() or lines[0].startswith("#")):
-        lines.pop(0)
-    text = " ".join(printable(" ".join(lines)).split())
-    return text if len(text) <= SNIPPET else text[: SNIPPET - 1].rstrip() + "…"
+    The excerpt is wrapped to `width` characters; 0 for one line.
+    """
+    from ragmem.services.context.session_line import session_line
+    from ragmem.services.retrieval.excerpts import FIRST, FURTHER, excerpt
+
+    title = printable(redactor.redact(match.memory.title or match.memory.uri)[0])
+    found = [f"{number}. {bold(title)}  {match.score:.2f}", f"   {dim(_origin(match, redactor=redactor))}"]
+    if held := session_line(match.memory, redactor=redactor):
+        found.append(f"   {dim(held)}")
+    most = FIRST if number == 1 else FURTHER
+    shown = printable(excerpt(match, question, most=most, redactor=redactor))
+    lines = textwrap.wrap(shown, max(40, width - 3)) if width else [shown]
+    return found + [f"   {line}" for line in lines]
+
+
+def _origin(match: Match, redactor: Redactor) -> str:
+    """Return id, date, kind and source of a match, the headings above it, and what it stands for."""
+    from ragmem.domain.model.document_place import document_place
+    from ragmem.services.retrieval.branches import unmerged_line
+    from ragmem.services.retrieval.shapes import elsewhere_line
+    from ragmem.services.retrieval.supersessions import superseded_line
+
+    memory = match.memory
+    place = memory.source
+    if told := document_place(memory.metadata):
+        place += f": {redactor.redact(told)[0]}"
+    if match.chunk.heading:
+        place += f" / {redactor.redact(match.chunk.heading)[0]}"
+    when = memory.event_time.strftime("%Y-%m-%d")
+    alike = len(match.duplicates) - len(match.elsewhere)
+    more = "  discarded" if memory.state is State.BUFFERED else ""
+    more += f"  +{plural(alike, 'duplicate')}" if alike else ""
+    more += f"  {elsewhere_line(match, redactor)}" if match.elsewhere else ""
+    link = match.superseded or match.outdated
+    more += f"  {superseded_line(link)}" if link else ""
+    more += f"  {redactor.redact(unmerged_line(match.unmerged))[0]}" if match.unmerged else ""
+    more += f"  {match.approval}" if match.approval else ""
+    if match.replaced:
+        more += f"  in place of {', '.join(one.supersession.older[:12] for one in match.replaced[:3])}"
+    return f"{memory.short_id}  {when}  {memory.kind.value}  {place}{more}"

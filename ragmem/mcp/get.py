@@ -11,9 +11,9 @@ from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN, announces, atoms, 
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.frame import frame_lines, one_line
-from ragmem.services.context.excerpt import REACH
 from ragmem.services.context.session_line import session_line
 from ragmem.services.lifecycle.feedback import require_memory
+from ragmem.services.retrieval.excerpts import REACH
 from ragmem.services.retrieval.shapes import memory_shape
 from ragmem.services.retrieval.supersessions import previous_version_line, superseded_line, supersession_state
 

@@ -7,15 +7,15 @@ from ragmem.api.home import now
 from ragmem.domain.model import USER, Kind, Match, State
 from ragmem.domain.model.document_place import document_place
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.text.excerpts import announces, atoms
-from ragmem.domain.text.keywords import keywords
 from ragmem.mcp.call import Call, Result
 from ragmem.mcp.frame import frame_lines, one_line
 from ragmem.services.ingestion.scope import require_sources
 from ragmem.services.processes.dates import parse_moment
+from ragmem.services.retrieval.branches import unmerged_line
+from ragmem.services.retrieval.excerpts import excerpt
 from ragmem.services.retrieval.question import Question
 from ragmem.services.retrieval.routes import route_shape
-from ragmem.services.retrieval.shapes import best_chunk_text, elsewhere_line, match_shape
+from ragmem.services.retrieval.shapes import elsewhere_line, match_shape
 from ragmem.services.retrieval.supersessions import superseded_line
 
 TITLE = 90
@@ -33,10 +33,6 @@ FACT = 320
 FACTS = 12
 """Maximum number of such lines before the memories."""
 
-LEAD_PENALTY = 1.5
-"""Words that a listing or a lead-in must match beyond those of a sentence to be preferred to it."""
-
-_WORD = re.compile(r"\w+")
 _MARKS = re.compile(r"\*\*|__|^[#>*=|` -]+|```\w*|[|`=-]+$")
 """Markdown marks that mean nothing in a single line."""
 
@@ -59,6 +55,7 @@ def search(call: Call) -> Result:
         limit=given["limit"],
         expand=memory.settings.query.expand,
         discarded="always" if given["all_tiers"] else "last",
+        folder="" if given["all_branches"] else str(call.place),
     )
     routed = memory.retrieval.ask_by_route(question, now=moment)
     matches, notes = routed.answer.matches, routed.answer.notes
@@ -66,7 +63,7 @@ def search(call: Call) -> Result:
     asked = call.projects_label(projects) + _filters(call)
     data: dict[str, Any] = {
         "asked": asked,
-        "matches": [match_shape(match, redactor=call.redactor) for match in strong],
+        "matches": [match_shape(match, question=given["query"], redactor=call.redactor) for match in strong],
         "notes": list(notes),
     }
     shown = routed.shown_facts
@@ -77,13 +74,12 @@ def search(call: Call) -> Result:
     ]
     if len(shown) > FACTS:
         lines.append(f"({len(shown) - FACTS} more such lines left out)")
-    words = {word.lower() for key in keywords(given["query"]) for word in _WORD.findall(key)}
     alone = projects is not None and len(set(projects) - {USER}) == 1
     for match in strong:
         scope = match.memory.scope.project
         lines += hit_lines(
             match,
-            words,
+            given["query"],
             project="" if alone or scope == USER else call.project_label(scope),
             redactor=call.redactor,
         )
@@ -96,7 +92,7 @@ def search(call: Call) -> Result:
     return Result(frame_lines([*lines, *_note_lines(notes)]), data)
 
 
-def hit_lines(match: Match, words: set[str], *, project: str = "", redactor: Redactor) -> list[str]:
+def hit_lines(match: Match, question: str, *, project: str = "", redactor: Redactor) -> list[str]:
     """Return two lines for a match: its description, with the project if one is given, and an excerpt."""
     memory = match.memory
     said = [f"[{memory.short_id}] {memory.event_time:%Y-%m-%d} {memory.kind.value} {memory.source}"]
@@ -108,16 +104,20 @@ def hit_lines(match: Match, words: set[str], *, project: str = "", redactor: Red
         said.append("discarded")
     if link := match.superseded or match.outdated:
         said.append(superseded_line(link))
+    if match.unmerged:
+        said.append(one_line(unmerged_line(match.unmerged), TITLE, redactor=redactor))
+    if match.approval:
+        said.append(match.approval)
     if match.elsewhere:
         said.append(one_line(elsewhere_line(match, redactor=redactor), TITLE, redactor=redactor))
     title = one_line(_with_heading(memory.title or memory.uri, match.chunk.heading), TITLE, redactor=redactor)
-    excerpt = best_line(match, words, title, redactor=redactor)
-    if not excerpt:
+    said_of_it = _best_line(match, question, title, redactor=redactor)
+    if not said_of_it:
         return [f"{' | '.join(said)} | {title} ({match.score:.2f})"]
-    if not excerpt.startswith(title.rstrip("…")):
+    if not said_of_it.startswith(title.rstrip("…")):
         # Otherwise the title is the beginning of the excerpt.
         said.append(title)
-    return [f"{' | '.join(said)} ({match.score:.2f})", f"  {excerpt}"]
+    return [f"{' | '.join(said)} ({match.score:.2f})", f"  {said_of_it}"]
 
 
 def _with_heading(title: str, heading: str) -> str:
@@ -126,33 +126,11 @@ def _with_heading(title: str, heading: str) -> str:
     return f"{title} > {last}" if last and last.casefold() not in title.casefold() else title
 
 
-def best_line(match: Match, words: set[str], title: str = "", *, redactor: Redactor) -> str:
-    """Return the sentence of a match that has most of these words, the first among equals."""
-    text = best_chunk_text(match, redactor=redactor)
-    best, most = "", -2.0
-    for start, end in atoms(text):
-        line = " ".join(text[start:end].split())
-        bare = _MARKS.sub("", line).strip(" -#")
-        if len(bare) < 12 or bare.casefold() == _MARKS.sub("", title).strip(" -#").casefold():
-            continue
-        held = {word.lower() for word in _WORD.findall(line)}
-        leads = announces(text, (start, end)) or line.startswith("```")
-        score = len(words & held) - (LEAD_PENALTY if leads else 0.0)
-        if score > most:
-            best, most = bare, score
-    return _around(best, words)
-
-
-def _around(line: str, words: set[str]) -> str:
-    """Return a line; of a long one, the part around the first of the words."""
-    if len(line) <= EXCERPT:
-        return line
-    first = next((found.start() for found in _WORD.finditer(line) if found[0].lower() in words), 0)
-    if first <= EXCERPT // 2:
-        return line[: EXCERPT - 1].rstrip() + "…"
-    start = line.rfind(" ", 0, first - EXCERPT // 4) + 1
-    part = line[start : start + EXCERPT - 2].strip()
-    return f"…{part}" + ("…" if start + EXCERPT - 2 < len(line) else "")
+def _best_line(match: Match, question: str, title: str, *, redactor: Redactor) -> str:
+    """Return the sentences of a match that answer, without marks; "" if they only repeat the title."""
+    found = excerpt(match, question, most=EXCERPT, redactor=redactor)
+    bare = " ".join(_MARKS.sub("", found).strip(" -#").split())
+    return "" if bare.casefold() == _MARKS.sub("", title).strip(" -#").casefold() else bare
 
 
 def _filters(call: Call) -> str:

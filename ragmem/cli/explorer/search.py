@@ -7,14 +7,14 @@ from textual.binding import Binding, BindingType
 from ragmem.api.memory import Ragmem, now
 from ragmem.cli.explorer.filter_query import FilterQuery
 from ragmem.cli.explorer.list_pane import ListPane, Page
-from ragmem.cli.explorer.memories import display_title
+from ragmem.cli.explorer.memories import BEGINNING, display_title
 from ragmem.cli.explorer.memory_detail import score_of
 from ragmem.cli.explorer.plain import Plain
 from ragmem.cli.explorer.table import Column, Row
 from ragmem.domain.model import Match
 from ragmem.domain.secrets.redaction import Redactor
+from ragmem.services.retrieval.excerpts import excerpt
 from ragmem.services.retrieval.query import Question
-from ragmem.services.retrieval.shapes import best_chunk_text
 
 LIMIT = 20
 """Maximum number of answers."""
@@ -85,7 +85,9 @@ class Search(ListPane):
         status = "   ".join(
             filter(None, (*facts, f"rung: {answer.rung}", *answer.notes, evidence, routed.route_line))
         )
-        return Page([_row(match, redactor=memory.redactor) for match in answer.matches], status=status)
+        return Page(
+            [_row(match, query.text, redactor=memory.redactor) for match in answer.matches], status=status
+        )
 
     def _say_empty(self, text: str) -> None:
         super()._say_empty(text)
@@ -95,10 +97,10 @@ class Search(ListPane):
             )
 
 
-def _row(match: Match, redactor: Redactor) -> Row:
+def _row(match: Match, question: str, redactor: Redactor) -> Row:
     memory = match.memory
     heading = f" / {match.chunk.heading}" if match.chunk.heading else ""
-    text = best_chunk_text(match, redactor).strip()
+    text = excerpt(match, question, most=BEGINNING, redactor=redactor)
     detail = f"{display_title(memory, redactor)}{heading}\n\n{text}\n\n{score_of(match, redactor)}"
     return Row(
         (

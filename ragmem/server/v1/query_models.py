@@ -55,6 +55,13 @@ class Question(Request):
     all_tiers: StrictBool = Field(
         default=False, description="Search the discarded texts as well, even if others answer."
     )
+    cwd: Label = Field(
+        default="",
+        description="The folder where it is asked: marks what was made on unmerged branches there.",
+    )
+    all_branches: StrictBool = Field(
+        default=False, description="Count what was made on unmerged branches like the rest."
+    )
     session: Annotated[Label, Field(max_length=200)] = Field(
         default="", description="The session that asks; the matches count as recalled by it."
     )
@@ -84,6 +91,7 @@ class _Match(MemorySummary):
 class Match(_Match):
     """A matching memory: its best chunk, its score, and the terms of the score."""
 
+    excerpt: str = Field(description="The sentences that answer the question, at most 480 characters.")
     terms: dict[str, float] | None = Field(default=None, description="With `explain`.")
     explained: list[str] | None = Field(
         default=None, description="With `explain`: the lists that found it, and its terms in order."

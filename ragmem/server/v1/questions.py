@@ -1,6 +1,7 @@
 """The routes for questions: query with all filters and explained scores, and context."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
@@ -75,6 +76,7 @@ def ask(memory: Ragmem, request: Question) -> dict[str, Any]:
                 nearest=request.nearest,
                 history=request.history,
                 discarded="always" if request.all_tiers else "last",
+                folder=_folder(memory, request),
             ),
             None if request.route == "auto" else request.route,
             now=now(),
@@ -83,6 +85,14 @@ def ask(memory: Ragmem, request: Question) -> dict[str, Any]:
     else:
         routed = RoutedAnswer(Answer(Asked(text), (), "nothing", (NOTHING_STORED,)), choose_route(text))
     return _shape(memory, request, routed, projects)
+
+
+def _folder(memory: Ragmem, request: Question) -> str:
+    """Return the folder of a request if it lies in a known project: no other folder is looked into."""
+    if request.all_branches or not request.cwd:
+        return ""
+    known = memory.projects.at(Path(request.cwd), by_name=True)
+    return request.cwd if len(known) > 1 else ""
 
 
 def _shape(
@@ -95,7 +105,7 @@ def _shape(
         "route": route_shape(routed),
         "projects": None if projects is None else list(projects),
         "matches": [
-            match_shape(match, explain=request.explain, redactor=memory.redactor)
+            match_shape(match, question=request.query, explain=request.explain, redactor=memory.redactor)
             | ({"explained": explain_match(match, memory.redactor)} if request.explain else {})
             for match in answer.matches
         ],

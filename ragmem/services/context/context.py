@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from ragmem.domain.injection.memory_frame import CLOSING, FIRST_WORDS, OPENING
 from ragmem.domain.injection.memory_frame import wrap_in_tags as in_frame
-from ragmem.domain.model import EPISODES, Category, Kind, Memory
+from ragmem.domain.model import EPISODES, Category, Kind, Match, Memory
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.text.excerpts import CHARACTERS_PER_TOKEN, estimate_tokens
 from ragmem.services.context.excerpt import Chosen, Excerpt
+from ragmem.services.retrieval.branches import unmerged_line
 from ragmem.services.retrieval.query import Answer
 from ragmem.services.retrieval.shapes import elsewhere_line
 from ragmem.services.retrieval.supersessions import superseded_line
@@ -156,8 +157,9 @@ def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) 
         Excerpt(
             match.memory,
             (match.chunk, *match.also),
+            question=answer.question.text,
             home=home,
-            note=superseded_line(link) if (link := match.superseded or match.outdated) else "",
+            note=_note(match),
             redactor=redactor,
             elsewhere=elsewhere_line(match, redactor=redactor),
         )
@@ -186,6 +188,13 @@ def _context(answer: Answer, room: SizeLimit, *, home: str, redactor: Redactor) 
         left,
         tuple(shown.size(identifier) for identifier in order),
     )
+
+
+def _note(match: Match) -> str:
+    """Return what is to be known of a match before it is believed."""
+    link = match.superseded or match.outdated
+    branch = unmerged_line(match.unmerged) if match.unmerged else ""
+    return " | ".join(filter(None, (superseded_line(link) if link else "", branch, match.approval)))
 
 
 def header() -> str:
@@ -251,7 +260,7 @@ def fill(excerpts: Sequence[Excerpt], room: SizeLimit, *, lead: int | None = Non
 
 
 def _put_core(shown: Selection, excerpt: Excerpt, *, lead: int | None) -> None:
-    """Show the match, or the longest beginning of it that fits."""
+    """Show the match, or those of its sentences that answer the question and fit, best first."""
     line, line_chars = excerpt.cost(frozenset())
     if not shown.room.holds(shown.tokens + line + 1, shown.chars + line_chars + 1):
         return
@@ -259,15 +268,14 @@ def _put_core(shown: Selection, excerpt: Excerpt, *, lead: int | None) -> None:
     if (lead is None or excerpt.cost(core)[0] - line <= lead) and shown.put(excerpt, core):
         return
     chosen: Chosen = frozenset()
-    for number in excerpt.core:
+    for number in excerpt.best_first:
         more = chosen | {number}
         if lead is not None and chosen and excerpt.cost(more)[0] - line > lead:
             break
-        if not shown.would_hold(excerpt, more):
-            if excerpt.is_fence(number):
-                continue
+        if shown.would_hold(excerpt, more):
+            chosen = more
+        elif not excerpt.is_fence(number) and not excerpt.answers(number):
             break
-        chosen = more
     chosen = excerpt.complete(chosen)
     if chosen and excerpt.cost(chosen)[0] - line >= MIN_TOKENS:
         shown.put(excerpt, chosen)

@@ -10,6 +10,7 @@ from ragmem.domain.model import Chunk, Memory, Tier
 from ragmem.domain.model.document_place import describe_place
 from ragmem.domain.secrets.redaction import Redactor, Secret, cover
 from ragmem.domain.text.excerpts import GAP, announces, atoms, estimate_tokens, find_overlaps, is_fence, runs
+from ragmem.services.retrieval.excerpts import FAR_REACHING, REACH, answer_order
 
 ALIKE = 0.7
 """Minimum share of the smaller one's word pairs in common from which two excerpts are duplicates."""
@@ -17,18 +18,14 @@ ALIKE = 0.7
 MAX_TITLE = 120
 """Maximum characters of a title with its headings in the line above a text."""
 
+MOST_ANSWERS = 3
+"""Maximum sentences outside of the best chunk that are shown because they answer the question."""
+
 COMPARED = 4000
 """Characters of an excerpt that are compared with others."""
 
 WHOLE = 8_000
 """Maximum characters of a text that is searched for secrets as a whole."""
-
-REACH = 4_000
-"""Characters searched on both sides of the shown parts of a longer text: no key is as long, and texts were
-redacted before they were stored."""
-
-_FAR_REACHING = re.compile(r"<private|-----BEGIN", re.IGNORECASE)
-"""The beginning of a secret that may end anywhere."""
 
 _WORD = re.compile(r"\w+")
 _MARKS = " #\t=\r\n"
@@ -40,6 +37,7 @@ Chosen = frozenset[int]
 class Excerpt:
     """A memory with some shown parts; `chunks` are its matching chunks, best first, perhaps none.
 
+    Of a memory without room for a whole chunk the sentences that answer the `question` are shown first.
     The line above has a `note` if the memory is no longer valid, and `elsewhere` if other projects have the
     same text.
     """
@@ -50,6 +48,7 @@ class Excerpt:
         chunks: Sequence[Chunk] = (),
         *,
         redactor: Redactor,
+        question: str = "",
         home: str = "",
         note: str = "",
         elsewhere: str = "",
@@ -57,6 +56,7 @@ class Excerpt:
         self.memory = memory
         self.text = memory.indexed_text
         self._chunks = tuple(chunks)
+        self._question = question
         self._home = home
         self._redactor = redactor
         self.note = note
@@ -86,9 +86,30 @@ class Excerpt:
         return tuple(sorted(self.all_parts.intersection(told))) or tuple(sorted(self.all_parts))
 
     @cached_property
+    def best_first(self) -> tuple[int, ...]:
+        """The parts of the core: those that answer the question first, then the others in their order."""
+        core = frozenset(self.core)
+        return tuple(dict.fromkeys([*(part for part in self._answering if part in core), *self.core]))
+
+    def answers(self, number: int) -> bool:
+        """Tell whether a part answers the question, so that the next one may do as well."""
+        return number in self._answering
+
+    @cached_property
+    def _answering(self) -> tuple[int, ...]:
+        """The parts that answer the question, best first; none without a question."""
+        if not self._question:
+            return ()
+        matched = [(chunk.start, chunk.end) for chunk in self._chunks]
+        spans = answer_order(self.text, self._question, matched)
+        found = (number for start, end in spans for number in find_overlaps(self._parts, start, end))
+        return tuple(dict.fromkeys(number for number in found if number in self.all_parts))
+
+    @cached_property
     def other_matches(self) -> list[Chosen]:
-        """The parts of each of the other chunks that matched, best first."""
-        return [frozenset(self._parts_of(chunk)) for chunk in self._chunks[1:]]
+        """The parts that answer best, and those of each of the other chunks that matched, best first."""
+        best = frozenset(self._answering[:MOST_ANSWERS])
+        return [best, *(frozenset(self._parts_of(chunk)) for chunk in self._chunks[1:])]
 
     def _parts_of(self, chunk: Chunk) -> tuple[int, ...]:
         numbers = find_overlaps(self._parts, chunk.start, chunk.end)
@@ -197,7 +218,7 @@ class Excerpt:
 
     @cached_property
     def _needs_whole_scan(self) -> bool:
-        return len(self.text) <= WHOLE or _FAR_REACHING.search(self.text) is not None
+        return len(self.text) <= WHOLE or FAR_REACHING.search(self.text) is not None
 
     def _is_heading(self, number: int, title: str) -> bool:
         """Tell whether a part is this heading."""

@@ -8,6 +8,7 @@ from ragmem.domain.model.decay import Decay, age_days
 from ragmem.domain.model.document_place import LOCATOR, document_place
 from ragmem.domain.records.records import FIELDS, fields_text, record_of
 from ragmem.domain.secrets.redaction import Redactor, cover
+from ragmem.services.retrieval.excerpts import excerpt
 from ragmem.services.retrieval.output_fields import OutputField, output_example, output_values, rfc3339
 from ragmem.services.retrieval.supersessions import (
     PREVIOUS_VERSION_FIELDS,
@@ -166,13 +167,34 @@ MATCH_FIELDS: tuple[OutputField[Match], ...] = (
         None,
         "The newer memory behind which it stands.",
     ),
+    OutputField(
+        "unmerged_branch",
+        str,
+        lambda match, redactor: redactor.redact(match.unmerged)[0],
+        "",
+        "The branch on which it was made, if that is not merged into what is checked out.",
+    ),
+    OutputField(
+        "approval",
+        str,
+        lambda match, _: match.approval,
+        "",
+        "proposed or rejected while no person has accepted it; see `ragmem approve`.",
+    ),
 )
 """The JSON fields of a match besides those of its memory."""
 
 
-def match_shape(match: Match, *, explain: bool = False, redactor: Redactor) -> dict[str, Any]:
-    """Return a match as JSON fields without secrets: the memory without its whole text, best chunk, score."""
+def match_shape(
+    match: Match, *, question: str | None = None, explain: bool = False, redactor: Redactor
+) -> dict[str, Any]:
+    """Return a match as JSON fields without secrets: the memory without its whole text, best chunk, score.
+
+    With a `question` the excerpt has the sentences that answer it.
+    """
     shape = memory_shape(match.memory, redactor=redactor) | output_values(MATCH_FIELDS, match, redactor)
+    if question is not None:
+        shape["excerpt"] = excerpt(match, question, redactor=redactor)
     if explain:
         shape["terms"] = {name: round(value, 4) for name, value in match.terms.items()}
     return shape

@@ -1,0 +1,243 @@
+"""Rank the sentences of a text by how well they answer a question, by their words alone."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ragmem.domain.text.blocks import BlockType, lines, trim, units
+from ragmem.domain.text.data_lines import is_data
+from ragmem.domain.text.excerpts import announces
+from ragmem.domain.text.identifiers import parts
+from ragmem.domain.text.keywords import is_stop_word
+from ragmem.domain.text.words import fold_words, stem
+
+Span = tuple[int, int]
+
+BESIDE, ABOVE, ALIKE = 0.4, 0.4, 0.7
+"""Weight of a word of the question that stands in the sentence before or after, in a heading above, or only
+begins like a word of the sentence."""
+
+EXPECTED = 0.2
+"""Share of the question's weight that a sentence gains if it has what the question wants to know."""
+
+COUNTED = 0.4
+"""The same where a number stands before the thing that is counted."""
+
+LEAD, CODE = 0.5, 0.7
+"""Worth of a sentence that only announces the next one, and of a line of code."""
+
+LENGTH = 0.3
+"""How much a longer sentence must say more; 0 for not at all (b of BM25)."""
+
+WEAK = 0.15
+"""Share of the best sentence's score below which a sentence is left out."""
+
+MOST = 12
+"""Maximum sentences of an answer."""
+
+SHORTEST_ALIKE = 4
+"""Minimum letters of a word that another one begins with."""
+
+_LABEL = re.compile(r"\*\*[^*\n]{1,60}:?\*\*:?\s|[A-Z][\w ]{1,30}: ")
+"""The beginning of a line such as "**Config:** ..." or "Status: ..."."""
+
+_HUMP = re.compile("[a-z][A-Z]")
+_HUMPED = re.compile(r"(?<![A-Za-z])[A-Za-z]*[a-z][A-Z]\w*")
+_DATE = re.compile(
+    r"\b(?:\d{4}-\d{2}(?:-\d{2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d{2}|(?:19|20)\d\d"
+    r"|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}|q[1-4]"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|today|tomorrow)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.-])~?\d[\d.,]*\s?(?:%|[kKMG]i?B\b|\w*)")
+_CAUSE = re.compile(
+    r"\b(?:because|since|due to|cause[sd]?|reason|so that|therefore|hence|which is why|avoids?|prevents?"
+    r"|otherwise|weil|da|denn|damit|deshalb|ursache|grund|parce que|car|afin|porque)\b|\u2192|->",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"`[^`\n]+`|\b\w+[_./:]\w+|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z][A-Z0-9_]{2,}\b")
+_FILE = re.compile(r"(?<![\w~.-])[\w~.-]*/[\w./-]+|(?<![\w-])[\w-]+\.[a-z]{1,5}\b")
+
+_ASKS_WHEN = r"\b(?:when|what (?:date|day|time)|wann|quand|cu\u00e1ndo)\b"
+_ASKS_NUMBER = (
+    r"\bhow (?:many|much|long|large|big|often|fast|old)\b|\bwhat (?:size|number|limit|percentage|share)\b"
+    r"|\bwie (?:viele?|lange|gro\u00df|oft|hoch)\b|\b(?:combien|cu\u00e1nt[oa]s?)\b"
+)
+_ASKS_WHY = r"\b(?:why|reason|cause[sd]?|warum|wieso|weshalb|pourquoi)\b|\bpor qu\u00e9\b"
+_ASKS_WHERE = (
+    r"\b(?:which|what|where|welche[rmns]?) (?:is the )?(?:file|folder|path|module|script|datei)s?\b"
+    r"|^where\b|^wo\b"
+)
+_ASKS_NAME = (
+    r"\b(?:which|what|welche[rsn]?) (?:\w+ ){0,2}(?:function|method|class|variable|field|flag|option|hook"
+    r"|helper|tool|branch|command|commit|hash|model|library|package|funktion|klasse)s?\b"
+    r"|\bcalled\b|\bname of\b|\bunder which\b"
+)
+_WANTS = tuple(
+    (re.compile(asks, re.IGNORECASE), wanted)
+    for asks, wanted in (
+        (_ASKS_WHEN, _DATE),
+        (_ASKS_NUMBER, _NUMBER),
+        (_ASKS_WHY, _CAUSE),
+        (_ASKS_WHERE, _FILE),
+        (_ASKS_NAME, _NAME),
+    )
+)
+"""What a question asks for, and the form of what it wants to know."""
+
+_ASKS = re.compile(
+    r"\bhow (?:long|large|big|often|fast|old|far|high|deep)\b|\bwie (?:viele?|lange|gro\u00df|oft|hoch|alt)\b"
+    r"|\bcalled\b",
+    re.IGNORECASE,
+)
+"""What asks for a quantity or a name, and is no word of the answer."""
+
+_COUNT = re.compile(
+    r"\b(?:how many|wie viele|combien de|cu\u00e1nt[oa]s)\s+(?:\w+\s+){0,2}?(\w{3,})", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, list item, table row or line of code: `text[start:end]`, and the headings above it."""
+
+    start: int
+    end: int
+    heading: str = ""
+    worth: float = 1.0
+    """Less if it only announces the next one, or is a line of code."""
+
+
+def sentences_of(text: str, start: int = 0, end: int | None = None) -> list[Sentence]:
+    """Return the sentences of text[start:end] in order, without headings and marks.
+
+    Lines of data count as sentences, and the end of a line of data ends one.
+    """
+    found: list[Sentence] = []
+    path: list[tuple[int, str]] = []
+    for block, begin, stop in units(text, start, end):
+        if block.form is BlockType.HEADING:
+            while path and path[-1][0] >= block.level:
+                path.pop()
+            path.append((block.level, block.title))
+            continue
+        heading = " > ".join(title for _, title in path)
+        is_code = block.form is BlockType.FENCE
+        for first, last in [(begin, stop)] if is_code else _statements(text, begin, stop):
+            if any(map(str.isalnum, text[first:last])):
+                worth = CODE if is_code else LEAD if announces(text, (first, last)) else 1.0
+                found.append(Sentence(first, last, heading, worth))
+    return found
+
+
+def _statements(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield a sentence, or its parts: each line of data, and each line that begins with a label."""
+    begun = start
+    rows = list(lines(text, start, end)) if "\n" in text[start:end] else []
+    for before, row in pairwise(rows):
+        if is_data(text[slice(*before)]) or is_data(text[slice(*row)]) or _LABEL.match(text, row[0]):
+            yield trim(text, begun, row[0])
+            begun = row[0]
+    yield begun, end
+
+
+def rank_sentences(
+    text: str,
+    sentences: Sequence[Sentence],
+    question: str,
+    weigh: Callable[[Sentence], float] = lambda _: 1.0,
+) -> list[int]:
+    """Return the numbers of the sentences that answer a question, best first.
+
+    A word of the question counts by its rarity among these sentences, less if it stands beside or above a
+    sentence. A sentence gains by what the question wants to know: a date, a number, a cause, a name. `weigh`
+    gives its worth, 1 for any. Sentences that have no word of the question in reach, and those that are far
+    weaker than the best one, are left out.
+    """
+    words = [_words_of(text[one.start : one.end]) for one in sentences]
+    rarity, forms = _rarity_of(question, words)
+    held = [_shares(forms, of) for of in words]
+    above = {heading: _shares(forms, _words_of(heading)) for heading in {one.heading for one in sentences}}
+    gain = _gain_of(question, sum(rarity.values()))
+    usual = sum(map(len, words)) / max(1, len(words))
+    scores: dict[int, float] = {}
+    for number, one in enumerate(sentences):
+        found = dict(held[number])
+        for beside in (number - 1, number + 1):
+            if 0 <= beside < len(sentences) and sentences[beside].heading == one.heading:
+                for term, share in held[beside].items():
+                    found[term] = max(found.get(term, 0.0), BESIDE * share)
+        if not found:
+            continue
+        for term, share in above[one.heading].items():
+            found[term] = max(found.get(term, 0.0), ABOVE * share)
+        said = sum(rarity[term] * share for term, share in found.items())
+        said /= 1 - LENGTH + LENGTH * max(1.0, len(words[number]) / usual)
+        part = text[one.start : one.end]
+        scores[number] = weigh(one) * one.worth * (said + gain(part, one.heading))
+    ranked = sorted(scores, key=lambda number: (-scores[number], number))[:MOST]
+    return [number for number in ranked if scores[number] >= WEAK * scores[ranked[0]]]
+
+
+def _gain_of(question: str, whole: float) -> Callable[[str, str], float]:
+    """Return what a sentence under a heading gains if it has what the question wants to know."""
+    wanted = [pattern for asks, pattern in _WANTS if asks.search(question)]
+    counted = {stem(word) for noun in _COUNT.findall(question) for word in fold_words(noun)}
+
+    def gain(sentence: str, heading: str) -> float:
+        if counted and _counts(sentence, counted):
+            return COUNTED * whole
+        has = any(
+            pattern.search(sentence) or (pattern is _CAUSE and pattern.search(heading)) for pattern in wanted
+        )
+        return EXPECTED * whole if has else 0.0
+
+    return gain
+
+
+def _words_of(text: str) -> list[str]:
+    """Return the stems of a text, and those of the words in its camelCase names."""
+    words = [stem(word) for word in fold_words(text)]
+    if _HUMP.search(text):
+        for name in _HUMPED.findall(text):
+            words += map(stem, parts(name))
+    return words
+
+
+def _rarity_of(
+    question: str, words: Sequence[Sequence[str]]
+) -> tuple[Mapping[str, float], Mapping[str, tuple[str, float]]]:
+    """Return word -> rarity for the words of a question that occur, and form -> such a word and its share."""
+    frequency = Counter(word for of in words for word in set(of))
+    plain = [word for word in fold_words(_ASKS.sub(" ", question)) if not is_stop_word(word)]
+    named = [part for name in _HUMPED.findall(question) for part in parts(name)]
+    asked = dict.fromkeys(map(stem, [*plain, *named]))
+    rarity: dict[str, float] = {}
+    forms: dict[str, tuple[str, float]] = {term: (term, 1.0) for term in asked if term in frequency}
+    for term in asked:
+        often = frequency[term]
+        if not often and len(term) >= SHORTEST_ALIKE and not term.isdigit():
+            for word in frequency:
+                if len(word) >= SHORTEST_ALIKE and (word.startswith(term) or term.startswith(word)):
+                    forms.setdefault(word, (term, ALIKE))
+                    often += frequency[word]
+        if often:
+            rarity[term] = math.log1p((max(0, len(words) - often) + 0.5) / (often + 0.5))
+    return rarity, forms
+
+
+def _shares(forms: Mapping[str, tuple[str, float]], words: Sequence[str]) -> dict[str, float]:
+    """Return the words of a question that stand among these words, each with its share."""
+    return dict(sorted(forms[word] for word in words if word in forms))
+
+
+def _counts(sentence: str, counted: set[str]) -> bool:
+    """Tell whether a number stands before one of these words, with at most two words between."""
+    words = fold_words(sentence)
+    return any(
+        word[0].isdigit() and not counted.isdisjoint(map(stem, words[at + 1 : at + 4]))
+        for at, word in enumerate(words)
+    )

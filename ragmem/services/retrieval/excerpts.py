@@ -1,0 +1,162 @@
+"""The excerpt of a match: the sentences that answer the question, in whole, within some characters."""
+
+import re
+from collections.abc import Sequence
+
+from ragmem.domain.model import Match
+from ragmem.domain.retrieval.sentences import Sentence, Span, rank_sentences, sentences_of
+from ragmem.domain.secrets.redaction import Redactor, Secret, cover
+from ragmem.domain.sessions.transcript import ANSWER_LABEL, QUESTION_LABEL, RESULT_HEADING
+from ragmem.domain.text.words import fold_words, stem
+
+FIRST, FURTHER = 480, 240
+"""Characters of the excerpt of the first match, and of each further one."""
+
+AROUND = 1_000
+"""Characters of a text that are read before and after each chunk that matched."""
+
+RESULT = 3_000
+"""Characters of the result of an exchange that are read, wherever the match is."""
+
+ASKED, WORK, DONE = 0.3, 0.75, 0.5
+"""Worth of a sentence of an exchange that is its question, of one that was said during the work, and of a
+line that lists actions."""
+
+OUTSIDE = 0.7
+"""Worth of a sentence outside of the chunks that matched."""
+
+SHORTEST = 100
+"""Minimum characters of a sentence that is cut to fit."""
+
+GAP = " \u2026 "
+"""Stands for what is left out between two sentences."""
+
+REACH = 4_000
+"""Characters searched for secrets on both sides of what is shown: no key is as long, and texts were redacted
+before they were stored."""
+
+FAR_REACHING = re.compile(r"<private|-----BEGIN", re.IGNORECASE)
+"""The beginning of a secret that may end anywhere."""
+
+_DONE = re.compile(r"- (?:Looked at|Searched for|Handed on|Changed|Wrote|Ran|Tested with|Plan:) ")
+"""The beginning of a line of actions, as `domain.sessions.phases` writes it."""
+
+_WORD = re.compile(r"\w+")
+
+
+def find_secrets_near(text: str, start: int, end: int, redactor: Redactor) -> list[Secret]:
+    """Return the secrets in text[start:end], also those that begin or end outside of it."""
+    if FAR_REACHING.search(text):
+        return redactor.find(text)
+    first = max(0, start - REACH)
+    found = redactor.find(text[first : end + REACH])
+    return [Secret(first + one.start, first + one.end, one.kind) for one in found]
+
+
+def excerpt(match: Match, question: str, *, most: int = FIRST, redactor: Redactor) -> str:
+    """Return the sentences of a match that answer the question, in one line of at most `most` characters.
+
+    They stand in the order of the text, with "…" for what is left out. A sentence is cut only if it is the
+    best one, or too long for any excerpt. Where no word of the question occurs, the result of an exchange is
+    shown, or the beginning of the chunk that matched.
+    """
+    text = match.memory.indexed_text
+    chosen = _choose(
+        answer_order(text, question, [(one.start, one.end) for one in (match.chunk, *match.also)]), most
+    )
+    if not chosen:
+        return ""
+    secrets = find_secrets_near(text, min(chosen)[0], max(chosen)[1], redactor)
+    shown, last = "", -1
+    for (start, end), room in sorted(chosen.items()):
+        said = _around(" ".join(cover(text, secrets, start, end).split()), question, room)
+        shown += said if not shown else f" {said}" if not text[last:start].strip() else f"{GAP}{said}"
+        last = end
+    return shown
+
+
+def answer_order(text: str, question: str, matched: Sequence[Span]) -> list[Span]:
+    """Return the sentences of a text in the order in which they answer the question, the best first.
+
+    `matched` are the chunks that a search has found, best first. Without a word of the question in the text
+    these are the sentences of the result of an exchange, else those of the best chunk, in their order.
+    """
+    asked, result = _frame_of(text)
+    read = _windows(text, matched, result)
+    sentences = [
+        one for span in read for one in sentences_of(text, *span) if text[one.start : one.end] != ANSWER_LABEL
+    ]
+
+    def weigh(one: Sentence) -> float:
+        worth = 1.0 if any(one.start < end and start < one.end for start, end in matched) else OUTSIDE
+        if one.start >= result:
+            return worth
+        if one.start < asked:
+            return worth * ASKED
+        said = text[one.start : one.end]
+        return worth * (DONE if _DONE.match(said) else WORK)
+
+    ranked = rank_sentences(text, sentences, question, weigh)
+    if ranked:
+        return [(sentences[number].start, sentences[number].end) for number in ranked]
+    start, end = (result, len(text)) if result else matched[0] if matched else (0, len(text))
+    return [(one.start, one.end) for one in sentences if one.start < end and start < one.end]
+
+
+def _frame_of(text: str) -> Span:
+    """Return the end of the question of an exchange, and the beginning of its result; 0 and 0 without one."""
+    if not text.startswith(QUESTION_LABEL):
+        return 0, 0
+    asked = text.find(f"\n{ANSWER_LABEL}\n")
+    return max(0, asked), max(0, asked, text.rfind(f"\n{RESULT_HEADING}\n"))
+
+
+def _windows(text: str, matched: Sequence[Span], result: int) -> list[Span]:
+    """Return the parts of a text that are read: whole lines around the matches, and the result."""
+    wanted = [(start - AROUND, end + AROUND) for start, end in matched]
+    if not matched:
+        wanted.append((0, AROUND))
+    if result:
+        wanted.append((result, result + RESULT))
+    found: list[Span] = []
+    for start, end in sorted(wanted):
+        # A line without an end in reach is data, and may be very long.
+        begin = text.rfind("\n", max(0, start - AROUND), max(0, start)) + 1 or max(0, start)
+        stop = text.find("\n", end, end + AROUND)
+        stop = min(end, len(text)) if stop < 0 else stop
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        else:
+            found.append((begin, stop))
+    return found
+
+
+def _choose(ordered: Sequence[Span], most: int) -> dict[Span, int]:
+    """Return the sentences that fit, the best first, each with the characters that it may have."""
+    chosen: dict[Span, int] = {}
+    room = most
+    for start, end in ordered:
+        size = min(end - start, room)
+        if size == end - start or not chosen or (end - start > most // 2 and room >= SHORTEST):
+            chosen[start, end] = size
+            room -= size + len(GAP)
+        if room <= 0:
+            break
+    return chosen
+
+
+def _around(line: str, question: str, most: int) -> str:
+    """Return a line; of a long one, the part that has most words of the question."""
+    if len(line) <= most:
+        return line
+    asked = {stem(word) for word in fold_words(question)}
+    at = [
+        found.start() for found in _WORD.finditer(line) if asked.intersection(map(stem, fold_words(found[0])))
+    ]
+    reach = most * 2 // 3
+    first = max(at, key=lambda begin: (sum(begin <= one < begin + reach for one in at), -begin), default=0)
+    if first <= most // 3:
+        return f"{line[: most - 1].rstrip()}\u2026"
+    start = line.rfind(" ", 0, first - most // 4) + 1
+    part = line[start : start + most - 2].strip()
+    return f"\u2026{part}" + ("\u2026" if start + most - 2 < len(line) else "")

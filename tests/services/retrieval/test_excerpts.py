@@ -1,0 +1,142 @@
+"""An excerpt holds the sentences that answer the question: whole, within a budget, without secrets."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from ragmem.domain.model import Draft
+from ragmem.domain.secrets.redaction import DEFAULT
+from ragmem.mcp.dispatch import call
+from ragmem.services.context.context import context
+from ragmem.services.ingestion.classify import classify_draft
+from ragmem.services.ingestion.index import index, record_of
+from ragmem.services.retrieval.excerpts import FIRST, excerpt
+from ragmem.services.retrieval.query import Question
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+FILLING = "The harbour has many boats and each of them is painted in a colour of its own. "
+NOTE = f"""# Ferry
+
+{FILLING * 12}
+
+## Booking
+
+- The booking page is built from Svelte.
+- Seats are held for eleven minutes, then the lock expires.
+- Refunds go through Adyen.
+
+| table | engine |
+|---|---|
+| crossings | Postgres |
+| tide cache | Redis 7 |
+
+## Root cause
+
+The queue of passengers stalled. Two workers took one lock in a different order.
+
+**Port:** ferries listen on 4711
+**Owner:** Ada keeps the timetable
+"""
+EXCHANGE = f"""User: Why does the ferry importer skip the night crossings?
+
+Assistant:
+
+# Research
+
+I am looking at the importer of the night crossings.
+
+- Looked at `importer.py`
+
+{FILLING * 12}
+
+# Result
+
+The ferry importer dropped every row without an arrival, because the last night crossing ends on the next day.
+"""
+
+
+@pytest.fixture
+def best(memory):
+    """Return a function that stores one text, asks a question, and gives the excerpt of its best match."""
+
+    def ask(text: str, question: str, most: int = FIRST) -> str:
+        memory.prepare()
+        item = classify_draft(
+            Draft("ingest", "note", text, "", event_time=NOW),
+            now=NOW,
+            sizes=memory.settings.chunking,
+            rule="off",
+            redactor=DEFAULT,
+        )
+        memory.catalog.memories.accept([(item.memory, item.chunks)])
+        index(memory.catalog, memory.store, [record_of(item.memory, item.chunks, redactor=DEFAULT)])
+        asked = Question(question, nearest=True)
+        return excerpt(
+            memory.query(question, question=asked, at=NOW).matches[0], question, most=most, redactor=DEFAULT
+        )
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("how long is a seat held", "- Seats are held for eleven minutes, then the lock expires."),
+        ("which engine has the tide cache", "| tide cache | Redis 7 |"),
+        ("why did the passengers stall", "Two workers took one lock in a different order."),
+        ("which port do the ferries use", "**Port:** ferries listen on 4711"),
+    ],
+)
+def test_an_excerpt_holds_the_whole_sentence_row_or_line_that_answers(best, question, answer):
+    shown = best(NOTE, question, most=120)
+    assert answer in shown
+    assert len(shown) <= 120
+
+
+def test_the_result_of_an_exchange_is_told_and_not_its_question_or_the_work(best):
+    shown = best(EXCHANGE, "why does the ferry importer skip night crossings", most=130)
+    assert shown.startswith("The ferry importer dropped every row without an arrival")
+
+
+def test_what_is_left_out_between_two_sentences_is_marked(best):
+    shown = best(NOTE, "who is refunded when a worker took the lock", most=200)
+    assert " \u2026 " in shown
+
+
+def test_a_sentence_beyond_the_budget_is_cut_around_the_words_of_the_question(best):
+    line = ", ".join(f"item{number}" for number in range(200))
+    shown = best(
+        f"Values: {line}, the anchor weighs nine tons, {line}.", "what does the anchor weigh", most=150
+    )
+    assert "the anchor weighs nine tons" in shown
+    assert len(shown) <= 150
+
+
+def test_without_a_word_of_the_question_the_matching_chunk_is_told_from_its_beginning(best):
+    assert best("# Kiln\n\nThe kiln burns gas.", "zzz qqq") == "The kiln burns gas."
+
+
+def test_a_secret_is_never_shown_although_its_beginning_is_left_out(best):
+    key = "ghp_" + "a1B2c3D4" * 5
+    shown = best(f"{FILLING}\n\nThe ferry token is {key} for now.", "what is the ferry token", most=80)
+    assert key not in shown
+    assert "ferry token" in shown
+
+
+def test_every_way_to_ask_gives_the_same_sentence(memory, best, inside, tmp_path):
+    answer = "Seats are held for eleven minutes, then the lock expires."
+    question = "how many minutes is a seat held"
+    assert answer in best(NOTE, question)
+    told = call(memory, "search", {"query": question, "project": "*"}).text
+    assert answer in told
+    block = context(memory.query(question, question=Question(question)), max_chars=700, redactor=DEFAULT).text
+    assert answer in block
+
+    note = tmp_path / "ferry.md"
+    note.write_text(NOTE, encoding="utf-8")
+    home = {"HOME": str(tmp_path / "home"), "RAGMEM_HOME": str(tmp_path / "ragmem")}
+    inside("ingest", str(note), "--project", "user", **home)
+    assert answer in inside("query", question, "--all", **home).stdout
+    document = json.loads(inside("query", question, "--all", "--json", **home).stdout)
+    assert answer in document["matches"][0]["excerpt"]

@@ -2,6 +2,9 @@
 
 Prompts that follow each other in a session go on (some do not, nobody has marked them); the first prompt of
 another session of the same project stands for a change. Sessions: coding with an assistant, and talk.
+
+Follow-ups: after a real first prompt, a short one names something that a few other sessions have, in several
+languages; and the short prompts of the sessions that name nothing.
 """
 
 import json
@@ -9,20 +12,30 @@ import random
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import common
 import numpy as np
-from vector_cache import VectorCache
+from injections import QUICK, build
+from retrieval_sets import RetrievalSet
+from vector_cache import CachedModels, VectorCache
 
 from ragmem.api.memory import Ragmem
+from ragmem.domain.text.identifiers import identifiers
 from ragmem.services.context.topics import THRESHOLD, Topic, calibrate, prompt_text, reason_to_skip, watch
 
 THRESHOLDS = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)
 MAX_PROMPTS = 25
 MAX_SESSIONS = 200
 MAX_CHARS = 800
+MAX_NAME = 60
+MOST_FOLLOW_UPS = 60
+MOST_PLAIN = 6
+"""Words of a prompt that names nothing, at most."""
+
+_CAPITAL = re.compile(r"\s[A-Z]")
 
 Session = tuple[str, list[str]]
 
@@ -73,6 +86,109 @@ def distances(sessions: Sequence[Session], vectors: Mapping[str, Any]) -> tuple[
     return going, leaving
 
 
+FEW = 5
+"""Sessions that have a name, at most, of which a follow-up is made."""
+
+NAMING = (
+    "now {} too",
+    "also the {}",
+    "and {}?",
+    "do the same for {} please",
+    "was ist mit {}",
+    "et pour {} ?",
+    "\u90a3\u4e48 {} \u5462",
+)
+PLAIN = ("yes, go on", "continue", "ok, commit it", "ja, mach weiter", "oui, continue", "\u7ee7\u7eed")
+
+
+@dataclass(slots=True)
+class FollowUps:
+    """What follow-ups were told: how many got something, and how many the memory that has the name."""
+
+    prompts: int = 0
+    given: int = 0
+    right: int = 0
+
+
+def follow_ups(data: Path, folder: Path, options: Any) -> dict[str, FollowUps]:
+    """Return what follow-ups that name something new are told, and such that name nothing."""
+    chosen = RetrievalSet.read(data / "codesess_commit")
+    drawn = random.Random(11)
+    having: dict[str, set[str]] = {}
+    for draft in chosen.drafts:
+        for name in identifiers(draft.text):
+            if 4 <= len(name) <= MAX_NAME:
+                having.setdefault(name, set()).add(draft.uri)
+    by_document: dict[str, list[str]] = {}
+    for name, holders in sorted(having.items()):
+        if len(holders) <= FEW:
+            by_document.setdefault(min(holders), []).append(name)
+    sessions = {prompts[0]: prompts for _, prompts in coding_sessions(data) if prompts}
+    short = sorted(
+        {
+            prompt
+            for prompts in sessions.values()
+            for prompt in prompts[1:]
+            if len(prompt.split()) <= MOST_PLAIN and not identifiers(prompt) and not _CAPITAL.search(prompt)
+        }
+    )
+    found = {"naming": FollowUps(), "plain": FollowUps()}
+    plain = Ragmem.open(environ=common.environment(folder), home=folder, cwd=folder)
+    cache = VectorCache(options.cache, plain.models.embedder)
+    models: Any = CachedModels(plain.models, cache)
+    with Ragmem(plain.settings, home=folder, cwd=folder, models=models) as memory:
+        documents = build(memory, chosen)
+        scopes = {draft.uri: draft.scope.project for draft in chosen.drafts}
+        asked = [
+            (drawn.choice(NAMING).format(name), scopes[uri], having[name])
+            for uri, names in sorted(by_document.items())
+            for name in drawn.sample(names, 1)
+        ]
+        asked = drawn.sample(asked, min(len(asked), MOST_FOLLOW_UPS))
+        short = drawn.sample(short, min(len(short), MOST_FOLLOW_UPS - len(PLAIN)))
+        quiet = [(prompt, "cli", frozenset[str]()) for prompt in (*PLAIN, *short)]
+        firsts = sorted(sessions)
+        for sort, prompts in (("naming", asked), ("plain", quiet)):
+            for number, (prompt, scope, gold) in enumerate(prompts[: QUICK if options.quick else None]):
+                session = f"{sort} {number}"
+                for said in (drawn.choice(firsts), prompt):
+                    block = memory.injections.anticipate(
+                        session, said, event="prompt", projects=[scope], at=chosen.latest
+                    ).context
+                told = {documents[one.id] for one in block.memories}
+                found[sort].prompts += 1
+                found[sort].given += bool(told)
+                found[sort].right += bool(told & gold)
+    cache.close()
+    plain.close()
+    return found
+
+
+def report_follow_ups(options: Any) -> None:
+    """Measure follow-ups and report them."""
+    document: dict[str, Any] = {"benchmark": "follow-ups", "machine": common.machine()}
+    with common.temporary_folder("topics") as folder:
+        found = follow_ups(options.data, folder, options)
+    document["today"] = {sort: asdict(one) for sort, one in found.items()}
+    former = json.loads(options.beside.read_text(encoding="utf-8"))["today"] if options.beside else None
+    rows = []
+    for label, figures in (("the former release", former), ("today", document["today"])):
+        if figures:
+            naming, quiet = figures["naming"], figures["plain"]
+            rows.append(
+                [
+                    label,
+                    str(naming["prompts"]),
+                    f"{naming['given'] / naming['prompts']:.2f}",
+                    f"{naming['right'] / naming['prompts']:.2f}",
+                    str(quiet["prompts"]),
+                    f"{1 - quiet['given'] / quiet['prompts']:.2f}",
+                ]
+            )
+    headers = ["", "follow-ups that name something", "told something", "told of it", "that do not", "silence"]
+    common.report("follow-ups", document, headers, rows, options=options)
+
+
 def area(going: Sequence[float], leaving: Sequence[float]) -> float:
     """Return how often a change lies farther than a continuation (half for equal ones)."""
     one, other = np.asarray(going), np.asarray(leaving)
@@ -84,7 +200,14 @@ def main() -> None:
     parser.add_argument(
         "--cache", type=Path, default=Path(tempfile.gettempdir()) / "ragmem-vectors", metavar="DIR"
     )
+    parser.add_argument("--follow-ups", action="store_true", help="measure short prompts that name something")
+    parser.add_argument(
+        "--beside", type=Path, metavar="FILE", help="follow-ups of another release, by --json"
+    )
     options = parser.parse_args()
+    if options.follow_ups:
+        report_follow_ups(options)
+        return
     about = common.machine()
     sets = {"coding sessions": coding_sessions(options.data), "talk": talks(options.data)}
     rows, notes = [], []

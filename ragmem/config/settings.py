@@ -180,6 +180,13 @@ class InjectionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalSettings:
+    """[approval]: what has to be accepted before it counts; see docs/approval.md."""
+
+    enabled: bool = key(False, "new memories that no person wrote wait for `ragmem approve`")
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSettings:
     """[write]: how writers share the database."""
 
@@ -244,7 +251,16 @@ class HooksSettings:
     max_chars: int = key(
         hook_defaults.MAX_CHARS, "maximum characters of an answer", low=1, high=hook_defaults.MOST_CHARS
     )
+    start_chars: int = key(
+        hook_defaults.START_CHARS,
+        "maximum characters that a session is told at its start",
+        low=1,
+        high=hook_defaults.MOST_CHARS,
+    )
     research: bool = key(hook_defaults.RESEARCH, "ask the memory before subagents, searches and fetches")
+    moments: bool = key(
+        hook_defaults.MOMENTS, "ask the memory about touched files, failed commands and starting subagents"
+    )
     drain_every_s: float = key(
         hook_defaults.DRAIN_EVERY_S,
         "seconds between two drains for the turns of a session",
@@ -339,6 +355,7 @@ class Sections:
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     lifecycle: LifecycleSettings = field(default_factory=LifecycleSettings)
     injection: InjectionSettings = field(default_factory=InjectionSettings)
+    approval: ApprovalSettings = field(default_factory=ApprovalSettings)
     write: WriteSettings = field(default_factory=WriteSettings)
     serve: ServeSettings = field(default_factory=ServeSettings)
     secrets: SecretsSettings = field(default_factory=SecretsSettings)

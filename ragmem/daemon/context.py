@@ -10,19 +10,17 @@ from ragmem.mcp.arguments import folder_field, text_field
 if TYPE_CHECKING:
     from ragmem.api.memory import Ragmem
 
-MAX_CHARS = 9_000
-"""Default limit of characters of a context: assistants cut texts beyond 10,000."""
-
 
 def answer(
     memory: "Ragmem", request: Mapping[str, Any], *, rung: str = "direct", due: float = math.inf
 ) -> dict[str, Any]:
     """Return the context for a session, its reason, the ids of its memories and its rung.
 
-    `request` has `session`, and may have `event` (start, prompt, research), `prompt`, `agent`, `assistant`,
-    `again`, `cwd` and `max_chars`. The projects are those of `cwd`, even if it was deleted. The context of an
-    empty home is empty. A memory that is found after `due` (time.monotonic) is left out and may be injected
-    later. Never raises RagmemError: errors are reported in the field `error`.
+    `request` has `session`, and may have `event`, `prompt`, `agent`, `assistant`, `again`, `cwd` and
+    `max_chars`; the events and their prompts are those of `services.context.anticipation`. The projects are
+    those of `cwd`, even if it was deleted. The context of an empty home is empty. A memory that is found
+    after `due` (time.monotonic) is left out and may be injected later. Never raises RagmemError: errors are
+    reported in the field `error`.
     """
     try:
         return _build_answer(memory, request, rung, due)
@@ -40,7 +38,7 @@ def _build_answer(memory: "Ragmem", request: Mapping[str, Any], rung: str, due: 
 
     event = text_field(request, "event")
     if event not in get_args(Event):
-        raise UsageError(f'"{event[:40]}" is not an event', hint="start, prompt or research")
+        raise UsageError(f'"{event[:40]}" is not an event', hint=", ".join(filter(None, get_args(Event))))
     if not memory.is_stored():
         return empty_answer("there is no memory yet", rung)
     injection = memory.injections.anticipate(
@@ -51,7 +49,7 @@ def _build_answer(memory: "Ragmem", request: Mapping[str, Any], rung: str, due: 
         assistant=text_field(request, "assistant"),
         again=request.get("again") is True,
         cwd=folder_field(request, "cwd"),
-        max_chars=_number(request, "max_chars", MAX_CHARS),
+        max_chars=_number(request, "max_chars"),
         until=due,
     )
     block = injection.context
@@ -64,8 +62,10 @@ def _build_answer(memory: "Ragmem", request: Mapping[str, Any], rung: str, due: 
     }
 
 
-def _number(request: Mapping[str, Any], name: str, default: int) -> int:
-    value = request.get(name, default)
+def _number(request: Mapping[str, Any], name: str) -> int | None:
+    value = request.get(name)
+    if value is None:
+        return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"{name} is not a number above 0", hint="send a JSON number")
     return value

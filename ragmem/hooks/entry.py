@@ -8,7 +8,7 @@ import time
 
 from ragmem import json_text
 from ragmem.assistants import DEFAULT, NAMES, load_assistant
-from ragmem.assistants.assistant import AFTER_TOOL, START, STOP, SUBAGENT_STOP
+from ragmem.assistants.assistant import AFTER_TOOL, BEFORE_TOOL, START, STOP, SUBAGENT_STOP
 from ragmem.config.folders import folder_of
 from ragmem.hooks import capture, limits, spool
 from ragmem.hooks.event import HookEvent
@@ -118,7 +118,8 @@ def _run(run: Run) -> None:
     expected = assistant.find_event(run.event_name)
     seconds = run.set_deadline(expected)
     asks = assistant.takes_text(expected)
-    if asks:
+    if asks and assistant.meaning(expected) != AFTER_TOOL:
+        # After a tool something may have to be kept first.
         run.watch.may_end()
     within = min(seconds, ASKED_WITHIN_S) if asks else READ_SHARE * seconds
     heard = read_payload(0, run.began + within, wanted=assistant.payload_fields())
@@ -170,10 +171,12 @@ def _answer(run: Run, happened: HookEvent) -> None:
     if run.assistant.takes_text(happened.event):
         from ragmem.hooks import query
 
-        asked = query.request(happened, max_chars=run.limits.max_chars, research=run.limits.research)
+        limits = run.limits
+        most = min(limits.max_chars, limits.start_chars) if happened.what == START else limits.max_chars
+        asked = query.request(happened, max_chars=most, research=limits.research, moments=limits.moments)
         if "op" in asked:
             text = _ask_memory(run, asked)
-        elif happened.what != AFTER_TOOL:
+        elif happened.what not in (BEFORE_TOOL, AFTER_TOOL):
             run.log_outcome("nothing:", asked["reason"])
     document = run.assistant.answer(happened.event, text)
     if document is not None:

@@ -54,7 +54,15 @@ class HookEvent:
 
 def written_files(happened: HookEvent) -> list[str]:
     """Return the absolute paths of the files that a tool wrote."""
-    names = happened.assistant.edits.get(happened.tool)
+    return _named_files(happened, happened.assistant.edits.get(happened.tool))
+
+
+def read_files(happened: HookEvent) -> list[str]:
+    """Return the absolute paths of the files that a tool read."""
+    return _named_files(happened, happened.assistant.reads.get(happened.tool))
+
+
+def _named_files(happened: HookEvent, names: "tuple[str, ...] | None") -> list[str]:
     if names is None:
         return []
     given = tool_input(happened) or happened.fields

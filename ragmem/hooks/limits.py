@@ -22,8 +22,10 @@ class Limits:
         "drain_every_s",
         "enabled",
         "max_chars",
+        "moments",
         "query_deadline_s",
         "research",
+        "start_chars",
         "write_deadline_s",
     )
 
@@ -32,7 +34,9 @@ class Limits:
         self.write_deadline_s = hook_defaults.WRITE_DEADLINE_S
         self.query_deadline_s = hook_defaults.QUERY_DEADLINE_S
         self.max_chars = hook_defaults.MAX_CHARS
+        self.start_chars = hook_defaults.START_CHARS
         self.research = hook_defaults.RESEARCH
+        self.moments = hook_defaults.MOMENTS
         self.drain_every_s = hook_defaults.DRAIN_EVERY_S
         self.checks = False
 
@@ -82,9 +86,10 @@ def _lay_over(limits: Limits, said: "Mapping[str, Value]") -> None:
             if (told := _switch(value)) is not None:
                 setattr(limits, name, told)
         elif before is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
-            if name == "max_chars" and 1 <= value <= hook_defaults.MOST_CHARS:
-                limits.max_chars = int(value)
-            elif name != "max_chars" and 0 < value <= 60:
+            if isinstance(before, int):
+                if 1 <= value <= hook_defaults.MOST_CHARS:
+                    setattr(limits, name, int(value))
+            elif 0 < value <= 60:
                 setattr(limits, name, float(value))
 
 

@@ -1,7 +1,8 @@
-"""The question of an event, from its prompt or a research tool's input, or the reason why there is none."""
+"""The question of an event, from its prompt, its tool or its error, or the reason why there is none."""
 
-from ragmem.assistants.assistant import PROMPT, START
-from ragmem.hooks.event import tool_input
+from ragmem.assistants.assistant import AFTER_TOOL, PROMPT, START, SUBAGENT_START, TOOL_FAILURE
+from ragmem.hooks.event import read_files, tool_input, written_files
+from ragmem.json_text import text_of
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
 TYPE_CHECKING = False
@@ -14,22 +15,68 @@ if TYPE_CHECKING:
 HEAD, TAIL = 12_000, 4_000
 """Characters of a long prompt that are asked: its beginning and its end, without the middle."""
 
+FAILURE_HEAD, FAILURE_TAIL = 4_000, 12_000
+"""Characters of a failed command's output that are asked: its end tells most."""
+
+CODE_REACH = 400
+"""Characters at both ends of a result in which its exit code may stand."""
+
 SHORTEST_PATTERN = 4
 """Minimum number of letters of a question."""
 
+MOST_FILES = 8
+"""Files of one patch that are asked about."""
+
 OURS = "ragmem"
+
+_CONTEXT = ("<hook_context>", "</hook_context>")
+
+FORK = "fork"
+"""The source of a start that repeats another session, with what that was told."""
+
+_PEOPLE = ("", "user", "sdk")
+"""Sources of a prompt that stand for a person; others are wake-ups and messages of the assistant."""
 
 _OWN_WORDS = ("<task-notification", "<local-command", "<command-", "<system-reminder")
 """Beginnings of prompts that an assistant writes itself."""
 
+_MOMENTS = ("file", "failure", "subagent")
+"""The moments of need. A subagent is told at these as well; the session that started it is told the rest."""
 
-def request(happening: "HookEvent", *, max_chars: int, research: bool) -> "dict[str, Any]":
+_FAILURE_SIGNS = (
+    *("Traceback (most recent call last)", "FAILED", "FAIL:", "fatal:", "panic:", "panicked at", "npm ERR!"),
+    *("error:", "Error:", "ERROR", "error[", "rror TS", "Exception", "ERR_", "command not found"),
+    *("No such file or directory", "segmentation fault", "Segmentation fault"),
+)
+"""Parts of the output of a command that tell of a failure, also where its exit code does not."""
+
+_CODES = ("exit_code", "exitCode", "returnCode", "code")
+_TEXTS = (
+    "stderr",
+    "stdout",
+    "output",
+    "aggregated_output",
+    "llmContent",
+    "text_result_for_llm",
+    "content",
+    "text",
+    "message",
+    "error",
+)
+_INNER = ("metadata", "error")
+
+
+def request(
+    happening: "HookEvent", *, max_chars: int, research: bool, moments: bool = True
+) -> "dict[str, Any]":
     """Return the request to the memory, or only the field `reason` if there is no question."""
     event, prompt, reason = _question(happening, research=research)
     if reason:
         return {"reason": reason}
-    if happening.is_within_agent:
-        return {"reason": "a subagent is told nothing unasked"}
+    if event in _MOMENTS and not moments:
+        return {"reason": "moments of need are turned off"}
+    if happening.is_within_agent and event not in _MOMENTS:
+        return {"reason": "a subagent is told this by nobody"}
     if not happening.session:
         return {"reason": "there is no id of a session"}
     return {
@@ -47,14 +94,39 @@ def request(happening: "HookEvent", *, max_chars: int, research: bool) -> "dict[
 
 def _question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]:
     """Return the event's name for the memory, the question, and the reason if there is none."""
+    source = _text(happening.fields, "source")
     if happening.what == START:
-        return "start", "", ""
+        return "start", "", "a fork has what its session was told" if source == FORK else ""
     if happening.what == PROMPT:
-        prompt = _text(happening.fields, "prompt")
-        return "prompt", _shorten(prompt), why_no_question(prompt)
-    names = happening.assistant.questions.get(happening.tool)
-    if not research or names is None:
+        # What a command is about stands in its arguments.
+        name = "command_args" if "command_args" in happening.fields else "prompt"
+        prompt = _without_context(_text(happening.fields, name))
+        reason = why_no_question(prompt) if source in _PEOPLE else "the prompt is the assistant's own"
+        return "prompt", _shorten(prompt), reason
+    if happening.what == SUBAGENT_START:
+        task = _task(happening)
+        return "subagent", _shorten(task), "" if task else "the task of the subagent is unknown"
+    return _tool_question(happening, research=research)
+
+
+def _tool_question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]:
+    if happening.tool not in happening.assistant.tools(happening.event):
+        return "", "", "the tool is none that matters"
+    if happening.what == TOOL_FAILURE or (
+        happening.what == AFTER_TOOL and happening.tool in happening.assistant.commands
+    ):
+        return _failure(happening)
+    if happening.tool not in happening.assistant.questions:
+        late = happening.what == AFTER_TOOL and happening.assistant.is_told_before_tools
+        paths = read_files(happening) if late else written_files(happening) or read_files(happening)
+        return "file", "\n".join(paths[:MOST_FILES]), "" if paths else "the tool names no file"
+    if not research:
         return "", "", "no research"
+    return _research(happening)
+
+
+def _research(happening: "HookEvent") -> tuple[str, str, str]:
+    names = happening.assistant.questions[happening.tool]
     given = tool_input(happening)
     if OURS in happening.tool.lower() or _is_about_us(given):
         return "", "", "it is about the memory itself"
@@ -62,6 +134,69 @@ def _question(happening: "HookEvent", *, research: bool) -> tuple[str, str, str]
     if len([letter for letter in question if letter.isalpha()]) < SHORTEST_PATTERN:
         return "", "", "the question says too little"
     return "research", _shorten(question), ""
+
+
+def _failure(happening: "HookEvent") -> tuple[str, str, str]:
+    """Return the output of a command that failed; a person's interruption is no failure."""
+    fields = happening.fields
+    if fields.get("is_interrupt") is True:
+        return "", "", "a person stopped it"
+    command = text_of(tool_input(happening), *happening.assistant.commands.get(happening.tool, ()))
+    if OURS in command.lower():
+        return "", "", "it is about the memory itself"
+    said = text_of(fields, *happening.assistant.error_fields)
+    failed = happening.what == TOOL_FAILURE
+    for name in happening.assistant.result_fields:
+        text, code = _result(fields.get(name))
+        said = f"{said}\n{text}".strip()
+        failed = failed or code
+    if not said or not (failed or any(sign in said for sign in _FAILURE_SIGNS)):
+        return "", "", "nothing failed"
+    return "failure", _shorten(said, FAILURE_HEAD, FAILURE_TAIL), ""
+
+
+def _result(value: "Any") -> tuple[str, bool]:
+    """Return the text of a tool's result, and whether its exit code tells of a failure."""
+    if isinstance(value, str):
+        return value, _names_exit_code(value)
+    if isinstance(value, list):
+        parts = [_result(item) for item in value]
+        return "\n".join(text for text, _ in parts if text), any(failed for _, failed in parts)
+    if not isinstance(value, dict):
+        return "", False
+    parts = [_result(value.get(name)) for name in _TEXTS]
+    inner = [_result(each) for name in _INNER if isinstance(each := value.get(name), dict)]
+    codes = [code for name in _CODES if isinstance(code := value.get(name), int)]
+    failed = any(codes) or value.get("is_error") is True or any(each for _, each in (*parts, *inner))
+    return "\n".join(text for text, _ in parts if text), failed
+
+
+def _names_exit_code(text: str) -> bool:
+    """Tell whether a result says near one of its ends that the command ended with another code than 0."""
+    for part in (text[:CODE_REACH].lower(), text[-CODE_REACH:].lower()):
+        code = (part.partition("exit code")[2] or part.partition("exited with code")[2]).lstrip(": ")
+        digits = code[: len(code) - len(code.lstrip("0123456789"))]
+        if digits.strip("0"):
+            return True
+    return False
+
+
+def _task(happening: "HookEvent") -> str:
+    """Return the task of a subagent that starts: as the event tells it, else as its transcript does."""
+    told = text_of(happening.fields, *happening.assistant.task_fields)
+    if told or not happening.transcript:
+        return told
+    from ragmem.hooks.task import last_task
+
+    kind = text_of(happening.fields, "agent_type")
+    return last_task(happening.transcript, happening.assistant.tasks, kind=kind)
+
+
+def _without_context(prompt: str) -> str:
+    """Return a prompt without what hooks told at the start, which Gemini CLI puts before the first one."""
+    while prompt.startswith(_CONTEXT[0]) and _CONTEXT[1] in prompt:
+        prompt = prompt.partition(_CONTEXT[1])[2].lstrip()
+    return prompt
 
 
 def why_no_question(prompt: str) -> str:
@@ -98,7 +233,7 @@ def _is_about_us(given: "Mapping[str, Any]") -> bool:
     return any(isinstance(value, str) and OURS in value.lower() for value in given.values())
 
 
-def _shorten(text: str) -> str:
-    if len(text) <= HEAD + TAIL:
+def _shorten(text: str, head: int = HEAD, tail: int = TAIL) -> str:
+    if len(text) <= head + tail:
         return text
-    return f"{text[:HEAD]}\n{text[-TAIL:]}"
+    return f"{text[:head]}\n{text[-tail:]}"

@@ -11,7 +11,7 @@ An event is a flat JSON object of texts and whole numbers:
     at          when it happened, in nanoseconds since 1970
     file        file-written: the path that was written
     reason      session-end: why it ended, in the assistant's words
-    trigger     pre-compact: "manual" or "auto"
+    trigger     pre-compact, post-compact: "manual" or "auto"
 
 Fields without a value are left out. Import only modules that load fast.
 """
@@ -19,7 +19,7 @@ Fields without a value are left out. Import only modules that load fast.
 import os
 
 from ragmem import json_text
-from ragmem.assistants.assistant import PRE_COMPACT, SESSION_END, STOP, SUBAGENT_STOP
+from ragmem.assistants.assistant import POST_COMPACT, PRE_COMPACT, SESSION_END, STOP, SUBAGENT_STOP
 from ragmem.inbox import ASIDE, EVENTS, checksum, inbox_folder, list_oldest_first, make_durable
 
 # typing.TYPE_CHECKING without importing typing; type checkers take the name for true.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FILE_WRITTEN = "file-written"
 
-KINDS = (SESSION_END, STOP, SUBAGENT_STOP, PRE_COMPACT, FILE_WRITTEN)
+KINDS = (SESSION_END, STOP, SUBAGENT_STOP, PRE_COMPACT, POST_COMPACT, FILE_WRITTEN)
 """The kinds of events."""
 
 SUFFIX = ".event"

@@ -57,14 +57,22 @@ def has_commit(folder: Path, commit: str) -> bool | None:
 
 def _common(folder: Path) -> Path | None:
     """Return the folder of the repository; for a worktree, that of the main repository."""
-    own = folder / ".git"
-    if not own.is_dir():
-        link = _line(own)
-        if not link.startswith("gitdir:"):
-            return None
-        own = Path(os.path.normpath(folder / link.removeprefix("gitdir:").strip()))
+    own = own_folder(folder)
+    if own is None:
+        return None
     named = _line(own / "commondir") if (own / "commondir").is_file() else ""
     return Path(os.path.normpath(own / named)) if named else own
+
+
+def own_folder(folder: Path) -> Path | None:
+    """Return the folder of the checkout itself, which a worktree has of its own. Raises OSError."""
+    own = folder / ".git"
+    if own.is_dir():
+        return own
+    link = _line(own)
+    if not link.startswith("gitdir:"):
+        return None
+    return Path(os.path.normpath(folder / link.removeprefix("gitdir:").strip()))
 
 
 def _line(path: Path) -> str:

@@ -109,6 +109,16 @@ def archived(path: Path | None, prefix: str) -> Pairs:
     return _find_memories(path, table, "latest DESC, id", prefix)
 
 
+def proposals(path: Path | None, prefix: str) -> Pairs:
+    """Return ids of memories and skills that were proposed, whatever was decided, the latest first."""
+    table = (
+        "(SELECT m.id, m.title, m.kind, m.event_at FROM memories m JOIN lives l ON l.id = m.id"
+        " WHERE l.approval <> ''"
+        " UNION ALL SELECT s.id, s.name, 'skill', s.made_at FROM skill_drafts s)"
+    )
+    return _find_memories(path, table, "event_at DESC, id", prefix)
+
+
 def _find_memories(path: Path | None, table: str, order: str, prefix: str) -> Pairs:
     """Return ids with this prefix; without a match, ids of memories whose titles have the typed words."""
     folded = prefix.lower()

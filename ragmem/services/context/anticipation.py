@@ -1,4 +1,4 @@
-"""Inject context before a session asks for it: at its start, at a new topic, and before research."""
+"""Inject context before a session asks for it: at its start, at a new topic, and at moments of need."""
 
 import math
 import time
@@ -7,21 +7,27 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
+from ragmem.config.hook_defaults import START_CHARS
 from ragmem.domain.model import SHORT_ID_LENGTH, Match, digest
+from ragmem.domain.model.lifecycle import LifecyclePolicy
 from ragmem.errors import BackendError, StorageError, StoreBusyError, UsageError
 from ragmem.ports import Embedder, Store
-from ragmem.services.context.context import Context, context
+from ragmem.services.context import moments
+from ragmem.services.context.context import Context, SizeLimit, context
 from ragmem.services.context.injection_log import InjectionRequest, injection_rows
-from ragmem.services.context.recent_work import MOST, memories_near_last_work, scale_of
-from ragmem.services.context.session_context import session_context
+from ragmem.services.context.recent_work import nearness_to_last_work, scale_of
+from ragmem.services.context.session_start import Place, session_start
 from ragmem.services.context.topics import (
     THRESHOLD,
     from_document,
+    names_in,
     prompt_text,
+    rare_names,
     reason_to_skip,
     to_document,
     watch,
 )
+from ragmem.services.retrieval.branches import begin
 from ragmem.services.retrieval.calibration import BUNDLED, DEFAULT
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.query import MAX_QUERY
@@ -30,7 +36,7 @@ from ragmem.storage.activity.injections import Retention
 from ragmem.storage.activity.sessions import Session
 from ragmem.storage.home.catalog import Catalog
 
-Event = Literal["", "start", "prompt", "research"]
+Event = Literal["", "start", "prompt", "research", "file", "failure", "subagent"]
 """The events with an injection; "" means prompt if there is one, else start."""
 
 LONGEST_NAME = 200
@@ -41,6 +47,9 @@ PATIENCE = 0.25
 
 TRIES = 3
 """Number of retries if other calls of the session have just shown a part of the answer."""
+
+MOST = 10
+"""Maximum memories at a prompt, as in the published lifecycle (BRIEFING_MAX)."""
 
 MAX_PROMPT_CHARS = 4_000
 """Maximum characters for a prompt without a token budget. Nearly all memories that answer fit."""
@@ -71,7 +80,7 @@ class AnticipationPorts:
     open_store: Callable[[], Store]
     open_embedder: Callable[[], Embedder]
     ask: Callable[[Question], Answer]
-    curated: frozenset[str]
+    policy: LifecyclePolicy
     now: datetime
     respite: CircuitBreaker
     home: str = ""
@@ -100,6 +109,8 @@ class ContextLimits:
     projects: Sequence[str] | None
     tokens: int | None = None
     max_chars: int | None = None
+    folder: str = ""
+    """The working folder, whose branch counts; "": none that may be read."""
 
 
 @dataclass(slots=True)
@@ -144,7 +155,10 @@ def anticipate(
 
     At its start, once: standing rules and memories near to the last work; `again` repeats this and forgets
     the shown memories. With a prompt that begins a topic: memories that answer it. Before research, once per
-    question, whatever the topic: the few memories that answer it. Otherwise nothing, and the reason says why.
+    question, whatever the topic: the few memories that answer it; the same when a subagent starts, with its
+    task. With a file that is touched (`prompt` is its path, several on a line each) or a command that failed
+    (its output): what `services.context.moments` finds, once for each. Otherwise nothing, and the reason says
+    why.
 
     An agent within a session counts as its own session, because it does not see the session's context. Shown
     memories are logged; if that is impossible (a busy or read-only store), a note says so. A result after
@@ -157,7 +171,9 @@ def anticipate(
             hint=f"give the assistant's id of it, 1 to {LONGEST_NAME} characters",
         )
     if hook.event not in get_args(Event):
-        raise UsageError(f'"{hook.event[:40]}" is not an event', hint="start, prompt or research")
+        raise UsageError(
+            f'"{hook.event[:40]}" is not an event', hint=", ".join(filter(None, get_args(Event)))
+        )
     event = hook.event or ("prompt" if prompt.strip() else "start")
     agent, assistant = _name(hook.agent), _name(hook.assistant)
     project = wanted.projects[0] if wanted.projects else ""
@@ -173,8 +189,11 @@ def anticipate(
             found = _at_start(tools, state, wanted)
         elif event == "prompt":
             found = _on_prompt(tools, state, prompt, wanted)
+        elif event in {"file", "failure"}:
+            found = _on_need(tools, state, prompt, wanted)
         else:
-            found = _on_research(tools, state, prompt, wanted)
+            most = MAX_RESEARCH_CHARS if event == "research" else moments.SUBAGENT_CHARS
+            found = _on_research(tools, state, prompt, _limit(most, wanted))
     except _TooLateError:
         found = AnticipatedContext(Context(), "nobody waits for it any more")
     return replace(found, projects=wanted.projects)
@@ -192,77 +211,132 @@ class _TooLateError(Exception):
 def _at_start(tools: AnticipationPorts, state: _SessionState, wanted: ContextLimits) -> AnticipatedContext:
     if state.known is not None and not state.again:
         return AnticipatedContext(Context(), "this session was told already what it should know at its start")
-    near = _neighbours(tools, state, wanted)
-    block = session_context(
+    bounded = wanted.tokens or wanted.max_chars
+    block = session_start(
         tools.catalog,
-        tools.ask,
-        projects=wanted.projects,
-        near=near,
+        Place(wanted.projects, state.asked.session, begin(wanted.folder)),
+        policy=tools.policy,
+        limit=SizeLimit.of(wanted.tokens, wanted.max_chars if bounded else START_CHARS),
         without=_unwanted(tools, state),
-        tokens=wanted.tokens,
-        max_chars=wanted.max_chars,
-        home=tools.home,
+        near=lambda: _nearness(tools, state, wanted),
     )
     reason = "the session goes on without what it was told" if state.again else "the session begins"
-    if _keep(tools, state, block, reason, matches=near):
+    if _keep(tools, state, block, reason):
         return AnticipatedContext(Context(), "another call has just told this session what it should know")
     reason = reason if block.text else f"{reason}, and {block.why_empty}"
     return AnticipatedContext(block, reason, tuple(state.notes))
 
 
-def _neighbours(tools: AnticipationPorts, state: _SessionState, wanted: ContextLimits) -> list[Match]:
+def _nearness(tools: AnticipationPorts, state: _SessionState, wanted: ContextLimits) -> dict[str, float]:
     try:
         store = tools.open_store()
     except (BackendError, StorageError, StoreBusyError) as error:
         state.notes.append(f"what is near to the last work cannot be told: {error}")
-        return []
-    return memories_near_last_work(tools.catalog, store, projects=wanted.projects, curated=tools.curated)
+        return {}
+    return nearness_to_last_work(tools.catalog, store, projects=wanted.projects)
 
 
 def _unwanted(tools: AnticipationPorts, state: _SessionState) -> frozenset[str]:
-    """Return the memories not to inject: useless for this session, or repeatedly for others."""
+    """Return the memories not to inject: useless for this session or often for others, or not accepted."""
     unwanted = state.known.unwanted if state.known else ()
-    return frozenset((*unwanted, *tools.catalog.lives.low_rated_ids(TWICE_BAD)))
+    bad, withheld = tools.catalog.lives.low_rated_ids(TWICE_BAD), tools.catalog.approvals.withheld_ids()
+    return frozenset((*unwanted, *bad, *withheld))
 
 
 def _on_prompt(
     tools: AnticipationPorts, state: _SessionState, prompt: str, wanted: ContextLimits
 ) -> AnticipatedContext:
     before = from_document(state.known.topic) if state.known else None
-    if why := reason_to_skip(prompt, first=before is None):
+    why = reason_to_skip(prompt, first=before is None)
+    # The first prompt that says enough begins a topic in any case.
+    named = names_in(prompt) if before or why else []
+    named = [name for name in named if before is None or not before.has(name)]
+    new = rare_names(tools.catalog.database, named, projects=wanted.projects) if named else []
+    if why and not new:
         return AnticipatedContext(Context(), f"the prompt begins no topic: {why}")
     text = prompt_text(prompt)[:MAX_QUERY]
     short = wanted if wanted.tokens else _limit(MAX_PROMPT_CHARS, wanted)
     try:
         model, vector = _vector(tools, text)
     except BackendError as error:
-        if state.known is None:
-            reason = f"a topic begins: the first prompt, by its words alone: {error.full_message}"
-            return _answer(tools, state, text, short, reason=reason, most=MOST)
+        if state.known is None or new:
+            begun = f"the first to name {', '.join(new)}" if new else "the first prompt"
+            reason = f"a topic begins: {begun}, by its words alone: {error.full_message}"
+            return _answer(tools, state, " ".join(new) or text, short, reason=reason, most=MOST)
         return AnticipatedContext(
             Context(), f"whether the topic changed cannot be told: {error.full_message}"
         )
-    verdict = watch(before, prompt, vector, model=model, threshold=_threshold(tools.catalog, model))
+    threshold = _threshold(tools.catalog, model)
+    verdict = watch(before, prompt, vector, model=model, threshold=threshold, new=new)
     state.topic = to_document(verdict.topic) if verdict.topic else None
     if not verdict.switched:
         _keep(tools, state, Context(), "")
         return AnticipatedContext(
             Context(), f"the topic has not changed: {verdict.reason}", tuple(state.notes)
         )
-    return _answer(tools, state, text, short, reason=f"a topic begins: {verdict.reason}", most=MOST)
+    found, reason = AnticipatedContext(Context(), ""), f"a topic begins: {verdict.reason}"
+    # What says too little is asked by its names alone, and so is what nothing answers.
+    for question in (*([] if why else [text]), *([" ".join(new)] if new else [])):
+        if not found.context.text:
+            found = _answer(tools, state, question, short, reason=reason, most=MOST)
+    return found
 
 
 def _on_research(
     tools: AnticipationPorts, state: _SessionState, prompt: str, wanted: ContextLimits
 ) -> AnticipatedContext:
-    text = prompt_text(prompt)[:MAX_QUERY]
+    text, event = prompt_text(prompt)[:MAX_QUERY], state.asked.event
     if not text.strip():
-        return AnticipatedContext(Context(), "the research has no question")
+        return AnticipatedContext(Context(), f"the {event} has no question")
     state.question = digest("asked", " ".join(text.casefold().split()), length=SHORT_ID_LENGTH)
     if state.known is not None and state.question in state.known.asked:
         return AnticipatedContext(Context(), "this session was told already what bears on this question")
-    short = _limit(MAX_RESEARCH_CHARS, wanted)
-    return _answer(tools, state, text, short, reason="research begins", most=MOST_RESEARCH)
+    reason = f"a {event} begins" if event == "subagent" else f"{event} begins"
+    return _answer(tools, state, text, wanted, reason=reason, most=MOST_RESEARCH)
+
+
+def _on_need(
+    tools: AnticipationPorts, state: _SessionState, told: str, wanted: ContextLimits
+) -> AnticipatedContext:
+    """Return what is worth saying of files that are touched, or of a command that failed, once for each."""
+    is_file = state.asked.event == "file"
+    keys = told.split("\n") if is_file else [moments.failure_key(told)]
+    asked = state.known.asked if state.known else ()
+    hashes = {key: digest(state.asked.event, key, length=SHORT_ID_LENGTH) for key in filter(None, keys)}
+    new = [key for key, hashed in hashes.items() if hashed not in asked]
+    if not new:
+        seen = (
+            "this session was told already what is known of it"
+            if hashes
+            else "it says too little to be known"
+        )
+        return AnticipatedContext(Context(), seen)
+    lookup = moments.Lookup(
+        tools.catalog,
+        wanted.projects,
+        tools.policy.curated,
+        wanted.folder,
+        state.asked.session,
+        state.excluded_ids | _unwanted(tools, state),
+    )
+    findings: list[moments.Finding] = []
+    for key in new:
+        state.question = hashes[key]
+        if findings := moments.about_file(lookup, key) if is_file else moments.about_failure(lookup, told):
+            break
+    if not findings:
+        return AnticipatedContext(Context(), "nothing worth saying is known of it")
+    block = moments.moment_block(
+        findings,
+        key.rpartition("/")[2] if is_file else "this error",
+        catalog=tools.catalog,
+        max_chars=min(wanted.max_chars or 10_000, moments.FILE_CHARS if is_file else moments.FAILURE_CHARS),
+        home=tools.home,
+    )
+    reason = "a file is touched" if is_file else "a command failed"
+    if block.text and _keep(tools, state, block, reason, matches=[each.match for each in findings]):
+        return AnticipatedContext(Context(), "another call has just told what is known of it")
+    return AnticipatedContext(block, reason if block.text else block.why_empty, tuple(state.notes))
 
 
 def _limit(chars: int, wanted: ContextLimits) -> ContextLimits:
@@ -279,9 +353,11 @@ def _answer(
     most: int,
 ) -> AnticipatedContext:
     """Return at most `most` new memories that answer a text, and log them."""
-    shown = state.excluded_ids
-    answer = tools.ask(_question(text, wanted, most, len(shown)))
-    answer = replace(answer, matches=tuple(match for match in answer.matches if not _is_own(match, state)))
+    shown, withheld = state.excluded_ids, len(tools.catalog.approvals.withheld_ids())
+    question = replace(_question(text, wanted, most, len(shown) + withheld), folder=wanted.folder)
+    answer = tools.ask(question)
+    told = (match for match in answer.matches if not (match.approval or _is_own(match, state)))
+    answer = replace(answer, matches=tuple(told))
     floor = answer.evidence["floor"] + UNASKED_MARGIN if "floor" in answer.evidence else None
     for _ in range(TRIES):
         block = context(
@@ -341,8 +417,8 @@ def _is_own(match: Match, state: _SessionState) -> bool:
 def _new(catalog: Catalog, answer: Answer, shown: Collection[str], floor: float) -> list[Match]:
     """Return the matches that answer by themselves and repeat no shown memory, best first.
 
-    Each is about as relevant as the best one, and above the floor of questions. Memories that were useless
-    more than once come last.
+    Each is about as relevant as the best one, and above the floor of questions. Exchanges that the person
+    broke off are left out; memories that were useless more than once come last.
     """
     relevances = [match.terms["relevance"] for match in answer.matches if "relevance" in match.terms]
     least = max(floor, BEST_SHARE * max(relevances, default=0.0))
@@ -350,6 +426,7 @@ def _new(catalog: Catalog, answer: Answer, shown: Collection[str], floor: float)
         match
         for match in answer.matches
         if match.memory.id not in shown
+        and "interrupted" not in match.memory.metadata
         and not any(other in shown for other in match.duplicates)
         and match.terms.get("relevance", least) >= least
         and (answer.rung != "text" or match.terms.get("coverage", 0.0) >= BY_WORDS)

@@ -1,6 +1,6 @@
-"""The context for the start of a session: rules, knowledge for its task, problems, last sessions."""
+"""The context for a task: knowledge for it, rules, problems, patterns, and last sessions."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -78,37 +78,24 @@ RECORDS_OF: tuple[tuple[Section, tuple[RecordType, ...], tuple[Category, ...]], 
 """Types and categories of each section: such records come first in it if they answer the task about as well
 as the best memory."""
 
-STANDING = Section(RULES.title, 0.40, 6, RULES.belongs)
-NEAR_LAST = Section("Near to what was worked on last", 0.30, 10, lambda _: True)
-LAST = Section("Last sessions", 0.35, 4, SESSIONS.belongs)
-OPEN = Section("Problems and traps, open ones first", 0.25, 4, PROBLEMS.belongs)
-
 
 def session_context(
     catalog: Catalog,
     ask: Callable[[Question], Answer],
-    task: str = "",
+    task: str,
     *,
     projects: Sequence[str] | None,
-    near: Sequence[Match] = (),
-    without: Collection[str] = (),
     tokens: int | None = None,
     max_chars: int | None = None,
     home: str = "",
 ) -> Context:
-    """Return the block for the start of a session, within `tokens` (estimated) and `max_chars`.
+    """Return the block for a task, within `tokens` (estimated) and `max_chars`.
 
-    With a task: answers to it, standing decisions and preferences, problems with their fixes, patterns, and
-    the last sessions of these projects. Without: decisions and preferences, memories `near` to the last work,
-    the last sessions, and problems, those without a fix first. Each section has its share of the space, and
-    the others get unused space in their order. The same memory and task give the same block; it is empty
-    without any memory. Without a task the memories `without` are omitted.
+    It has answers to the task, standing decisions and preferences, problems with their fixes, patterns, and
+    the last sessions of these projects. Each section has its share of the space, and the others get unused
+    space in their order. The same memory and task give the same block; it is empty without any memory.
     """
-    chosen = (
-        _for_task(catalog, ask, task.strip(), projects, home)
-        if task.strip()
-        else _for_start(catalog, projects, near, without, home)
-    )
+    chosen = _for_task(catalog, ask, task.strip(), projects, home)
     parts = [(part, excerpts[: part.most]) for part, excerpts in chosen if excerpts]
     found = sum(len(excerpts) for _, excerpts in parts)
     if not found:
@@ -208,27 +195,10 @@ def _relevant(ask: Callable[[Question], Answer], question: Question) -> list[Mat
     return [match for match in nearest.matches if match.score >= least]
 
 
-def _for_start(
-    catalog: Catalog,
-    projects: Sequence[str] | None,
-    near: Sequence[Match],
-    without: Collection[str],
-    home: str,
-) -> list[tuple[Section, list[Excerpt]]]:
-    taken = _ShownMemories(home, catalog.redactor, without)
-    chosen: list[tuple[Section, Iterable[Match | Memory]]] = [
-        (STANDING, _nearest(catalog, _RULES, projects)),
-        (NEAR_LAST, near),
-        (LAST, _nearest(catalog, _EPISODES, projects)),
-        (OPEN, _nearest(catalog, _OPEN, projects)),
-    ]
-    return [(part, taken.take(items, part.most)) for part, items in chosen]
-
-
 def _nearest(catalog: Catalog, sort: MemoryFilter, projects: Sequence[str] | None) -> list[Memory]:
     """Return the latest memories of a section that are not superseded, this project's before the user's.
 
-    Preferences come before decisions, and problems without a fix before those with one.
+    Preferences come before decisions.
     """
     found = latest(catalog.database, sort, projects=projects, limit=CANDIDATES)
     if sort is _EPISODES:
@@ -237,13 +207,15 @@ def _nearest(catalog: Catalog, sort: MemoryFilter, projects: Sequence[str] | Non
         told = catalog.memories.get(ids).values()
         found += [one for one in told if projects is not None or one.scope.project != UNASSIGNED]
         found.sort(key=lambda memory: (memory.event_time, memory.id), reverse=True)
-    untrue = catalog.supersessions.in_force(memory.id for memory in found)
+    untrue = {
+        *catalog.supersessions.in_force(memory.id for memory in found),
+        *catalog.approvals.withheld_ids(),
+    }
     return sorted(
         (memory for memory in found if memory.id not in untrue),
         key=lambda memory: (
             projects is not None and memory.scope.project == USER,
             sort is _RULES and memory.kind is not Kind.PREFERENCE,
-            sort is _OPEN and memory.category is Category.ERROR_SOLUTION,
         ),
     )
 
@@ -253,16 +225,14 @@ _SESSION_SOURCES = tuple(sorted(EPISODES))
 _NOT_STANDING = (*_SESSION_SOURCES, "skills", "commands", "paidocs")
 _RULES = MemoryFilter(kinds=(Kind.PREFERENCE,), protected=True, other_than=_NOT_STANDING)
 _EPISODES = MemoryFilter(sources=_SESSION_SOURCES)
-_OPEN = MemoryFilter(kinds=(Kind.ERROR,), categories=(Category.GOTCHA,), other_than=_NOT_STANDING)
 
 
 class _ShownMemories:
     """Tracks the shown memories, so that no section repeats another."""
 
-    def __init__(self, home: str, redactor: Redactor, without: Collection[str] = ()) -> None:
+    def __init__(self, home: str, redactor: Redactor) -> None:
         self._home = home
         self._redactor = redactor
-        self._without = frozenset(without)
         self._excerpts: list[Excerpt] = []
 
     def take(self, items: Iterable[Match | Memory], most: int) -> list[Excerpt]:
@@ -272,8 +242,6 @@ class _ShownMemories:
             if len(found) >= most:
                 break
             memory = item.memory if isinstance(item, Match) else item
-            if memory.id in self._without:
-                continue
             chunks = (item.chunk, *item.also) if isinstance(item, Match) else ()
             excerpt = Excerpt(memory, chunks, home=self._home, redactor=self._redactor)
             if excerpt.has_content and not any(

@@ -1,13 +1,22 @@
-"""Detect a change of topic between prompts, from their vectors."""
+"""Detect a change of topic between prompts, from their vectors and from the names that are new in them."""
 
 import base64
 import math
 import re
 from array import array
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import mul
 from typing import Any
+
+from ragmem.domain.entities.proper_names import is_inside
+from ragmem.domain.model import digest
+from ragmem.domain.text.identifiers import identifiers
+from ragmem.domain.text.known_names import COMMON_WORDS
+from ragmem.domain.text.token_types import classify_token
+from ragmem.storage.fulltext.name_search import find_memories_by_names
+from ragmem.storage.sql.database import Database
 
 THRESHOLD = 0.8
 """Cosine distance of a new topic, for the bundled model (docs/topics.md)."""
@@ -25,6 +34,22 @@ MIN_WORDS = 5
 
 POINTING_WORDS = 20
 """A prompt with at most this many words that refers back ("this", "again") has no topic of its own."""
+
+FEW = 8
+"""A name in more memories is no rare one."""
+
+MOST_READ = 4 * FEW
+"""Maximum memories with the words of a name that are read."""
+
+MOST_NAMES = 12
+"""A prompt with more names is a paste or a list."""
+
+MOST_TOLD = 3
+
+_HASH_LENGTH = 8
+
+KEPT_NAMES = 200
+"""The latest names of a session's prompts that are kept."""
 
 VERSION = 1
 
@@ -54,11 +79,23 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """The topic of a session: the model's id, the weighted sum of its prompts' vectors, their number."""
+    """The topic of a session: the model's id, the weighted sum of its prompts' vectors, their number.
+
+    `names` are hashes of the names in the prompts of the session, also of its earlier topics.
+    """
 
     model: str
     total: tuple[float, ...]
     prompts: int = 1
+    names: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Tell whether a prompt of the session had this name."""
+        return _hash(name) in self.names
+
+    def with_names(self, names: Sequence[str]) -> "Topic":
+        """Return the topic with the names of another prompt."""
+        return replace(self, names=tuple(dict.fromkeys((*self.names, *map(_hash, names))))[-KEPT_NAMES:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +134,62 @@ def reason_to_skip(prompt: str, *, first: bool = False) -> str:
     return ""
 
 
+def names_in(prompt: str) -> list[str]:
+    """Return the names in the user's words: paths, symbols, codes, issues, products; none of a list of many.
+
+    A capital makes a name within a sentence only.
+    """
+    text = prompt_text(prompt)
+    found = dict.fromkeys(identifiers(text))
+    for match in _WORD.finditer(text):
+        word = match[0]
+        named = is_inside(text, match.start()) and word[0].isupper() and word.lower() not in COMMON_WORDS
+        if named or (word.islower() and classify_token(word)):
+            found[word] = None
+    return [name for name in found if len(name) > 1] if len(found) <= MOST_NAMES else []
+
+
+def rare_names(database: Database, names: Sequence[str], *, projects: Sequence[str] | None) -> list[str]:
+    """Return those of the names that a few memories of these projects (None: all) have, in their order.
+
+    This reads the index of the full text once, and no model.
+    """
+    read, named = Counter[str](), Counter[str]()
+    for memory, possible in find_memories_by_names(database, names, projects=projects, most=MOST_READ):
+        text = f"{memory.title}\n{memory.text}".casefold()
+        read.update(possible)
+        named.update(name for name in possible if name.casefold() in text)
+    # Where more memories than were read may have a name, nobody knows how many do.
+    return [name for name in names if 0 < named[name] <= FEW and read[name] < MOST_READ]
+
+
 def watch(
-    topic: Topic | None, prompt: str, vector: Sequence[float], *, model: str, threshold: float = THRESHOLD
+    topic: Topic | None,
+    prompt: str,
+    vector: Sequence[float],
+    *,
+    model: str,
+    threshold: float = THRESHOLD,
+    new: Sequence[str] = (),
 ) -> Verdict:
     """Return whether a prompt starts a new topic; `vector` is that of its text, of any non-zero length.
 
-    A prompt that says too little leaves the topic unchanged; then the vector may be empty. A topic of another
-    model begins anew without a switch, because vectors of two models are not comparable.
+    One with `new` names starts one in any case. Else a prompt that says too little leaves the topic
+    unchanged; then the vector may be empty. A topic of another model begins anew without a switch, because
+    vectors of two models are not comparable.
     """
-    if why := reason_to_skip(prompt, first=topic is None):
+    if not new and (why := reason_to_skip(prompt, first=topic is None)):
         return Verdict(False, why, topic)
-    unit = _unit(vector)
+    verdict = _compare(topic, _unit(vector), model=model, threshold=threshold)
+    if verdict.topic and (names := names_in(prompt)):
+        kept = replace(verdict.topic, names=topic.names if topic else ())
+        verdict = replace(verdict, topic=kept.with_names(names))
+    if new and topic is not None:
+        return replace(verdict, switched=True, reason=f"the first to name {', '.join(new[:MOST_TOLD])}")
+    return verdict
+
+
+def _compare(topic: Topic | None, unit: tuple[float, ...], *, model: str, threshold: float) -> Verdict:
     if topic is None:
         return Verdict(True, "the first prompt", Topic(model, unit))
     if topic.model != model or len(topic.total) != len(unit):
@@ -148,6 +230,7 @@ def to_document(topic: Topic) -> dict[str, Any]:
         "model": topic.model,
         "prompts": topic.prompts,
         "topic": base64.b64encode(packed.tobytes()).decode("ascii"),
+        **({"names": list(topic.names)} if topic.names else {}),
     }
 
 
@@ -161,9 +244,14 @@ def from_document(document: Any) -> Topic | None:
         total = tuple(packed)
         if not total or not all(map(math.isfinite, total)) or not any(total):
             return None
-        return Topic(str(document["model"]), total, int(document["prompts"]))
+        names = tuple(map(str, document.get("names", ())))
+        return Topic(str(document["model"]), total, int(document["prompts"]), names)
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _hash(name: str) -> str:
+    return digest("name", name.casefold(), length=_HASH_LENGTH)
 
 
 def _unit(vector: Sequence[float]) -> tuple[float, ...]:

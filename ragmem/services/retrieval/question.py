@@ -42,6 +42,9 @@ class Question:
     history: bool = False
     """Return superseded memories as well, with their successors."""
     discarded: DiscardedUse = "last"
+    folder: str = ""
+    """The working folder where it is asked: what was made on branches that are not merged there is marked,
+    and stands behind the rest. Empty: all branches count alike."""
 
 
 @dataclass(frozen=True, slots=True)

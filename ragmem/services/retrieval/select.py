@@ -201,7 +201,8 @@ def _matches(
         # Newer memories take the places of older ones, so duplicates are collapsed afterwards.
         standing = replace_superseded(matches, links, history=history)
         marks = catalog.supersessions.perhaps_outdated(match.memory.id for match in standing)
-        groups = collapse(mark_outdated(standing, marks), shown=question.limit)
+        marked = _mark_withheld(catalog, mark_outdated(standing, marks))
+        groups = collapse(marked, shown=question.limit)
         if len(groups) >= question.limit or len(leading) < wide or len(matches) < len(leading):
             break
         wide *= COLLAPSE_DEPTH
@@ -216,6 +217,16 @@ def _matches(
             for group in groups[: question.limit]
         ],
     )
+
+
+def _mark_withheld(catalog: Catalog, matches: Sequence[Match]) -> list[Match]:
+    """Return the matches with the mark of those that no person has accepted."""
+    rows = catalog.lives.of(match.memory.id for match in matches)
+    withheld = {key: row.approval.value for key, row in rows.items() if row.approval.is_withheld}
+    return [
+        replace(match, approval=withheld[match.memory.id]) if match.memory.id in withheld else match
+        for match in matches
+    ]
 
 
 def _above_floor(

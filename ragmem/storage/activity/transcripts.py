@@ -86,6 +86,12 @@ class Transcripts:
                 "DELETE FROM transcripts WHERE path = ?", [(here + path,) for path in paths]
             )
 
+    def paths_of(self, session: str) -> list[str]:
+        """Return the paths of the transcripts of a session that this machine has read."""
+        here = prefix_of(self._database)
+        rows = self._rows("SELECT path FROM transcripts WHERE session = ? ORDER BY path", session)
+        return [path.removeprefix(here) for (path,) in rows if path.startswith(here)]
+
     def all(self) -> list[Transcript]:
         """Return the transcripts that this machine has read, the latest first."""
         here = prefix_of(self._database)

@@ -15,6 +15,7 @@ from ragmem.storage.activity.usage import Usage
 from ragmem.storage.activity.violations import Violations
 from ragmem.storage.code.code import Code
 from ragmem.storage.home import schema
+from ragmem.storage.lifecycle.approvals import Approvals
 from ragmem.storage.lifecycle.archive import Archive
 from ragmem.storage.lifecycle.connections import Connections
 from ragmem.storage.lifecycle.gc_runs import GcRuns
@@ -55,6 +56,7 @@ class Catalog:
         self.models = ModelRecords(self.database)
         self.code = Code(self.database)
         self.lives = Lives(self.database)
+        self.approvals = Approvals(self.database)
         self.supersessions = Supersessions(self.database)
         self.sessions = Sessions(self.database)
         self.violations = Violations(self.database)

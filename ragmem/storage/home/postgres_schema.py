@@ -92,8 +92,8 @@ def _lifecycle() -> list[str]:
     return found
 
 
-def _projects() -> list[str]:
-    return [one.replace("ADD COLUMN", "ADD COLUMN IF NOT EXISTS") for one in _statements(schema.PROJECTS)]
+def _with_columns(script: str) -> list[str]:
+    return [one.replace("ADD COLUMN", "ADD COLUMN IF NOT EXISTS") for one in _statements(script)]
 
 
 CATALOG = Schema(
@@ -107,7 +107,8 @@ CATALOG = Schema(
         Migration(6, "names", _statements(schema.NAMES), reads_without=True),
         Migration(7, "lifecycle", _lifecycle()),
         Migration(8, "continuity", _statements(schema.CONTINUITY), reads_without=True),
-        Migration(9, "projects", _projects()),
+        Migration(9, "projects", _with_columns(schema.PROJECTS)),
+        Migration(10, "approval", _with_columns(schema.APPROVAL)),
     ),
 )
 """The catalog in PostgreSQL; the table `migrations` has its version."""

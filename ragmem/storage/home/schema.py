@@ -489,6 +489,23 @@ CREATE TABLE IF NOT EXISTS project_moves (
 CREATE INDEX IF NOT EXISTS project_moves_by_memory ON project_moves (memory);
 """
 
+# What a person has to accept before it counts: memories, and drafts of skills.
+APPROVAL = """
+ALTER TABLE lives ADD COLUMN approval TEXT NOT NULL DEFAULT '';  -- '': none needed
+CREATE INDEX IF NOT EXISTS lives_by_approval ON lives (approval) WHERE approval <> '';
+
+CREATE TABLE IF NOT EXISTS skill_drafts (
+  id TEXT PRIMARY KEY,         -- of its project and the shapes of its steps
+  project TEXT NOT NULL,
+  name TEXT NOT NULL,
+  content TEXT NOT NULL,       -- of SKILL.md
+  sessions TEXT NOT NULL,      -- JSON: those it comes from
+  approval TEXT NOT NULL,
+  path TEXT NOT NULL DEFAULT '',  -- of the file that was written when it was accepted
+  made_at INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+
 _OF_FIRST_RELEASE = frozenset({"meta", "memories", "chunks", "files", "projects", "log"})
 """Tables that a home without an application id must have to be known as one; they were never renamed."""
 
@@ -532,6 +549,7 @@ CATALOG = Schema(
         Migration(8, "lifecycle", statements_of(LIFECYCLE)),
         Migration(9, "continuity", statements_of(CONTINUITY), reads_without=True),
         Migration(10, "projects", statements_of(PROJECTS)),
+        Migration(11, "approval", statements_of(APPROVAL)),
     ),
     stamped=_read_version,
     stamp=_write_version,

@@ -9,14 +9,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy, LifecycleState
+from ragmem.domain.model.lifecycle import Approval, Decision, Entry, LifecyclePolicy, LifecycleState
 from ragmem.domain.model.supersession import PERHAPS_OUTDATED
 from ragmem.domain.sessions.transcript import SOURCE
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database, delete_in
 from ragmem.storage.sql.rows import SELECT_MEMORY, from_stamp, memory_from, to_stamp
 
-_COLUMNS = ("id", "life", "pinned", "reprieves", "checked_age", "feedback", "reason", "changed_at")
+_COLUMNS = (
+    "id",
+    "life",
+    "pinned",
+    "reprieves",
+    "checked_age",
+    "feedback",
+    "reason",
+    "approval",
+    "changed_at",
+)
 _INSERT = (
     f"INSERT INTO lives ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
     " ON CONFLICT (id) DO UPDATE SET"
@@ -24,7 +34,7 @@ _INSERT = (
 _REPLACE = f"{_INSERT} {', '.join(f'{column} = excluded.{column}' for column in _COLUMNS[1:])}"
 _ENTRY = (
     f"SELECT m.n, l.life, l.pinned, l.reprieves, l.checked_age, l.feedback, r.sessions, s.newer, s.rule,"
-    f" {SELECT_MEMORY} FROM memories m LEFT JOIN lives l ON l.id = m.id"
+    f" l.approval, {SELECT_MEMORY} FROM memories m LEFT JOIN lives l ON l.id = m.id"
     " LEFT JOIN (SELECT id, count(*) AS sessions FROM recalled_in{recalled} GROUP BY id) r ON r.id = m.id"
     " LEFT JOIN supersessions s ON s.older = m.id"
 )
@@ -43,6 +53,8 @@ _COUNTED = {
 _LIVES = {life.value: life for life in LifecycleState}
 """The values of the column; an empty text and those of a newer ragmem are not among them."""
 
+_APPROVALS = {approval.value: approval for approval in Approval}
+
 
 @dataclass(frozen=True, slots=True)
 class LifeRow:
@@ -55,6 +67,7 @@ class LifeRow:
     checked_age: int = 0
     feedback: int = 0
     reason: str = ""
+    approval: Approval = Approval.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +189,12 @@ class Lives:
         with self._database.write() as connection:
             _change(connection, "pinned = excluded.pinned", [row], to_stamp(now))
 
+    def set_approval(self, ids: Iterable[str], approval: Approval, *, now: datetime) -> None:
+        """Store whether memories count; the rest of their state stays as it is."""
+        rows = [LifeRow(identifier, approval=approval, reason=approval.value) for identifier in ids]
+        with self._database.write() as connection:
+            _change(connection, "approval = excluded.approval", rows, to_stamp(now))
+
     def add_recalls(self, recalls: Iterable[Recall], *, patience: float | None = None) -> int:
         """Record recalls of memories, each session once; return how many were new.
 
@@ -251,6 +270,7 @@ def _values(row: LifeRow, stamp: int) -> tuple[Any, ...]:
         row.checked_age,
         row.feedback,
         row.reason,
+        row.approval.value,
         stamp,
     )
 
@@ -259,15 +279,25 @@ def life_rows(connection: Connection, where: str, parameters: Sequence[Any] = ()
     """Return the rows of `lives` for an SQL condition and order."""
     rows = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM lives {where}", parameters)
     return [
-        LifeRow(identifier, _LIVES.get(life), bool(pinned), reprieves, checked_age, feedback, reason)
-        for identifier, life, pinned, reprieves, checked_age, feedback, reason, _ in rows
+        LifeRow(
+            identifier,
+            _LIVES.get(life),
+            bool(pinned),
+            reprieves,
+            checked_age,
+            feedback,
+            reason,
+            _APPROVALS.get(approval, Approval.NONE),
+        )
+        for identifier, life, pinned, reprieves, checked_age, feedback, reason, approval, _ in rows
     ]
 
 
 def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
-    number, life, pinned, reprieves, checked_age, feedback, sessions, newer, rule = row[:9]
-    memory = memory_from(row[9:])
-    curated = memory.source in policy.curated
+    number, life, pinned, reprieves, checked_age, feedback, sessions, newer, rule, approval = row[:10]
+    memory = memory_from(row[10:])
+    approved = _APPROVALS.get(approval, Approval.NONE)
+    curated = memory.source in policy.curated and not approved.is_withheld
     lived = (
         LifecycleState.PERMANENT
         if pinned
@@ -285,4 +315,5 @@ def _entry(row: Sequence[Any], policy: LifecyclePolicy) -> Entry:
         feedback=feedback or 0,
         superseded_by="" if rule == PERHAPS_OUTDATED else newer or "",
         perhaps_outdated=newer if rule == PERHAPS_OUTDATED else "",
+        approval=approved,
     )

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import orjson
+
 from ragmem.domain.model import UNASSIGNED, Category, Kind, Memory
 from ragmem.storage.sql.batches import marks
-from ragmem.storage.sql.database import Database
+from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.rows import SELECT_MEMORY, memory_from, to_stamp
 
 # A loose index scan over projects, since a DISTINCT would read the whole index.
@@ -38,6 +40,33 @@ def latest(
 
     Memories without a project are included only if that is named.
     """
+    with database.read() as connection:
+        ids = _latest_ids(connection, sort, projects, limit)
+        # Only now their texts.
+        rows = connection.execute(
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.id IN ({marks(ids)})", ids
+        ).fetchall()
+    memories = {memory.id: memory for memory in map(memory_from, rows)}
+    return [memories[identifier] for identifier in ids]
+
+
+def latest_metadata(
+    database: Database, sort: MemoryFilter, *, projects: Sequence[str] | None = None, limit: int
+) -> dict[str, dict[str, str]]:
+    """Return id -> metadata of the memories that `latest` returns, in their order, without reading a text."""
+    with database.read() as connection:
+        ids = _latest_ids(connection, sort, projects, limit)
+        rows = dict(
+            connection.execute(
+                f"SELECT m.id, m.metadata FROM memories m WHERE m.id IN ({marks(ids)})", ids
+            ).fetchall()
+        )
+    return {identifier: orjson.loads(rows[identifier]) for identifier in ids}
+
+
+def _latest_ids(
+    connection: Connection, sort: MemoryFilter, projects: Sequence[str] | None, limit: int
+) -> list[str]:
     conditions, values = ["1 = 1"], list[str]()
     if projects is None:
         conditions.append("m.project <> ?")
@@ -61,24 +90,15 @@ def latest(
         f"SELECT -m.event_at, m.id FROM memories m WHERE {' AND '.join(conditions)}{{}}"
         " ORDER BY m.event_at DESC, m.id LIMIT ?"
     )
-    with database.read() as connection:
-        if projects is None:
-            found = connection.execute(statement.format(""), [*values, limit]).fetchall()
-        else:
-            found = sorted(
-                row
-                for project in dict.fromkeys(projects)
-                for row in connection.execute(
-                    statement.format(" AND m.project = ?"), [*values, project, limit]
-                )
-            )[:limit]
-        # Only now their texts.
-        rows = connection.execute(
-            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.id IN ({marks(found)})",
-            [identifier for _, identifier in found],
-        ).fetchall()
-    memories = {memory.id: memory for memory in map(memory_from, rows)}
-    return [memories[identifier] for _, identifier in found]
+    if projects is None:
+        found = connection.execute(statement.format(""), [*values, limit]).fetchall()
+    else:
+        found = sorted(
+            row
+            for project in dict.fromkeys(projects)
+            for row in connection.execute(statement.format(" AND m.project = ?"), [*values, project, limit])
+        )[:limit]
+    return [identifier for _, identifier in found]
 
 
 def in_spans(

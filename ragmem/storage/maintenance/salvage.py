@@ -43,6 +43,7 @@ _COPIED_IF_THERE: tuple[tuple[str, str], ...] = (
     ("merged_from", "merged, original"),
     ("gc_runs", "run"),
     ("gc_changes", "run, what, id"),
+    ("skill_drafts", "id"),
     ("transcripts", "path"),
     ("injections", "n"),
     ("violations", "n"),

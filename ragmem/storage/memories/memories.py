@@ -173,6 +173,18 @@ class Memories:
         rows = self._database.select_in(f"SELECT {SELECT_MEMORY} FROM memories m WHERE id IN ({{}})", ids)
         return {row[0]: memory_from(row) for row in rows}
 
+    def beneath(self, source: str, places: Iterable[str]) -> list[Memory]:
+        """Return the memories of a source that are parts of these files, by their place."""
+        found = list[Memory]()
+        for place in places:
+            rows = self._database.select(
+                f"SELECT {SELECT_MEMORY} FROM memories m"
+                " WHERE m.source = ? AND m.uri >= ? AND m.uri < ? ORDER BY m.uri",
+                (source, f"{place}#", f"{place}$"),
+            )
+            found += map(memory_from, rows)
+        return found
+
     def forgotten_ids(self, memories: Iterable[Memory]) -> set[str]:
         """Return the ids of the memories whose text was forgotten in their project and not stored since."""
         with self._database.read() as connection:

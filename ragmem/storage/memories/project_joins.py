@@ -9,8 +9,8 @@ from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.machine_id import prefix_of
 
-_TOLD = ("injections", "violations", "sessions", "transcripts")
-"""Tables of events in a project."""
+_TOLD = ("injections", "violations", "sessions", "transcripts", "skill_drafts")
+"""Tables of events in a project, and of what was drafted from them."""
 
 
 def adopt(database: Database, former: str, project: str) -> None:

@@ -162,8 +162,9 @@ class Projects:
                 " AND id NOT IN (SELECT alias FROM project_aliases)"
                 " UNION SELECT project FROM project_paths WHERE path = ?2"
                 " UNION SELECT project FROM project_aliases WHERE alias = ?1"
-                " UNION SELECT DISTINCT project FROM memories WHERE project = ?1"
-                " AND project NOT IN (SELECT alias FROM project_aliases) ORDER BY 1",
+                # The first memory suffices: a project may have all of them.
+                " UNION SELECT CAST(?1 AS TEXT) WHERE EXISTS (SELECT 1 FROM memories WHERE project = ?1)"
+                " AND NOT EXISTS (SELECT 1 FROM project_aliases WHERE alias = ?1) ORDER BY 1",
                 (name, prefix_of(self._database) + name),
             ).fetchall()
             if not rows:

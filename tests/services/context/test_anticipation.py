@@ -9,9 +9,8 @@ import pytest
 
 from ragmem.domain.model import Draft, Kind, Scope
 from ragmem.errors import UsageError
-from ragmem.services.context.recent_work import MOST
-from ragmem.services.context.session_context import NEAR_LAST
-from ragmem.storage.lifecycle.supersessions import Supersession
+from ragmem.services.context.topics import FEW
+from ragmem.services.retrieval.question import Question
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PROJECT = "p-tideline"
@@ -28,17 +27,13 @@ COLOURS = (
     "We decided on contrast colours of at least 7:1 for the dark stylesheet theme of the harbour website,"
     " because the accessible palette failed its audit."
 )
-FORMER = (
-    "We decided that the departures table has no index, because the departures board query is rare and the"
-    " table is small."
-)
 SESSION = (
     "Session: the departures board query scanned the whole departures table. The index of the departures"
     " table was forgotten in a migration; the query of the board is fast with it."
 )
 
 
-def stored(memory, name, text, *, source="notes", days=10, project=PROJECT, **more):
+def stored(memory, name, text, *, source="memory", days=10, project=PROJECT, **more):
     draft = Draft(
         source,
         f"/n/{name}",
@@ -72,12 +67,6 @@ def shown(anticipated):
     return [one.id for one in anticipated.context.memories]
 
 
-def near(anticipated):
-    """Return the part of the block that tells what is near to the last work."""
-    _, _, rest = anticipated.context.text.partition(f"## {NEAR_LAST.title}\n")
-    return rest.partition("\n## ")[0]
-
-
 def test_a_session_begins_with_what_always_holds_and_hears_it_once(filled):
     memory, ids = filled
     first = told(memory)
@@ -91,21 +80,21 @@ def test_a_session_begins_with_what_always_holds_and_hears_it_once(filled):
     assert shown(told(memory, "another")) == shown(first)
 
 
-def test_the_start_tells_what_is_near_to_the_last_work_and_not_what_is_far(filled):
-    memory, _ = filled
-    for number in range(8):
-        # The latest decisions are told anyway; these push the others out of that part.
+def test_of_many_rules_the_start_tells_those_near_to_the_last_work(filled):
+    memory, ids = filled
+    for number in range(12):
         stored(
             memory,
             f"rule{number}",
             f"## Decision\n\nStatus: accepted. Quay {number} closes at {number + 2} because of dredging.",
             days=5,
+            source="records",
         )
-    for number in range(4):
+    for number in range(6):
         stored(memory, f"session{number}", f"{SESSION} Part {number}.", source="sessions", days=2)
-    block = told(memory)
-    assert INDEX in near(block)
-    assert COLOURS not in near(block)
+    block = shown(told(memory))
+    assert ids["index"] in block
+    assert ids["colours"] not in block
 
 
 def test_nothing_is_embedded_at_the_start(filled, monkeypatch):
@@ -117,21 +106,6 @@ def test_nothing_is_embedded_at_the_start(filled, monkeypatch):
     monkeypatch.setattr(type(memory.models.embedder), "embed", refuse, raising=False)
     monkeypatch.setattr("ragmem.backends.fake.embedder.FakeEmbedder.embed", refuse)
     assert shown(told(memory))
-
-
-def test_at_most_ten_are_near_and_what_was_superseded_is_not_told(filled):
-    memory, ids = filled
-    for number in range(MOST + 5):
-        stored(
-            memory, f"again{number}", f"Decision {number}: {INDEX} Case {number}.", source="sessions", days=3
-        )
-    former = stored(memory, "former", FORMER, days=20)
-    memory.catalog.supersessions.put(
-        [Supersession(former, ids["index"], NOW, NOW, "value", "has an index by now", NOW)]
-    )
-    block = told(memory, max_chars=100_000)
-    assert former not in shown(block)
-    assert near(block).count("\n[") <= MOST
 
 
 def test_a_first_prompt_and_a_switch_tell_what_answers_and_what_goes_on_tells_nothing(filled):
@@ -175,6 +149,43 @@ def test_a_prompt_that_says_too_little_tells_nothing_and_keeps_the_topic(filled,
     assert answer.context.text == ""
     assert answer.reason.startswith("the prompt begins no topic: ")
     assert memory.catalog.sessions.get("s").topic == before
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "now buoys.py too",
+        "and E1042?",
+        "do the same for `read_gauge` please",
+        "fix #417 again",
+        "wie steht es um buoys.py",
+        "does it hold for Zarquon as well",
+    ],
+)
+def test_a_prompt_that_is_the_first_to_name_something_rare_is_answered_however_short(filled, prompt):
+    memory, _ = filled
+    gauge = stored(
+        memory,
+        "gauge",
+        "`read_gauge` in buoys.py fails with E1042 where the buoy is dry, see #417. Zarquon sends knots.",
+    )
+    told(memory, prompt=SLOW)
+    answer = told(memory, prompt=prompt)
+    assert shown(answer) == [gauge]
+    assert answer.reason.startswith("a topic begins: the first to name ")
+    again = told(memory, prompt=prompt)
+    assert again.context.text == ""
+    assert again.reason.startswith(("the prompt begins no topic", "the topic has not changed"))
+
+
+def test_a_name_that_no_memory_or_many_have_begins_no_topic(filled):
+    memory, _ = filled
+    for number in range(FEW + 1):
+        stored(memory, f"gauge{number}", f"The gauge of berth {number} is read by buoys.py at {number}.")
+    told(memory, prompt=SLOW)
+    for prompt in ("now buoys.py too", "now ghost.py too", "yes, go on", "Continue"):
+        answer = told(memory, prompt=prompt)
+        assert (answer.context.text, answer.reason.split(":")[0]) == ("", "the prompt begins no topic")
 
 
 def test_where_nothing_answers_nothing_is_told(filled):
@@ -306,3 +317,11 @@ def test_what_answers_a_new_topic_is_recalled_and_what_a_session_is_told_unasked
     memory.recalls.absorb()
     assert {recall.session for recall in memory.catalog.lives.recalls([one.id for one in shown])} == {"other"}
     assert len(memory.catalog.lives.recalls()) == len(shown)
+
+
+def test_an_exchange_that_the_person_broke_off_is_told_to_those_who_ask_only(open_memory):
+    memory = open_memory(**MODEL)
+    broken = stored(memory, "broken", INDEX, source="transcripts", metadata={"interrupted": "yes"})
+    assert shown(told(memory, "s", SLOW)) == []
+    found = memory.retrieval.ask(Question(SLOW, projects=(PROJECT,)))
+    assert [match.memory.id for match in found.matches] == [broken]

@@ -304,25 +304,6 @@ def titles(block: Context) -> list[str]:
     return [line[3:] for line in block.text.splitlines() if line.startswith("## ")]
 
 
-def test_a_session_begins_with_rules_last_sessions_and_open_problems(filled):
-    block = filled.session_context(everywhere=True)
-    assert titles(block) == [
-        "Decisions and preferences",
-        "Last sessions",
-        "Problems and traps, open ones first",
-    ]
-    uris = [memory.uri for memory in block.memories]
-    assert (
-        uris.index("style") < uris.index("other") < uris.index("new") < uris.index("old") < uris.index("leak")
-    )
-
-
-def test_a_session_knows_its_own_projects_only(filled):
-    uris = [memory.uri for memory in filled.session_context(projects=("user",)).memories]
-    assert "new" in uris
-    assert "other" not in uris
-
-
 def test_a_task_brings_its_answer_first_and_what_always_holds_as_well(filled):
     block = filled.session_context("why does the pool leak a cursor", projects=("user",), at=NOW)
     uris = [memory.uri for memory in block.memories]
@@ -357,19 +338,12 @@ def test_a_session_of_an_empty_memory_is_told_nothing(memory):
     assert memory.session_context("anything at all") == Context()
 
 
-@pytest.mark.parametrize("task", ["", "why does the pool leak"])
 @pytest.mark.parametrize("tokens", [100, 150, 250, 400, 1000])
-def test_a_session_keeps_to_its_budget(filled, task, tokens):
+def test_a_session_keeps_to_its_budget(filled, tokens):
+    task = "why does the pool leak"
     block = filled.session_context(task, everywhere=True, tokens=tokens, at=NOW)
     assert block.tokens <= tokens
     assert len(filled.session_context(task, everywhere=True, max_chars=800, at=NOW).text) <= 800
-
-
-def test_what_one_part_does_not_need_the_others_get(memory):
-    memory.ingest([draft("long", LONG[:6000], source="sessions", kind=Kind.GENERAL)], rule="off")
-    alone = memory.session_context(tokens=1000)
-    assert titles(alone) == ["Last sessions"]
-    assert alone.tokens > 700
 
 
 def test_a_question_in_memory_has_a_budget_too(filled):
@@ -377,18 +351,6 @@ def test_a_question_in_memory_has_a_budget_too(filled):
     assert block.text.startswith(OPENING)
     assert block.tokens <= 200
     assert block.memories[0].uri == "leak"
-
-
-def test_what_this_project_prefers_stands_before_what_the_user_does(memory):
-    memory.ingest(
-        [
-            draft("mine", "Sam prefers tabs over blanks in all files.", kind=Kind.PREFERENCE),
-            draft("old", "We prefer short names for ports.", days=90, project="tide-1", kind=Kind.PREFERENCE),
-            draft("skill", "Never deploy on a Friday.", kind=Kind.PREFERENCE, source="skills"),
-        ]
-    )
-    block = memory.session_context(projects=("tide-1", "user"))
-    assert [memory.uri for memory in block.memories] == ["old", "mine"]
 
 
 def test_the_command_prints_the_block_and_says_when_there_is_none(inside, tmp_path, notes):
@@ -403,9 +365,8 @@ def test_the_command_prints_the_block_and_says_when_there_is_none(inside, tmp_pa
     assert document["task"] == "stale lock"
     assert document["memories"][0]["title"] == "Stale lock"
     assert document["tokens"] == estimate_tokens(document["text"])
-    nothing = inside("context", "--project", "user", "--budget", "100", **home)
-    assert (nothing.returncode, nothing.stdout) == (1, "")
-    assert "budget" in nothing.stderr
+    started = inside("context", "--project", "user", **home)
+    assert (started.returncode, started.stdout, started.stderr) == (1, "", "nothing found\n")
 
 
 def test_a_question_on_the_command_line_keeps_to_its_budget(inside, tmp_path, notes):
@@ -441,12 +402,3 @@ def test_what_was_recorded_as_such_stands_first_in_its_part(memory):
     assert first["Problems met before"] == trap[:12]
     assert first["Patterns that work here"] == way[:12]
     assert first["Sessions: the nearest, then the last"] == insight[:12]
-
-
-def test_a_session_begins_with_the_last_insights_and_what_the_user_put_right(memory):
-    memory.ingest([draft("old", "Wrote the tide table because the deploy needed a fix.", source="sessions")])
-    memory.records.add_session_insight("Closed the cursor.", project="user", at=NOW + timedelta(days=1))
-    memory.records.add_user_correction("Speeds are in knots.", project="user")
-    block = memory.session_context(everywhere=True)
-    assert titles(block)[:2] == ["Decisions and preferences", "Last sessions"]
-    assert block.text.index("knots") < block.text.index("Closed the cursor") < block.text.index("tide table")

@@ -28,7 +28,7 @@ COLOURS = (
 )
 
 
-def stored(memory, name, text, *, source="notes", days=10):
+def stored(memory, name, text, *, source="memory", days=10):
     draft = Draft(
         source,
         f"/n/{name}",

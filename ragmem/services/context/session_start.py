@@ -1,0 +1,371 @@
+"""The block for the start of a session: the last results with what is open, and the rules of the project."""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from ragmem.domain.classification.filler import Voice, classify_voice
+from ragmem.domain.classification.one_line import line_of, plain
+from ragmem.domain.lifecycle.changes import changes
+from ragmem.domain.model import EPISODES, USER, Category, Kind, Memory
+from ragmem.domain.model.lifecycle import Entry, EntryType, LifecyclePolicy, explicit_type
+from ragmem.domain.records.record_types import RecordType
+from ragmem.domain.records.records import RECORDS
+from ragmem.domain.secrets.redaction import Redactor
+from ragmem.domain.sessions.outline import Outline, Span, headline, outline_of
+from ragmem.domain.text.blocks import BlockType, units
+from ragmem.domain.text.excerpts import estimate_tokens
+from ragmem.domain.text.identifiers import identifiers
+from ragmem.domain.text.keywords import is_stop_word
+from ragmem.domain.text.words import fold_words, stem
+from ragmem.readers.git_head import Head
+from ragmem.services.context.context import MORE, Context, SizeLimit, frame
+from ragmem.services.context.recent_work import PROCEDURES
+from ragmem.services.retrieval.branches import unmerged_branch, unmerged_line
+from ragmem.storage.home.catalog import Catalog
+from ragmem.storage.lifecycle.promotions import promoted_ids
+from ragmem.storage.lifecycle.recent import MemoryFilter, latest_metadata
+from ragmem.storage.memories.record_queries import list_records
+
+LATEST = 400
+"""Number of latest memories of sessions whose metadata is read."""
+
+RECENT = 20
+"""Number of latest sessions among which the results are chosen."""
+
+READ, READ_LATER = 8, 40
+"""Memories of a session that are read for its last result, and later ones that may have closed its points."""
+
+FADES = 0.9
+"""Factor of the weight of a session for each later one."""
+
+ACTIVE = 0.2
+"""Minimum probability that a session touches a file of an earlier one; the last one is told in any case."""
+
+CAUTION = 2.0
+"""Sessions without a file that are added to the recent ones: few sessions tell little of what goes on."""
+
+MOST_SESSIONS = 4
+MOST_RULES = 6
+MOST_POINTS = 2
+MOST_FILES = 4
+"""Maximum sessions, rules, and open points and further files of one session."""
+
+MOST_SENTENCES = 40
+"""Sentences of a result among which one is chosen that explains it."""
+
+RESULT_CHARS = 240
+POINT_CHARS = 160
+"""Maximum characters of a result and of an open point; sentences are whole."""
+
+SPOKEN_OF = 0.5
+"""Share of the words of an open point that a later exchange has where it is about the same."""
+
+LEAST_WORDS = 3
+"""An open point with fewer words of its own cannot be compared with later work."""
+
+RESULTS = "Last results"
+RULES = "Rules and traps here"
+LAST_LINE = f"({MORE})"
+
+_NO_RESULT = ("interrupted", "agent", "compaction")
+"""Marks of what has no result of its own: broken off, of a subagent, a summary of what is told elsewhere."""
+
+_OF_SESSIONS = MemoryFilter(sources=tuple(sorted(EPISODES)))
+_PLANS = frozenset({"prds"})
+_TORN = re.compile(r"\*\*| \| |__")
+_TRAPS = frozenset({Category.GOTCHA, Category.ERROR_SOLUTION})
+_LASTING = frozenset({EntryType.THOUGHT, EntryType.DECISION, EntryType.ERROR})
+
+
+@dataclass(frozen=True, slots=True)
+class StartLine:
+    """One line of the block: a memory, and sentences of it."""
+
+    memory: Memory
+    text: str
+
+    def __str__(self) -> str:
+        """Return the line with the memory's id and day."""
+        return f"- [{self.memory.short_id}] {self.memory.event_time:%Y-%m-%d} {self.text}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a session begins: its projects (None: all), its own id, and what is checked out, if known."""
+
+    projects: Sequence[str] | None
+    session: str = ""
+    head: Head | None = None
+
+    @property
+    def own(self) -> Sequence[str] | None:
+        """The projects without the user's, if there are others."""
+        if self.projects is None:
+            return None
+        return [one for one in self.projects if one != USER] or self.projects
+
+
+def session_start(
+    catalog: Catalog,
+    place: Place,
+    *,
+    policy: LifecyclePolicy,
+    limit: SizeLimit,
+    without: Collection[str] = (),
+    near: Callable[[], Mapping[str, float]] = dict,
+) -> Context:
+    """Return the block for the start of a session, empty where the project has neither results nor rules.
+
+    It has the last word of the last sessions with what they left open, and the rules and traps that people or
+    several sessions confirmed. Those of `near` (id -> nearness to the last work) come first; it is called
+    only if there are more rules than room. Nothing that was superseded, may be outdated, or was interrupted
+    is told, and nothing of `without`.
+    """
+    found: list[tuple[str, list[StartLine]]] = [
+        (RESULTS, [one for one in _last_results(catalog, place) if one.memory.id not in without]),
+        (RULES, _rules(catalog, place, policy, without, near)),
+    ]
+    return _fill(found, limit)
+
+
+def _fill(found: Sequence[tuple[str, list[StartLine]]], limit: SizeLimit) -> Context:
+    """Return the lines that fit: the sections take turns, each from its first line."""
+    chosen: dict[str, list[StartLine]] = {title: [] for title, _ in found}
+
+    def text() -> str:
+        body = [
+            part for title, lines in chosen.items() if lines for part in (f"\n## {title}\n", *map(str, lines))
+        ]
+        return frame(body, LAST_LINE) if body else ""
+
+    turns = chain.from_iterable(
+        ((title, lines[turn]) for title, lines in found if turn < len(lines))
+        for turn in range(max((len(lines) for _, lines in found), default=0))
+    )
+    left = 0
+    for title, line in turns:
+        chosen[title].append(line)
+        if not limit.holds(estimate_tokens(whole := text()), len(whole)):
+            chosen[title].pop()
+            left += 1
+    told = [line for lines in chosen.values() for line in lines]
+    sizes = tuple(estimate_tokens(str(line)) for line in told)
+    return Context(text(), tuple(line.memory for line in told), left, sizes)
+
+
+@dataclass(slots=True)
+class _Session:
+    """A session of the project: its memories, latest first, and how often each file was changed in it."""
+
+    memories: list[str] = field(default_factory=list)
+    files: Counter[str] = field(default_factory=Counter)
+
+
+def _last_results(catalog: Catalog, place: Place) -> list[StartLine]:
+    """Return the last word of the last session, and of those recent ones whose work goes on the most."""
+    told = latest_metadata(catalog.database, _OF_SESSIONS, projects=place.own, limit=LATEST)
+    insights = list_records(
+        catalog.database, (RecordType.SESSION_INSIGHT,), projects=place.own, limit=MOST_SESSIONS
+    )
+    told |= {identifier: {} for identifier in insights if identifier not in told}
+    untrue = catalog.supersessions.in_force(told).keys() | catalog.supersessions.perhaps_outdated(told).keys()
+    untrue |= set(catalog.approvals.withheld_ids())
+    sessions: dict[str, _Session] = {}
+    for identifier, metadata in told.items():
+        name = metadata.get("session") or identifier
+        if name == place.session:
+            continue
+        session = sessions.setdefault(name, _Session())
+        session.files.update(filter(None, metadata.get("files", "").splitlines()))
+        if identifier not in untrue and not any(metadata.get(mark) for mark in _NO_RESULT):
+            session.memories.append(identifier)
+    recent = list(sessions.values())[:RECENT]
+    lines: list[StartLine] = []
+    for session in _by_activity(recent):
+        if line := _last_word(catalog, session, list(told), place):
+            lines.append(line)
+        if len(lines) == MOST_SESSIONS:
+            break
+    return sorted(lines, key=lambda line: unmerged_branch(line.memory, place.head) != "")
+
+
+def _by_activity(sessions: Sequence[_Session]) -> list[_Session]:
+    """Return the last session, then the others by how probably a session touches one of their files.
+
+    A file is touched as often as by the other sessions of late, where each earlier one counts less.
+    """
+    weights = [FADES**age for age in range(len(sessions))]
+    touched: defaultdict[str, float] = defaultdict(float)
+    for weight, session in zip(weights, sessions, strict=True):
+        for file in session.files:
+            touched[file] += weight
+    total = sum(weights)
+
+    def activity(item: tuple[float, _Session]) -> float:
+        weight, session = item
+        return 1 - math.prod(
+            1 - (touched[file] - weight) / (total - weight + CAUTION) for file in session.files
+        )
+
+    others = [item for item in zip(weights[1:], sessions[1:], strict=True) if activity(item) >= ACTIVE]
+    return [*sessions[:1], *(session for _, session in sorted(others, key=activity, reverse=True))]
+
+
+def _last_word(catalog: Catalog, session: _Session, told: Sequence[str], place: Place) -> StartLine | None:
+    """Return the line of the latest exchange of a session that has a result."""
+    ids = session.memories[:READ]
+    memories = catalog.memories.get(ids)
+    for identifier in ids:
+        later = told[: told.index(identifier)]
+        if line := _result_line(memories[identifier], session, later, place, catalog):
+            return line
+    return None
+
+
+def _result_line(
+    memory: Memory, session: _Session, later: Sequence[str], place: Place, catalog: Catalog
+) -> StartLine | None:
+    """Return what an exchange ended with, and what it left open; None if it has no result."""
+    outline, redactor = outline_of(memory.text), catalog.redactor
+    said = _line(memory, redactor) if outline is None else _result(memory, outline, redactor)
+    if not said:
+        return None
+    if branch := unmerged_branch(memory, place.head):
+        said = f"({unmerged_line(branch)}) {said}"
+    names = dict.fromkeys(path.rpartition("/")[2] for path, _ in session.files.most_common())
+    if new := [name for name in names if name not in said][:MOST_FILES]:
+        said = f"{said.rstrip('.')}. In {plain(', '.join(new), redactor=redactor)}."
+    if outline and outline.open_points:
+        after = catalog.memories.get(later[-READ_LATER:]).values()
+        if points := _open_points(memory, outline.open_points, after, redactor):
+            said = f"{said.rstrip('.')}. Open: {' '.join(points)}"
+    return StartLine(memory, said)
+
+
+def _line(memory: Memory, redactor: Redactor) -> str:
+    """Return a short text as it stands, of a longer one the line that summarizes it, or ""."""
+    text = plain(memory.text, redactor=redactor)
+    if len(text) <= POINT_CHARS:
+        return text
+    if (line := line_of(memory, redactor=redactor)[0]) or memory.source not in EPISODES:
+        return line
+    spans = [(start, end) for block, start, end in units(memory.text) if block.form is not BlockType.HEADING]
+    return plain(headline(memory.text, spans), redactor=redactor)
+
+
+def _result(memory: Memory, outline: Outline, redactor: Redactor) -> str:
+    """Return the subject of the last commit, a decision, or the first sentence, and one that explains it.
+
+    A talk that changed and decided nothing has no result.
+    """
+    text = memory.text
+    is_titled = bool(memory.metadata.get("commits") or memory.metadata.get("pull_requests"))
+    if not (is_titled or memory.metadata.get("files") or outline.decisions):
+        return ""
+    decided = [text[slice(*span)] for span in outline.decisions if span in outline.result]
+    first = memory.title if is_titled else next(iter(decided), "") or headline(text, outline.result)
+    if not (subject := plain(first, redactor=redactor)):
+        return ""
+    if len(subject) > RESULT_CHARS:
+        subject = plain(memory.title, redactor=redactor)
+    best, most = "", 0
+    known = set(_words(subject))
+    for start, end in outline.result[:MOST_SENTENCES]:
+        sentence = plain(text[start:end], redactor=redactor)
+        if len(subject) + len(sentence) > RESULT_CHARS or not _is_statement(sentence):
+            continue
+        new = [name for name in identifiers(sentence) if name.casefold() not in subject.casefold()]
+        if len(new) > most and not set(_words(sentence)) <= known:
+            best, most = sentence, len(new)
+    return f"{subject.rstrip('.')}. {best}" if best else subject
+
+
+def _is_statement(sentence: str) -> bool:
+    """Tell whether a sentence stands for itself: no announcement, no row of a table, no torn emphasis."""
+    if len(sentence.split()) <= LEAST_WORDS or sentence.endswith(":") or _TORN.search(sentence):
+        return False
+    return classify_voice(sentence, listed=True) is Voice.STATES
+
+
+def _open_points(
+    memory: Memory, spans: Iterable[Span], later: Iterable[Memory], redactor: Redactor
+) -> list[str]:
+    """Return the open points that no later exchange speaks of; without words to compare, none."""
+    spoken = [frozenset(_words(f"{one.title}\n{one.text}")) for one in later]
+    found: list[str] = []
+    for start, end in spans:
+        point = plain(memory.text[start:end], redactor=redactor)
+        words = frozenset(_words(point))
+        names = [frozenset(_words(name)) for name in identifiers(point)]
+        if len(point) > POINT_CHARS or len(words) < LEAST_WORDS:
+            continue
+        closed = any(
+            len(words & said) >= SPOKEN_OF * len(words) or any(name <= said for name in names if name)
+            for said in spoken
+        )
+        if not closed:
+            found.append(point if point.endswith((".", "!")) else f"{point}.")
+    return found[:MOST_POINTS]
+
+
+def _words(text: str) -> list[str]:
+    return [stem(word) for word in fold_words(text) if len(word) > 1 and not is_stop_word(word)]
+
+
+def _rules(
+    catalog: Catalog,
+    place: Place,
+    policy: LifecyclePolicy,
+    without: Collection[str],
+    near: Callable[[], Mapping[str, float]],
+) -> list[StartLine]:
+    """Return the confirmed rules and traps of the project, and the confirmed preferences of the user."""
+    kept = (policy.curated | {RECORDS}).difference(PROCEDURES, _PLANS)
+    ids = promoted_ids(
+        catalog.database, projects=place.projects, sources=kept, sessions=policy.promote_sessions
+    )
+    found = [
+        entry
+        for entry in catalog.lives.find_entries(ids, policy=policy).values()
+        if entry.id not in without and _is_rule(entry, policy)
+    ]
+    if not found:
+        return []
+    untrue = {one.older for one in changes(found, redactor=catalog.redactor)}
+    rules = [entry for entry in found if entry.id not in untrue]
+    nearness = near() if len(rules) > MOST_RULES else {}
+    rules.sort(
+        key=lambda entry: (
+            entry.memory.scope.project == USER,
+            not entry.pinned,
+            -nearness.get(entry.id, 0.0),
+            -entry.sessions,
+            -entry.memory.event_time.timestamp(),
+            entry.id,
+        )
+    )
+    lines: list[StartLine] = []
+    for entry in rules:
+        text = _line(entry.memory, catalog.redactor)
+        if text and not any(text == line.text for line in lines):
+            lines.append(StartLine(entry.memory, text))
+        if len(lines) == MOST_RULES:
+            break
+    return lines
+
+
+def _is_rule(entry: Entry, policy: LifecyclePolicy) -> bool:
+    """Tell whether people or several sessions confirmed a memory, and it is a rule, a decision or a trap."""
+    memory = entry.memory
+    if memory.source in PROCEDURES or entry.superseded_by or entry.perhaps_outdated:
+        return False
+    recorded = memory.source not in EPISODES and explicit_type(memory) is EntryType.DECISION
+    if not (recorded or entry.is_promoted(policy)):
+        return False
+    if memory.scope.project == USER:
+        return memory.kind is Kind.PREFERENCE or entry.type is EntryType.THOUGHT
+    return memory.kind is Kind.PREFERENCE or entry.type in _LASTING or memory.category in _TRAPS

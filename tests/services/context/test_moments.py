@@ -1,0 +1,202 @@
+"""What is told of a file that is touched and of a command that failed: lessons, never work, never twice."""
+
+import os
+import subprocess
+from datetime import UTC, datetime
+
+import pytest
+
+from ragmem.domain.code.error_lines import error_lines
+from ragmem.domain.model import Draft, Scope
+from ragmem.storage.lifecycle.supersessions import Supersession
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+MADE = datetime(2026, 3, 1, tzinfo=UTC)
+PROJECT = "p-quay"
+
+LOCK = "`berth_plan.py` must not be imported before the lock is taken, because the import writes the plan."
+FIX = (
+    "`AttributeError: module 'quay.cli' has no attribute 'load_berths'` came after the split of the module."
+    " Fix: import it from `quay.loading`."
+)
+
+
+@pytest.fixture
+def place(tmp_path, open_memory):
+    """Return a memory, and the working folder of a project that it knows."""
+    folder = tmp_path / "quay"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "berth_plan.py").write_text("def allocate_every_berth():\n    return []\n")
+    (folder / "src" / "index.ts").write_text("export {}\n")
+    memory = open_memory()
+    memory.catalog.prepare()
+    memory.catalog.projects.remember(PROJECT, name="quay", root=str(folder))
+    return memory, folder
+
+
+def stored(memory, name, text, *, source="memory", made=MADE, project=PROJECT, **metadata):
+    draft = Draft(source, f"/n/{name}", text, name, made, Scope(project), metadata=metadata)
+    [one] = memory.ingest([draft])
+    return one.id
+
+
+def exchange(asked, *said):
+    return "\n\n".join(
+        (f"User: {asked}", "Assistant:", "# Change", "- Changed berth_plan.py", "# Result", *said)
+    )
+
+
+def told(place, event, prompt, *, session="s", **more):
+    memory, folder = place
+    return memory.injections.anticipate(session, prompt, event=event, cwd=folder, at=NOW, **more)
+
+
+def touched(place, name="src/berth_plan.py", **more):
+    return told(place, "file", str(place[1] / name), **more)
+
+
+def shown(anticipated):
+    return [one.id for one in anticipated.context.memories]
+
+
+def test_a_file_brings_what_names_it_by_path_name_or_symbol(place):
+    memory, _ = place
+    by_name = stored(memory, "lock", LOCK)
+    by_symbol = stored(memory, "symbol", "Never call `allocate_every_berth` twice: it empties the table.")
+    stored(memory, "other", "`crane_plan.py` must not be imported before the lock, because of the plan.")
+    assert shown(touched(place)) == [by_name, by_symbol]
+    assert touched(place).reason == "this session was told already what is known of it"
+
+
+def test_a_common_name_counts_only_with_its_path(place):
+    memory, _ = place
+    stored(memory, "any", "`index.ts` must never export a default, because the bundler renames it.")
+    other = stored(memory, "other", "`lib/index.ts` must never export a default.")
+    assert shown(touched(place, "src/index.ts")) == []
+    right = stored(memory, "right", "`src/index.ts` must stay empty, because the build fills it.")
+    assert shown(touched(place, "src/index.ts", session="t")) == [right]
+    assert other not in shown(touched(place, "src/index.ts", session="u"))
+
+
+def test_a_report_of_work_is_not_told_and_the_last_correction_is(place):
+    memory, _ = place
+    about = {
+        "source": "transcripts",
+        "session": "earlier",
+        "assistant": "claude",
+        "files": "src/berth_plan.py",
+    }
+    stored(memory, "work", exchange("Add the plan", "Added `berth_plan.py` and its tests."), **about)
+    assert shown(touched(place)) == []
+    stored(memory, "first", exchange("No, sort the berths by length.", "Done."), **about)
+    last = stored(
+        memory,
+        "last",
+        exchange("Wrong again, you should never sort them in place.", "Done."),
+        made=datetime(2026, 4, 1, tzinfo=UTC),
+        **about,
+    )
+    assert shown(touched(place)) == [last]
+
+
+def test_what_is_superseded_low_rated_or_of_the_session_itself_is_not_told(place):
+    memory, _ = place
+    old = stored(memory, "old", LOCK)
+    new = stored(memory, "new", f"{LOCK} Since May the lock is taken by the loader.")
+    memory.catalog.supersessions.put([Supersession(old, new, MADE, NOW, "value", "newer", NOW)])
+    assert shown(touched(place)) == [new]
+    own = stored(
+        memory,
+        "own",
+        exchange("Never sort `berth_plan.py`.", "Because of X."),
+        source="transcripts",
+        session="me",
+    )
+    assert own not in shown(touched(place, session="me"))
+
+
+def test_a_file_that_changed_since_is_marked_with_its_commits(place):
+    memory, folder = place
+    stored(memory, "lock", LOCK)
+    assert "changed since 2026-03-01" in touched(place).context.text
+    environ = {
+        **os.environ,
+        "GIT_AUTHOR_DATE": "2026-05-02T10:00:00Z",
+        "GIT_COMMITTER_DATE": "2026-05-02T10:00:00Z",
+    }
+    for words in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True, env=environ)
+    for number in range(50):
+        text = touched(place, session=f"t{number}").context.text
+        if "1 commit" in text:  # git answers in the background
+            break
+    assert "changed since 2026-03-01: 1 commit" in text
+    gone = told(place, "file", str(folder / "lib" / "berth_plan.py"), session="gone")
+    assert "the file is not there now" in gone.context.text
+
+
+def test_an_error_brings_its_fix_and_another_error_with_the_same_name_does_not(place):
+    memory, _ = place
+    fix = stored(memory, "fix", FIX)
+    stored(
+        memory, "only seen", "`AttributeError: module 'quay.cli' has no attribute 'load_berths'` again today."
+    )
+    again = 'Traceback (most recent call last):\n  File "/x/y.py", line 7\n' + FIX[1:].partition("`")[0]
+    assert shown(told(place, "failure", again)) == [fix]
+    assert told(place, "failure", again).context.text == ""
+    for other in (
+        "AttributeError: module 'quay.cli' has no attribute 'load_cranes'",
+        "NameError: name 'load_berths' is not defined",
+        "Error: not found",
+        "make: *** [test] Error 1",
+        "exit 1",
+    ):
+        assert shown(told(place, "failure", other, session=other)) == []
+
+
+def test_a_subagent_is_told_what_answers_its_task_in_few_words_and_counts_for_itself(place):
+    memory, _ = place
+    lock = stored(memory, "lock", LOCK)
+    task = "why must berth_plan.py not be imported before the lock is taken"
+    assert lock in shown(touched(place))
+    started = told(place, "subagent", task, agent="a1")
+    assert shown(started) == [lock]
+    assert len(started.context.text) <= 1_200
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "2026-01-02T03:04:05Z src/a.ts(12,3): error TS2345: Argument of type 'Berth' is not assignable.",
+            "lib/b/c.ts(9,41): error TS2345: Argument of type 'Berth' is not assignable.",
+        ),
+        (
+            "OSError: [Errno 28] No space left on device: '/var/lib/quay/1.db' after 31.5 s",
+            "OSError: [Errno 28] No space left on device: '/home/kim/x.db' after 2 s",
+        ),
+    ],
+)
+def test_an_error_is_the_same_with_other_numbers_paths_and_times(one, other):
+    [first], [second] = error_lines(one), error_lines(other)
+    assert first.key == second.key
+    assert second.share_in(frozenset(first.weights)) == 1.0
+
+
+def test_no_file_outside_of_the_working_folder_is_looked_at(place, tmp_path):
+    memory, folder = place
+    stored(memory, "symbol", "Never call `allocate_every_berth` twice: it empties the table.")
+    outside = tmp_path / "berth_plan.py"
+    outside.write_text("def allocate_every_berth():\n    return []\n")
+    assert shown(told(place, "file", str(outside))) == []
+    assert shown(told(place, "file", f"{folder}/../berth_plan.py")) == []
+    named = stored(memory, "lock", LOCK)
+    given = memory.injections.anticipate(
+        "http", str(folder / "src" / "berth_plan.py"), event="file", projects=[PROJECT], at=NOW
+    )
+    assert shown(given) == [named]
+    assert "changed since" not in given.context.text

@@ -1,0 +1,242 @@
+"""What a session is told at its start: the last word, what is open, confirmed rules, and else nothing."""
+
+import subprocess
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragmem.domain.model import Draft, Kind, Scope
+from ragmem.readers.git_head import head_at, outside
+from ragmem.services.context.context import SizeLimit
+from ragmem.services.context.session_start import MOST_RULES, RESULTS, RULES, Place, session_start
+from ragmem.storage.lifecycle.supersessions import Supersession
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+PROJECT = "p-quay"
+
+WISH = "The user prefers that commit messages name the berth and never the ticket."
+TRAP = (
+    "The importer failed with `E1042` because the feed of the buoys sends wind in knots. Fixed by converting"
+    " in `feeds/wind.py` before validation."
+)
+
+
+def stored(memory, name, text, *, source="memory", days=10.0, project=PROJECT, **more):
+    draft = Draft(
+        source,
+        f"/n/{name}",
+        text,
+        title=name,
+        scope=Scope(project),
+        event_time=NOW - timedelta(days=days),
+        **more,
+    )
+    [one] = memory.ingest([draft], rule="off")
+    return one.id
+
+
+def exchanged(memory, session, result, *, days, title="", asked="fix the crane of the quay, please", **marks):
+    """Store an exchange of a session that ended in this result."""
+    files = marks.pop("files", "src/crane.py")
+    text = f"User: {asked}\n\nAssistant:\n\n# Change\n\n- Changed `{files}`\n\n# Result\n\n{result}"
+    metadata = {"session": session, "assistant": "claude", "files": files, **marks}
+    return stored(
+        memory, title or f"{session}-{days}", text, source="transcripts", days=days, metadata=metadata
+    )
+
+
+def started(memory, session="s", **more):
+    return memory.injections.anticipate(session, event="start", projects=[PROJECT, "user"], at=NOW, **more)
+
+
+def shown(anticipated):
+    return [one.id for one in anticipated.context.memories]
+
+
+def lines(anticipated):
+    return [line for line in anticipated.context.text.splitlines() if line.startswith("- [")]
+
+
+def test_of_each_session_the_last_word_is_told_in_one_dated_line_with_its_id(memory):
+    exchanged(memory, "one", "The crane lifts twelve tons because `lift.py` counts in kilograms.", days=3)
+    last = exchanged(memory, "one", "The crane stops at `MAX_WIND` because the brake reads it.", days=2)
+    other = exchanged(memory, "two", "Moved `berths.toml` because the harbour reads it first.", days=1)
+    block = started(memory)
+    assert shown(block) == [other, last]
+    told = lines(block)
+    assert told[0].startswith(f"- [{other[:12]}] 2026-05-31 Moved `berths.toml`")
+    assert "MAX_WIND" in told[1]
+    assert "twelve tons" not in block.context.text
+    assert f"## {RESULTS}\n" in block.context.text
+    assert "/n/" not in block.context.text
+
+
+def test_a_commit_is_the_last_word_of_its_exchange(memory):
+    exchanged(
+        memory,
+        "one",
+        "All is well with `crane.py` now.",
+        days=2,
+        title="Brake the crane in wind",
+        commits="abc1234",
+    )
+    assert "Brake the crane in wind" in lines(started(memory))[0]
+
+
+@pytest.mark.parametrize("mark", ["interrupted", "agent", "compaction"])
+def test_what_was_broken_off_or_is_told_elsewhere_is_no_result(memory, mark):
+    exchanged(memory, "one", "The crane stops because `MAX_WIND` is read.", days=2, **{mark: "yes"})
+    assert started(memory).context.text == ""
+
+
+def test_a_talk_that_changed_and_decided_nothing_is_no_result(memory):
+    exchanged(memory, "one", "Cranes are tall because ships are tall.", days=2, files="")
+    assert started(memory).context.text == ""
+
+
+def test_nothing_is_told_where_the_project_has_nothing_of_its_own(memory):
+    stored(
+        memory, "note", "We decided to pin the driver of the pool because version 3 leaks.", source="notes"
+    )
+    stored(memory, "elsewhere", WISH, kind=Kind.PREFERENCE, project="p-other")
+    exchanged(memory, "one", "The crane stops because `MAX_WIND` is read.", days=1)
+    answer = memory.injections.anticipate("s", event="start", projects=["p-empty", "user"], at=NOW)
+    assert answer.context.text == ""
+    assert answer.reason == "the session begins, and nothing found"
+
+
+def test_what_is_merely_classified_is_no_rule_and_what_people_confirmed_is(memory):
+    note = stored(memory, "note", "Decision: never deploy the quay on a Friday, it floods.", source="notes")
+    wish = stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
+    trap = stored(memory, "trap", TRAP)
+    mine = stored(memory, "mine", "Sam prefers tabs over blanks.", kind=Kind.PREFERENCE, project="user")
+    pinned = stored(
+        memory, "pinned", "Never close the quay's gate by hand.", source="notes", kind=Kind.PREFERENCE
+    )
+    memory.lifecycle.pin(pinned)
+    correction = memory.records.add_user_correction("Speeds are in knots.", project=PROJECT)
+    block = started(memory)
+    assert set(shown(block)) == {wish, trap, mine, pinned, correction}
+    assert shown(block)[-1] == mine
+    assert note not in shown(block)
+    assert f"## {RULES}\n" in block.context.text
+    assert "feeds/wind.py" in block.context.text
+
+
+def test_what_a_newer_memory_replaced_or_may_have_is_not_told(memory):
+    wish = stored(memory, "wish", WISH, kind=Kind.PREFERENCE)
+    old, stale = (stored(memory, name, f"{TRAP} Case {name}.", days=20) for name in ("old", "stale"))
+    memory.catalog.supersessions.put(
+        [
+            Supersession(old, wish, NOW, NOW, "value", "says otherwise", NOW),
+            Supersession(stale, wish, NOW, NOW, "perhaps outdated", "may say otherwise", NOW),
+        ]
+    )
+    assert shown(started(memory)) == [wish]
+
+
+OPEN = (
+    "The crane stops because `MAX_WIND` is read.\n\n## Next steps\n\n- Teach the winch about the spring tide."
+)
+
+
+def test_an_open_point_is_told_until_a_later_exchange_speaks_of_it(memory):
+    exchanged(memory, "one", OPEN, days=3)
+    assert "Open: Teach the winch about the spring tide." in started(memory, "a").context.text
+    exchanged(memory, "two", "Painted `hull.py` because it was rusty.", days=2)
+    assert "spring tide" in started(memory, "b").context.text
+    exchanged(memory, "three", "The winch knows the spring tide because `tides.py` tells it.", days=1)
+    assert "Open:" not in started(memory, "c").context.text
+
+
+def test_an_open_point_without_words_of_its_own_is_not_told(memory):
+    exchanged(memory, "one", OPEN.replace("Teach the winch about the spring tide.", "Do it."), days=3)
+    assert "Open:" not in started(memory).context.text
+
+
+def test_after_the_last_session_those_come_whose_files_others_touch_as_well(memory):
+    for number in range(5):
+        exchanged(
+            memory,
+            f"tide{number}",
+            f"Tide {number} is right because `tide.py` counts.",
+            days=9,
+            files="tide.py",
+        )
+    lone = exchanged(memory, "lone", "Wrote `poem.txt` because it was asked for.", days=4, files="poem.txt")
+    last = exchanged(memory, "last", "The gate opens because `gate.py` waits.", days=1, files="gate.py")
+    told = shown(started(memory))
+    assert told[0] == last
+    assert len(told) > 1
+    assert lone not in told
+
+
+def test_a_start_has_room_for_1500_characters_unless_more_is_asked_for(memory):
+    for number in range(4):
+        tale = (
+            f"Crane {number} stops because `wind_{number}.py` reads the gauge of its berth {'slowly ' * 20}."
+        )
+        exchanged(memory, f"one{number}", tale, days=number + 1)
+    for number in range(8):
+        stored(
+            memory, f"rule{number}", f"Rule {number}: {TRAP}"[:150] + ".", kind=Kind.PREFERENCE, days=number
+        )
+    block = started(memory, "a").context
+    assert 0 < len(block.text) <= 1500
+    assert block.left_out
+    more = started(memory, "b", max_chars=6000).context
+    assert len(more.memories) > len(block.memories)
+    assert len(started(memory, "c", tokens=150).context.text) < len(block.text)
+
+
+def test_a_session_that_was_compacted_is_not_told_of_itself(memory):
+    exchanged(memory, "s", "The crane stops because `MAX_WIND` is read.", days=1)
+    other = exchanged(memory, "other", "The gate opens because `gate.py` waits.", days=2)
+    assert shown(started(memory, "s", again=True)) == [other]
+
+
+def test_what_was_made_on_an_unmerged_branch_is_marked_and_stands_behind(memory, tmp_path):
+    def git(*words):
+        identity = ("-c", "user.name=sam", "-c", "user.email=sam@quay.example")
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *words], check=True, capture_output=True)
+
+    git("init", "--initial-branch=main")
+    git("commit", "--allow-empty", "-m", "begin")
+    git("checkout", "-b", "wip")
+    git("commit", "--allow-empty", "-m", "try")
+    git("checkout", "main")
+    away = exchanged(
+        memory, "away", "The gate opens because `gate.py` waits.", days=1, branch="wip", files="a.py"
+    )
+    here = exchanged(
+        memory, "here", "The gate shuts because `gate.py` goes.", days=2, branch="main", files="a.py"
+    )
+    head = head_at(tmp_path)
+    outside(head, within_s=10)
+    block = session_start(
+        memory.catalog,
+        Place([PROJECT], head=head),
+        policy=memory.settings.lifecycle.policy,
+        limit=SizeLimit.of(None, 2000),
+    )
+    assert [one.id for one in block.memories] == [here, away]
+    assert "(made on branch wip, not merged) The gate opens" in block.text
+
+
+def test_of_more_rules_than_are_told_those_near_to_the_last_work_come_first(memory):
+    ids = [
+        stored(
+            memory, f"rule{number}", f"The user prefers that pier {number} is swept.", kind=Kind.PREFERENCE
+        )
+        for number in range(MOST_RULES + 3)
+    ]
+    block = session_start(
+        memory.catalog,
+        Place([PROJECT]),
+        policy=memory.settings.lifecycle.policy,
+        limit=SizeLimit.of(None, 9000),
+        near=lambda: {ids[4]: 0.9, ids[7]: 0.5},
+    )
+    told = [one.id for one in block.memories]
+    assert told[:2] == [ids[4], ids[7]]
+    assert len(told) == MOST_RULES

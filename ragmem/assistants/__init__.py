@@ -13,6 +13,7 @@ NAMES = (
     "cursor",
     "gemini",
     "opencode",
+    "copilot",
 )
 """`claude-code` is the module `claude_code`, and so on. A hook loads the module of one assistant only."""
 

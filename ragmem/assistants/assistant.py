@@ -17,16 +17,21 @@ if TYPE_CHECKING:
         "prompt",
         "before-tool",
         "after-tool",
+        "tool-failure",
+        "subagent-start",
         "nothing",
         "session-end",
         "stop",
         "subagent-stop",
         "pre-compact",
+        "post-compact",
     ]
     Reply = Literal["nested", "flat", "continue", "none"]
 
 START, PROMPT, BEFORE_TOOL, AFTER_TOOL, NOTHING = "start", "prompt", "before-tool", "after-tool", "nothing"
-SESSION_END, STOP, SUBAGENT_STOP, PRE_COMPACT = "session-end", "stop", "subagent-stop", "pre-compact"
+TOOL_FAILURE, SUBAGENT_START = "tool-failure", "subagent-start"
+SESSION_END, STOP, SUBAGENT_STOP = "session-end", "stop", "subagent-stop"
+PRE_COMPACT, POST_COMPACT = "pre-compact", "post-compact"
 """The meanings of an assistant's events for ragmem."""
 
 
@@ -45,7 +50,7 @@ class Assistant:
     """Its name of an event -> the meaning for ragmem, and the form of the reply.
 
     "nested": a text within `hookSpecificOutput`; "flat": a text in the field `additional_context`;
-    "continue": permission to continue; "none": no reply.
+    "continue": permission to continue, with such a text; "none": no reply.
     """
     other_events: tuple[str, ...] = ()
     """Known events that are ignored."""
@@ -57,6 +62,21 @@ class Assistant:
     """A research tool -> the fields of its input that make up a question."""
     edits: "Mapping[str, tuple[str, ...]]" = {}
     """A tool that writes a file -> the fields of its input that may name the file."""
+    reads: "Mapping[str, tuple[str, ...]]" = {}
+    """A tool that reads a file -> the fields of its input that may name the file."""
+    commands: "Mapping[str, tuple[str, ...]]" = {}
+    """A tool that runs a command or a test -> the fields of its input that may hold the command."""
+    result_fields: tuple[str, ...] = ("tool_response",)
+    """Fields of the payload that may hold the result of a tool: a text, or an object of texts."""
+    error_fields: tuple[str, ...] = ("error",)
+    """Fields of the payload that may hold the error of a tool that failed."""
+    task_fields: tuple[str, ...] = ("prompt", "task", "description")
+    """Fields of the payload that may hold the task of a subagent that starts."""
+    tasks: "Mapping[str, tuple[str, ...]]" = {}
+    """A tool that starts a subagent -> the fields of its input that may hold the task.
+
+    They are read in the transcript, where the payload does not tell the task.
+    """
 
     # Settings.
     folder: str
@@ -84,6 +104,11 @@ class Assistant:
     """The table and the keys of a TOML file that turn hooks on, the current key first."""
     servers_key = "mcpServers"
     """The key of the settings that holds the MCP servers."""
+
+    memory_file = ""
+    """The file of instructions that it reads in a project's folder; "" if `refresh` uses another one."""
+    memory_file_head = ""
+    """How a new file of this kind begins."""
 
     # Sessions.
     session_name = ""
@@ -113,17 +138,44 @@ class Assistant:
     def takes_text(self, event: str) -> bool:
         """Tell whether an event queries the memory, because the assistant may take the answer."""
         meaning, reply = self.events.get(event, (NOTHING, "none"))
-        return meaning in (START, PROMPT, BEFORE_TOOL) or (meaning == AFTER_TOOL and reply != "none")
+        return meaning in (START, PROMPT, BEFORE_TOOL) or (
+            meaning in (AFTER_TOOL, TOOL_FAILURE, SUBAGENT_START) and reply != "none"
+        )
+
+    @property
+    def is_told_before_tools(self) -> bool:
+        """Whether it has an event before a tool that takes text."""
+        return any(meaning == BEFORE_TOOL for meaning, _ in self.events.values())
+
+    def tools(self, event: str) -> tuple[str, ...]:
+        """Return the tools that an event of a tool is needed for; none for any other event.
+
+        Where no event before a tool takes text, what would be told before it is told after it.
+        """
+        meaning = self.meaning(event)
+        if meaning == TOOL_FAILURE:
+            return tuple(self.commands)
+        if meaning not in (BEFORE_TOOL, AFTER_TOOL):
+            return ()
+        asked = (*self.questions, *self.edits)
+        if meaning == BEFORE_TOOL:
+            names = asked
+        elif self.takes_text(event):
+            names = (*(self.edits if self.is_told_before_tools else asked), *self.reads, *self.commands)
+        else:
+            names = tuple(self.edits)
+        return tuple(filter(None, dict.fromkeys(names)))
 
     def answer(self, event: str, text: str) -> "dict[str, Any] | None":
         """Return the reply to an event with a text for the model, or None for no reply."""
         reply = self.events[event][1]
+        flat = {"additional_context": text} if text else {}
         if reply == "continue":
-            return {"continue": True}
+            return {"continue": True, **flat}
         if not text or reply == "none":
             return None
         if reply == "flat":
-            return {"additional_context": text}
+            return flat
         return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
     def payload_fields(self) -> tuple[str, ...]:
@@ -138,9 +190,7 @@ class Assistant:
 
     def hook_entry(self, event: str, command: str, seconds: int) -> dict[str, object]:
         """Return the entry of an event in the settings; `seconds` is its time-out."""
-        meaning = self.meaning(event)
-        asks = self.questions if meaning in (BEFORE_TOOL, AFTER_TOOL) and self.takes_text(event) else ()
-        tools = "|".join(filter(None, (*asks, *(self.edits if meaning == AFTER_TOOL else ()))))
+        tools = "|".join(self.tools(event))
         head: dict[str, object] = {"matcher": tools} if tools else {}
         timed: dict[str, object] = {"command": command, "timeout": seconds * self.units_per_second}
         if self.shape == "flat":

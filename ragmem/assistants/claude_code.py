@@ -22,18 +22,24 @@ class ClaudeCode(Assistant):
     events = {
         "SessionStart": ("start", "nested"),
         "UserPromptSubmit": ("prompt", "nested"),
+        # Follows UserPromptSubmit, which knows a command by its name alone.
+        "UserPromptExpansion": ("prompt", "nested"),
         "PreToolUse": ("before-tool", "nested"),
-        "PostToolUse": ("after-tool", "none"),
+        "PostToolUse": ("after-tool", "nested"),
+        "PostToolUseFailure": ("tool-failure", "nested"),
+        "SubagentStart": ("subagent-start", "nested"),
         "PreCompact": ("pre-compact", "none"),
+        "PostCompact": ("post-compact", "none"),
         "SubagentStop": ("subagent-stop", "none"),
         "Stop": ("stop", "none"),
         "SessionEnd": ("session-end", "none"),
     }
     other_events = (
-        *("Setup", "PermissionRequest", "PermissionDenied", "PostToolUseFailure", "Notification"),
-        *("SubagentStart", "TaskCreated", "TaskCompleted", "TeammateIdle", "StopFailure", "PostCompact"),
+        *("Setup", "PermissionRequest", "PermissionDenied", "Notification"),
+        *("TaskCreated", "TaskCompleted", "TeammateIdle", "StopFailure", "PostToolBatch"),
         *("InstructionsLoaded", "ConfigChange", "CwdChanged", "FileChanged", "WorktreeCreate"),
-        *("WorktreeRemove", "Elicitation", "ElicitationResult"),
+        *("WorktreeRemove", "Elicitation", "ElicitationResult", "PreModelSwitch", "PostModelSwitch"),
+        *("DirectoryAdded", "MessageDisplay", "PreSkillShellCommand"),
     )
     questions = {
         # The tool that starts a subagent is Agent since 2.1.63, and was Task before.
@@ -44,7 +50,10 @@ class ClaudeCode(Assistant):
         "Grep": ("pattern",),
         "Glob": ("pattern",),
     }
-    edits = {"Write": _FILE, "Edit": _FILE, "MultiEdit": _FILE}
+    edits = {"Write": _FILE, "Edit": _FILE, "MultiEdit": _FILE, "NotebookEdit": ("notebook_path",)}
+    reads = {"Read": _FILE}
+    commands = {"Bash": ("command",), "PowerShell": ("command",)}
+    tasks = {"Agent": ("prompt",), "Task": ("prompt",)}
     folder = ".claude"
     variable = "CLAUDE_CONFIG_DIR"
     session_name = "claude"

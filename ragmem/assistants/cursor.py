@@ -9,15 +9,11 @@ class Cursor(Assistant):
     name = "cursor"
     title = "Cursor"
     programs = ("cursor", "cursor-agent")
-    note = (
-        "Cursor takes no text with a prompt, and 3.x drops what sessionStart is answered: "
-        "its sessions are remembered, and it is told little"
-    )
+    note = "Cursor before 3.20 drops what its hooks are answered: its sessions are remembered all the same"
     events = {
-        # Documented to take additional_context; Cursor 3.x drops it.
         "sessionStart": ("start", "flat"),
-        # It can be stopped, but takes no text.
-        "beforeSubmitPrompt": ("nothing", "continue"),
+        # Its documentation lists no additional_context, but Cursor 3.20 takes it.
+        "beforeSubmitPrompt": ("prompt", "continue"),
         "afterFileEdit": ("after-tool", "none"),
         "preCompact": ("pre-compact", "none"),
         "subagentStop": ("subagent-stop", "none"),
@@ -33,6 +29,8 @@ class Cursor(Assistant):
     cwd_fields = ("cwd", "workspace_roots")
     # afterFileEdit names no tool, and has the file among its own fields.
     edits = {"": ("file_path", "path")}
+    memory_file = ".cursor/rules/ragmem.mdc"
+    memory_file_head = "---\ndescription: What ragmem remembers of this project\nalwaysApply: true\n---\n"
     folder = ".cursor"
     user_files = (("hooks.json", "json"), ("mcp.json", "json server"))
     shape = "flat"

@@ -31,6 +31,9 @@ class Gemini(Assistant):
         "glob": ("pattern",),
     }
     edits = {"write_file": _FILE, "replace": _FILE}
+    reads = {"read_file": ("file_path", "absolute_path", "path")}
+    commands = {"run_shell_command": ("command",)}
+    memory_file = "GEMINI.md"
     folder = ".gemini"
     parent_variable = "GEMINI_CLI_HOME"
     user_files = (("settings.json", "json"), ("settings.json", "json server"))

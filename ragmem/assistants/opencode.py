@@ -1,7 +1,4 @@
-"""OpenCode. It has no command hooks; our plug-in calls them with the event names of Claude Code.
-
-Its sessions are in its own database, which ragmem does not read.
-"""
+"""OpenCode. It has no command hooks; our plug-in calls them with the event names of Claude Code."""
 
 from ragmem.assistants.assistant import Assistant
 from ragmem.assistants.claude_code import ClaudeCode
@@ -14,6 +11,8 @@ if TYPE_CHECKING:
 
     from ragmem.assistants.places import Form, Places, Scope
 
+_FILE = ("filePath", "file_path", "path")
+
 
 class OpenCode(Assistant):
     """OpenCode."""
@@ -21,21 +20,27 @@ class OpenCode(Assistant):
     name = "opencode"
     title = "OpenCode"
     programs = ("opencode",)
-    note = "OpenCode is told what is remembered; its own sessions are not read"
     events = {
         "SessionStart": ("start", "nested"),
         "UserPromptSubmit": ("prompt", "nested"),
         "PreToolUse": ("before-tool", "nested"),
-        "PostToolUse": ("after-tool", "none"),
+        "PostToolUse": ("after-tool", "nested"),
+        "Stop": ("stop", "none"),
     }
     questions = ClaudeCode.questions
-    edits = ClaudeCode.edits
+    edits = {"Write": _FILE, "Edit": _FILE}
+    reads = {"Read": _FILE}
+    commands = {"Bash": ("command",)}
+    memory_file = "AGENTS.md"
     folder = ".config/opencode"
     parent_variable = "XDG_CONFIG_HOME"
     shape = "plugin"
     units_per_second = 1000
     plugin = "opencode.js"
     servers_key = "mcp"
+    session_name = "opencode"
+    session_files = ("~/.local/share/opencode/opencode*.db",)
+    session_folders = ("opencode",)
 
     def settings_files(self, places: "Places", scope: "Scope") -> "tuple[tuple[Path, Form], ...]":
         """Return the plug-in and the existing settings file."""

@@ -20,7 +20,7 @@ import pytest
 from warm_homes import wait_until
 
 from ragmem.assistants import load_assistants
-from ragmem.assistants.assistant import BEFORE_TOOL, PROMPT, START
+from ragmem.assistants.assistant import BEFORE_TOOL, PROMPT, START, SUBAGENT_START
 from ragmem.client import runtime
 from ragmem.hooks import limits
 
@@ -30,7 +30,7 @@ SLACK = 5.0
 SHORT = {"RAGMEM_HOOKS_WRITE_DEADLINE_S": "0.2"}
 """The deadline of a hook that leaves an event, as it is where nobody says otherwise."""
 
-QUERIES = {START, PROMPT, BEFORE_TOOL}
+QUERIES = {START, PROMPT, BEFORE_TOOL, SUBAGENT_START}
 
 EVERY = [
     (assistant.name, event, what)

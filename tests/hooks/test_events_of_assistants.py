@@ -38,6 +38,10 @@ EVENTS = [
     ("gemini", "AfterAgent", {"prompt": "why", "prompt_response": "so"}, "stop", {}),
     ("gemini", "SessionEnd", {"reason": "exit"}, "session-end", {}),
     ("opencode", "SessionStart", {"source": "startup"}, "start", {}),
+    ("claude-code", "UserPromptExpansion", {"command_name": "look"}, "prompt", {}),
+    ("claude-code", "PostCompact", {"compact_summary": "so far"}, "post-compact", {}),
+    ("codex", "SessionEnd", {"reason": "other"}, "session-end", {}),
+    ("copilot", "SessionEnd", {"reason": "complete"}, "session-end", {}),
     ("opencode", "PostToolUse", {"tool_name": "Edit", "tool_input": {}}, "after-tool", {"tool": "Edit"}),
 ]
 
@@ -111,7 +115,7 @@ def test_text_is_handed_over_under_the_name_of_the_event_that_fired(assistant, e
         for event, (what, _) in known.events.items()
         if what in spool.KINDS
     ]
-    + [("claude-code", "PostToolUse"), ("cursor", "afterFileEdit")],
+    + [("cursor", "afterFileEdit")],
 )
 def test_an_event_that_takes_no_text_is_never_answered(assistant, event):
     assert ASSISTANTS[assistant].answer(event, "known") is None
@@ -120,7 +124,8 @@ def test_an_event_that_takes_no_text_is_never_answered(assistant, event):
 def test_cursor_is_told_to_go_on_with_a_prompt_and_handed_text_as_a_field_of_its_own():
     cursor = ASSISTANTS["cursor"]
 
-    assert cursor.answer("beforeSubmitPrompt", "known") == {"continue": True}
+    assert cursor.answer("beforeSubmitPrompt", "") == {"continue": True}
+    assert cursor.answer("beforeSubmitPrompt", "known") == {"continue": True, "additional_context": "known"}
     assert cursor.answer("sessionStart", "known") == {"additional_context": "known"}
 
 
@@ -206,6 +211,31 @@ def test_of_a_paste_its_beginning_and_its_end_are_asked():
 )
 def test_a_session_is_told_again_after_it_was_compacted_or_cleared(source, again):
     assert asked(claude("SessionStart", source=source))["again"] is again
+
+
+def test_a_fork_is_told_nothing_at_its_start_because_it_repeats_what_its_session_was_told():
+    assert set(asked(claude("SessionStart", source="fork"))) == {"reason"}
+
+
+@pytest.mark.parametrize("source", ["system", "loop_wakeup", "schedule_wakeup", "poll_event", "news_of_2027"])
+def test_a_prompt_that_no_person_sent_is_not_asked(source):
+    assert set(asked(claude("UserPromptSubmit", prompt="Why is the lock held?", source=source))) == {"reason"}
+
+
+@pytest.mark.parametrize("source", ["user", "sdk"])
+def test_a_prompt_of_a_person_or_a_script_is_asked(source):
+    said = asked(claude("UserPromptSubmit", prompt="Why is the lock held?", source=source))
+
+    assert said["prompt"] == "Why is the lock held?"
+
+
+def test_a_command_that_is_expanded_is_asked_by_its_arguments():
+    fields = {"prompt": "/look at the lock", "command_name": "look", "expansion_type": "slash_command"}
+
+    said = asked(claude("UserPromptExpansion", command_args="at the lock", **fields))
+
+    assert (said["event"], said["prompt"]) == ("prompt", "at the lock")
+    assert set(asked(claude("UserPromptExpansion", command_args="", **fields))) == {"reason"}
 
 
 def test_a_session_without_an_id_goes_by_the_name_of_its_transcript():

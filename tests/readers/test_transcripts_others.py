@@ -1,6 +1,8 @@
-"""Codex, Gemini and Cursor: the same exchanges from other records."""
+"""Codex, Gemini, Cursor, OpenCode and Copilot: the same exchanges from other records."""
 
 import hashlib
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,8 @@ import pytest
 from ragmem.domain.secrets.redaction import DEFAULT
 from ragmem.domain.sessions.transcript import Act, ActType
 from ragmem.readers.files import ReadError
-from ragmem.readers.transcripts import read
-from tests.readers.transcript_files import exchanges, lines_of, stamp, steps, write
+from ragmem.readers.transcripts import assistant_of, read
+from tests.readers.transcript_files import exchanges, lines_of, opencode, stamp, steps, write
 
 META = {"timestamp": stamp(0), "type": "session_meta", "payload": {"id": "c1", "cwd": "/srv/tide"}}
 
@@ -259,3 +261,180 @@ def test_a_summary_of_codex_that_is_readable_is_kept(tmp_path: Path) -> None:
     path = write(tmp_path / "rollout-1.jsonl", [*asked, compacted, {**compacted, "payload": {"message": ""}}])
     (found,) = exchanges(path, ended=True)
     assert found.summaries == (summary.strip(),)
+
+
+def words(text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": text, **more}
+
+
+def tool(
+    name: str, output: str = "", *, status: str = "completed", code: int = 0, **given: Any
+) -> dict[str, Any]:
+    state = {"status": status, "input": given, "output": output, "metadata": {"exit": code}}
+    return {"type": "tool", "tool": name, "callID": f"call-{name}", "state": state}
+
+
+AT = 1_772_445_600_000
+
+
+def test_opencode_keeps_all_sessions_in_one_database(tmp_path: Path) -> None:
+    path = opencode(
+        tmp_path / "opencode.db",
+        [
+            {"id": "ses_a", "at": AT + 9},
+            {"id": "ses_b", "at": AT},
+            {"id": "ses_c", "at": AT, "parent": "ses_a"},
+        ],
+        [
+            {
+                "id": "m1",
+                "session": "ses_a",
+                "role": "user",
+                "at": AT + 1,
+                "parts": [words('"why is it late?"'), words("memory", synthetic=True)],
+            },
+            {
+                "id": "m2",
+                "session": "ses_a",
+                "role": "assistant",
+                "at": AT + 2,
+                "data": {"modelID": "some-model"},
+                "parts": [
+                    {"type": "step-start"},
+                    tool("read", "text", filePath="/srv/tide/a.py"),
+                    tool("edit", "done", filePath="/srv/tide/a.py"),
+                    tool("bash", "1 failed, 2 passed in 3s", command="pytest -q", code=1),
+                    words("The moon is late."),
+                ],
+            },
+            {"id": "m3", "session": "ses_b", "role": "user", "at": AT + 1, "parts": [words("and the sun?")]},
+            {
+                "id": "m4",
+                "session": "ses_b",
+                "role": "assistant",
+                "at": AT + 2,
+                "parts": [words("It is on time.")],
+            },
+            {"id": "m5", "session": "ses_c", "role": "user", "at": AT + 1, "parts": [words("look")]},
+            {"id": "m6", "session": "ses_c", "role": "assistant", "at": AT + 2, "parts": [words("Seen.")]},
+        ],
+    )
+    assert assistant_of(path, path.read_bytes()[:100]) == "opencode"
+    sun, late = exchanges(path)
+    assert (late.session, late.question, late.answer_text) == (
+        "ses_a",
+        "why is it late?",
+        "The moon is late.",
+    )
+    assert (late.cwd, late.model, late.files) == ("/srv/tide", "some-model", {"/srv/tide/a.py": 1})
+    assert Act(ActType.TESTED, "pytest -q") in late.acts
+    assert (sun.session, sun.question, sun.answer_text) == ("ses_b", "and the sun?", "It is on time.")
+    assert [one.agent for one in exchanges(path, sidechains=True) if one.agent] == ["ses_c"]
+
+
+def test_opencode_sessions_are_read_on_from_the_latest_one(tmp_path: Path) -> None:
+    def turn(session: str, number: int) -> list[dict[str, Any]]:
+        asked = {"id": f"{session}-{number}", "session": session, "role": "user", "at": AT + number}
+        said = {"id": f"{session}-{number}-a", "session": session, "role": "assistant", "at": AT + number}
+        return [
+            {**asked, "parts": [words(f"question {number}?")]},
+            {**said, "parts": [words(f"answer {number}")]},
+        ]
+
+    path = tmp_path / "opencode.db"
+    opencode(
+        path, [{"id": "ses_a", "at": AT}, {"id": "ses_b", "at": AT}], [*turn("ses_a", 1), *turn("ses_b", 2)]
+    )
+    carried = steps(path)[-1].carried
+    # The row of the session is older than its new messages.
+    opencode(path, [], turn("ses_a", 3))
+
+    found = [step.exchange for step in steps(path, carried=carried) if step.exchange]
+
+    assert [(one.session, one.number, one.question) for one in found] == [
+        ("ses_b", 1, "question 2?"),
+        ("ses_a", 1, "question 1?"),
+        ("ses_a", 2, "question 3?"),
+    ]
+
+
+def test_a_compaction_of_opencode_is_a_summary_of_its_session(tmp_path: Path) -> None:
+    summary = "The moon was late because the table of the tides was old. " * 5
+    path = opencode(
+        tmp_path / "opencode.db",
+        [{"id": "ses_a", "at": AT}],
+        [
+            {"id": "m1", "session": "ses_a", "role": "user", "at": AT, "parts": [words("why is it late?")]},
+            {
+                "id": "m2",
+                "session": "ses_a",
+                "role": "assistant",
+                "at": AT + 1,
+                "parts": [words("The moon.")],
+            },
+            {"id": "m3", "session": "ses_a", "role": "user", "at": AT + 2, "parts": [{"type": "compaction"}]},
+            {
+                "id": "m4",
+                "session": "ses_a",
+                "role": "assistant",
+                "at": AT + 3,
+                "data": {"summary": True},
+                "parts": [words(summary)],
+            },
+        ],
+    )
+    (found,) = exchanges(path)
+    assert (found.answer_text, found.summaries) == ("The moon.", (summary.strip(),))
+
+
+def test_another_database_is_no_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE session (id TEXT)")
+    with pytest.raises(ReadError):
+        exchanges(path)
+
+
+def test_copilot_events_are_read_without_those_of_subagents(tmp_path: Path) -> None:
+    def happened(sort: str, minute: int, **data: Any) -> dict[str, Any]:
+        return {"type": sort, "data": data, "id": f"e{minute}", "timestamp": stamp(minute), "parentId": None}
+
+    made = [
+        {"toolCallId": "1", "name": "create", "arguments": {"path": "/srv/tide/a.py", "file_text": "x"}},
+        {"toolCallId": "2", "name": "bash", "arguments": {"command": "pytest -q"}},
+    ]
+    failed = {"content": "1 failed, 2 passed in 3s"}
+    path = write(
+        tmp_path / "session-state" / "p1" / "events.jsonl",
+        [
+            happened("session.start", 0, sessionId="p1", context={"cwd": "/srv/tide", "branch": "tides"}),
+            happened(
+                "user.message", 1, content="why is it late?", transformedContent="<memory> why is it late?"
+            ),
+            happened("user.message", 2, content="a skill", source="skill-x"),
+            happened("assistant.message", 3, content="", model="some-model", toolRequests=made),
+            happened("tool.execution_complete", 4, toolCallId="1", success=True, result={"content": "made"}),
+            happened(
+                "tool.execution_complete",
+                5,
+                toolCallId="2",
+                success=True,
+                result=failed,
+                shellExecution={"exitCode": 1},
+            ),
+            {**happened("user.message", 6, content="look"), "agentId": "x"},
+            {**happened("assistant.message", 7, content="Seen."), "agentId": "x"},
+            happened("assistant.message", 8, content="The moon is late.", toolRequests=[]),
+            happened("session.shutdown", 9),
+        ],
+    )
+    assert assistant_of(path, path.read_bytes()) == "copilot"
+    (found,) = exchanges(path)
+    assert (found.session, found.question, found.answer_text) == (
+        "p1",
+        "why is it late?",
+        "The moon is late.",
+    )
+    assert (found.cwd, found.branch, found.model) == ("/srv/tide", "tides", "some-model")
+    assert found.files == {"/srv/tide/a.py": 1}
+    assert Act(ActType.TESTED, "pytest -q") in found.acts

@@ -103,14 +103,39 @@ def _cursor(draw: Any) -> list[dict[str, Any]]:
     return records
 
 
-MADE = {"claude": _claude, "codex": _codex, "gemini": _gemini, "cursor": _cursor}
+def _copilot(draw: Any) -> list[dict[str, Any]]:
+    context = {"cwd": "/srv/tide", "branch": "main"}
+    records: list[dict[str, Any]] = [
+        {
+            "type": "session.start",
+            "data": {"sessionId": "p1", "context": context},
+            "id": "e",
+            "parentId": None,
+        }
+    ]
+    for number in range(draw(st.integers(0, 12))):
+        match draw(st.integers(0, 2)):
+            case 0:
+                sort, data = "user.message", {"content": draw(WORDS)}
+            case 1:
+                made = {"toolCallId": f"c{number % 3}", "name": "bash", "arguments": {"command": "pytest -q"}}
+                sort, data = "assistant.message", {"content": draw(WORDS), "toolRequests": [made]}
+            case _:
+                result = {"content": "1 failed, 2 passed in 3s"}
+                sort = "tool.execution_complete"
+                data = {"toolCallId": f"c{number % 3}", "success": True, "result": result}
+        records.append({"type": sort, "data": data, "id": f"e{number}", "parentId": "e"})
+    return records
+
+
+MADE = {"claude": _claude, "codex": _codex, "gemini": _gemini, "cursor": _cursor, "copilot": _copilot}
 
 
 def _place(exchange: Exchange) -> tuple[str, int, int]:
     return exchange.session, exchange.number, exchange.part
 
 
-@pytest.mark.parametrize("assistant", ASSISTANTS)
+@pytest.mark.parametrize("assistant", MADE)
 @QUICK
 @given(data=st.data())
 def test_reading_in_pieces_gives_the_exchanges_of_reading_at_once(

@@ -1,6 +1,8 @@
-"""Transcripts as the four assistants write them, built record by record."""
+"""Transcripts as the assistants write them, built record by record."""
 
+import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +79,30 @@ def gives(
     """Return the record in which a tool's result comes back."""
     block = {"type": "tool_result", "tool_use_id": identifier, "content": text, "is_error": failed}
     return asks(uuid, [block], toolUseResult={}, **more)
+
+
+def opencode(path: Path, sessions: list[dict[str, Any]], messages: list[dict[str, Any]]) -> Path:
+    """Write a database with the tables and columns of OpenCode that are read."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(
+            "CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT,"
+            " time_updated INTEGER);"
+            "CREATE TABLE IF NOT EXISTS message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER,"
+            " time_updated INTEGER, data TEXT);"
+            "CREATE TABLE IF NOT EXISTS part (id TEXT PRIMARY KEY, message_id TEXT, data TEXT);"
+        )
+        for one in sessions:
+            row = (one["id"], one.get("parent"), "/srv/tide", one["at"])
+            database.execute("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?)", row)
+        for one in messages:
+            data = {
+                "role": one["role"],
+                "time": {"created": one["at"], "completed": one["at"]},
+                **one.get("data", {}),
+            }
+            row = (one["id"], one["session"], one["at"], one["at"], orjson.dumps(data).decode())
+            database.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", row)
+            for number, part in enumerate(one["parts"]):
+                row = (f"{one['id']}-{number}", one["id"], orjson.dumps(part).decode())
+                database.execute("INSERT INTO part VALUES (?, ?, ?)", row)
+    return path

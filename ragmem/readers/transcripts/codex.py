@@ -25,7 +25,7 @@ LEFT_OUT = frozenset(
     " plan_update session_configured thread_rolled_back turn.completed item_started reasoning"
     " tool_search_call tool_search_output image_generation_call ghost_snapshot compaction"
     " compaction_summary context_compaction agent_message world_state compacted turn_context session_meta"
-    " inter_agent_communication_metadata".split()
+    " inter_agent_communication_metadata token_usage_record".split()
 )
 """Types of events and items without questions or work, or with copies of them."""
 

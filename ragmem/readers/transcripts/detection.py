@@ -10,7 +10,7 @@ import orjson
 
 from ragmem.assistants import load_assistants
 from ragmem.assistants.assistant import Assistant
-from ragmem.readers.transcripts.format import Format, find_format
+from ragmem.readers.transcripts.format import SQLITE, Format, find_format
 from ragmem.readers.transcripts.records import parse
 
 _READABLE = {one: one.session_format or one.session_name for one in load_assistants() if one.session_name}
@@ -39,6 +39,11 @@ def assistant_of(path: Path, head: bytes) -> str | None:
     The content determines the format. The path decides between assistants of one format, and between formats
     where the beginning is short or unusual.
     """
+    if head.startswith(SQLITE):
+        return next(
+            (_assistant_by_place(path, name) for name, one in _formats().items() if one.is_database(path)),
+            None,
+        )
     records = _records(head)
     found = next(filter(None, map(_format_of_record, records)), "")
     if found:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+SQLITE = b"SQLite format 3\0"
+"""The beginning of a database, which holds many sessions."""
+
 REACH = 2000
 """Bytes of a truncated line that hold the names of a record, before its text."""
 
@@ -21,12 +24,25 @@ class RecordReader(Protocol):
         """Take the next record of a transcript."""
 
 
+@dataclass(frozen=True, slots=True)
+class SessionRead:
+    """A session of a database: `messages` yields after each, `carried` is the state behind it, as JSON."""
+
+    messages: Iterator[None]
+    builder: Any
+    carried: str
+
+
 def _never(*_arguments: Any) -> bool:
     return False
 
 
 def _nothing(*_arguments: Any) -> None:
     return None
+
+
+def _no_sessions(*_arguments: Any) -> Iterator[SessionRead]:
+    return iter(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +63,10 @@ class Format:
     """Tells whether a file is one document instead of lines."""
     read_document: Callable[[Any, Path], Iterator[None] | None] = _nothing
     """Lets a reader take a document, and yields after each message; None for a broken document."""
+    is_database: Callable[[Path], bool] = _never
+    """Tells whether an SQLite database holds sessions of this format."""
+    read_sessions: Callable[..., Iterator[SessionRead]] = _no_sessions
+    """Takes the path of a database, the state that was carried, a maker of builders, and `sidechains`."""
 
 
 def find_format(name: str) -> Format:

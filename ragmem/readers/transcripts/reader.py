@@ -1,7 +1,8 @@
 """Read a transcript record by record from a position, and yield its exchanges."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -11,7 +12,7 @@ from ragmem.domain.sessions.transcript import Exchange
 from ragmem.readers.files import ReadError, Reason
 from ragmem.readers.transcripts.detection import ASSISTANTS, assistant_of, find_session_format
 from ragmem.readers.transcripts.exchange_builder import ExchangeBuilder
-from ragmem.readers.transcripts.format import Format, RecordReader
+from ragmem.readers.transcripts.format import SQLITE, RecordReader
 from ragmem.readers.transcripts.lines import lines
 from ragmem.readers.transcripts.records import parse
 
@@ -63,9 +64,21 @@ def read(
             if name not in ASSISTANTS:
                 raise ReadError(path, Reason.FORMAT, "it is not a transcript of " + ", ".join(ASSISTANTS))
             known = find_session_format(name)
+            if head.startswith(SQLITE):
+                made = partial(ExchangeBuilder, name, redactor=redactor)
+                carried = carried or ""
+                for session in known.read_sessions(path, carried, made, sidechains=sidechains):
+                    yield from _document(
+                        session.messages, session.builder, ended=ended, during=carried, after=session.carried
+                    )
+                    carried = session.carried
+                return
             if known.is_document(path, head):
                 builder = ExchangeBuilder(name, redactor=redactor)
-                yield from _document(path, known, builder, ended=ended, sidechains=sidechains)
+                messages = known.read_document(known.reader(builder, path, sidechains=sidechains), path)
+                if messages is None:
+                    builder.problems["broken document"] += 1
+                yield from _document(messages or (), builder, ended=ended)
                 return
             builder = ExchangeBuilder(name, carried or "", position, redactor=redactor)
             reader = known.reader(builder, path, sidechains=sidechains)
@@ -82,22 +95,22 @@ def read(
 
 
 def _document(
-    path: Path, known: Format, builder: ExchangeBuilder, *, ended: bool, sidechains: bool
+    messages: Iterable[None], builder: ExchangeBuilder, *, ended: bool, during: str = "", after: str = ""
 ) -> Iterator[Step]:
-    """Yield the exchanges of a document, which is always written and read as a whole."""
-    messages = known.read_document(known.reader(builder, path, sidechains=sidechains), path)
-    if messages is None:
-        builder.problems["broken document"] += 1
-    for _ in messages or ():
-        yield from _restart(builder)
+    """Yield the exchanges of a document or a session, which is always read as a whole.
+
+    `during` and `after` are the states to carry before and behind its end.
+    """
+    for _ in messages:
+        yield from _restart(builder, during)
         builder.close_part(0)
-        yield from _restart(builder)
-    yield replace(_step(builder.rest(ended=ended), builder, 0), position=0, carried="")
+        yield from _restart(builder, during)
+    yield replace(_step(builder.rest(ended=ended), builder, 0), position=0, carried=after)
 
 
-def _restart(builder: ExchangeBuilder) -> Iterator[Step]:
+def _restart(builder: ExchangeBuilder, carried: str) -> Iterator[Step]:
     for step in _closed_steps(builder):
-        yield replace(step, position=0, carried="")
+        yield replace(step, position=0, carried=carried)
 
 
 def _take(line: bytes | None, reader: RecordReader, builder: ExchangeBuilder) -> None:

@@ -23,12 +23,12 @@ _TOOLS = {
         ripgreprawsearch websearch googlewebsearch websearchcall semanticsearch semsearch findfiles search
         searchcodebase
     """,
-    "listed": "ls listdirectory listdir listdirv2 listfiles",
+    "listed": "ls list listdirectory listdir listdirv2 listfiles",
     "changed": """
         edit multiedit replace searchreplace editfile editfilev2 strreplace strreplacebasededittool
         notebookedit applypatch updatefile editnotebook editexistingfile applydiff insert
     """,
-    "created": "write writefile writetofile createfile createnewfile",
+    "created": "write writefile writetofile create createfile createnewfile",
     "removed": "deletefile removefile",
     "ran": """
         bash shell execcommand execcommandv2 runshellcommand runterminalcmd runterminalcommand

@@ -90,6 +90,7 @@ def seed(
             progress=progress,
             refuse=report.refuse,
             down=report.note,
+            approval=settings.approval.enabled,
         ) as writer,
     ):
         removed = RemovedPages(catalog, open_store, writer, report, now=now)

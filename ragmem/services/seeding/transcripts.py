@@ -17,7 +17,7 @@ from ragmem.services.ingestion.source import NANOSECONDS, find_files
 from ragmem.services.processes.progress import Progress
 from ragmem.services.processes.worker_pool import WorkerPool, cpu_count
 from ragmem.services.seeding.report import Decision, Problem, SeedReport, StreamReport, Tally
-from ragmem.services.transcripts.transcripts import capture, is_current, rules_of
+from ragmem.services.transcripts.transcripts import capture, is_current, rules_of, size_and_time
 from ragmem.services.transcripts.writer import CaptureObserver, CaptureResult
 from ragmem.storage.activity.transcripts import Transcript
 from ragmem.storage.home.catalog import Catalog
@@ -151,7 +151,7 @@ def _file(path: Path, before: Transcript | None, *, rules: str, quiet_ns: int) -
         status = path.stat()
     except OSError:  # it is gone; opening it reports that
         return _File(path, 0, 1, 0, ended=True)
-    size, modified = status.st_size, status.st_mtime_ns
+    size, modified = size_and_time(path, status)
     ended = modified < quiet_ns
     current = is_current(before, size=size, modified_ns=modified, rules=rules, ended=ended)
     position = before.position if before and before.position <= size else 0

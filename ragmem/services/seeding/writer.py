@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
-from ragmem.domain.model import Memory, Record, State
+from ragmem.domain.model import EPISODES, Memory, Record, State
+from ragmem.domain.model.lifecycle import proposes
 from ragmem.errors import BackendError
 from ragmem.ports import Store
 from ragmem.readers.failures import check
@@ -60,9 +61,12 @@ class Writer:
         progress: Progress,
         refuse: Callable[[Memory, Change, Refusal], None],
         down: str = "",
+        approval: bool = False,
     ) -> None:
         self.down = down
         self.refuse = refuse
+        self.approval = approval
+        """Whether what sessions tell of decisions or rules waits for an approval."""
         self.unfinished: set[tuple[str, str]] = set()
         """Source and path of files with a rejected part: the next run reads them again."""
         self.catalog = catalog
@@ -132,6 +136,9 @@ class Writer:
 
             def store() -> None:
                 with self.catalog.database.write():
+                    if self.approval:
+                        told = (memory for memory, _ in items if memory.source in EPISODES)
+                        self.catalog.approvals.propose(filter(proposes, told))
                     self.catalog.memories.accept(items)
                     self.catalog.names.learn(names)
 

@@ -24,8 +24,8 @@ from ragmem.inbox import set_aside
 from ragmem.readers.scope import ProjectFinder
 from ragmem.services.ingestion.scope import project_finder
 from ragmem.services.transcripts import hook_files
+from ragmem.services.transcripts.transcripts import DATABASE, capture
 from ragmem.services.transcripts.transcripts import Limits as CaptureLimits
-from ragmem.services.transcripts.transcripts import capture
 from ragmem.storage.home.catalog import Catalog
 
 BATCH = 64
@@ -37,7 +37,7 @@ LAG_S = 0.3
 PATIENCE_S = 3600.0
 """Age in seconds until which an event waits for a missing transcript."""
 
-_SUFFIXES = (".jsonl", ".json")
+_SUFFIXES = (".jsonl", ".json", DATABASE)
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -316,7 +316,7 @@ def refusal(path: Path, *, settings: Settings) -> str:
     if not stat.S_ISREG(status.st_mode):
         return "a transcript is a regular file"
     if path.suffix not in _SUFFIXES:
-        return "a transcript's name ends with .jsonl or .json"
+        return "a transcript's name ends with .jsonl, .json or .db"
     if hasattr(os, "geteuid") and status.st_uid not in (os.geteuid(), 0):
         return "a transcript is the person's own file"
     if any(path.is_relative_to(place.resolve()) for place in settings.places):

@@ -7,7 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from ragmem.config.settings import Settings, SourceSpec
-from ragmem.domain.model import State, Tier
+from ragmem.domain.model import EPISODES, State, Tier
+from ragmem.domain.model.lifecycle import proposes
 from ragmem.hooks.capture import FRESH_S
 from ragmem.readers.commit_dates import SECONDS_IN_PASSING, CommitDates
 from ragmem.readers.read_result import ReadResult
@@ -99,6 +100,9 @@ def store_files(
         with catalog.database.write():
             remember_projects(catalog, projects)
             catalog.memories.redate(redated)
+            if settings.approval.enabled:
+                told = (memory for memory, _ in items if memory.source in EPISODES and proposes(memory))
+                catalog.approvals.propose(told)
             catalog.memories.accept(items)
             catalog.log.write("hook", {"memories": len(items)}, now=now)
     return [memory.id for memory, _ in items], problems

@@ -58,6 +58,9 @@ Classify = Callable[[Sequence[Draft]], list[ClassifiedMemory]]
 TRIES = 5
 """Times that a transcript is started again because another process reads it at the same time."""
 
+DATABASE = ".db"
+"""Suffix of a database that holds many sessions."""
+
 _ENDED = "+"
 """Suffix to the rules of a transcript whose last exchange was stored although it may be incomplete."""
 
@@ -134,6 +137,21 @@ def capture(
     return done
 
 
+def size_and_time(path: Path, status: os.stat_result) -> tuple[int, int]:
+    """Return the bytes of a transcript and its last change, in nanoseconds since 1970.
+
+    Those of a database include its log, which holds what was written last.
+    """
+    size, modified = status.st_size, status.st_mtime_ns
+    if path.suffix == DATABASE:
+        try:
+            log = path.with_name(f"{path.name}-wal").stat()
+        except OSError:  # it has none
+            return size, modified
+        size, modified = size + log.st_size, max(modified, log.st_mtime_ns)
+    return size, modified
+
+
 def is_current(known: Transcript | None, *, size: int, modified_ns: int, rules: str, ended: bool) -> bool:
     """Tell whether a file of this size and time was read completely, and by the same rules."""
     if known is None or (known.size, known.modified_ns) != (size, modified_ns):
@@ -205,20 +223,21 @@ class _Capture:
         if not stat.S_ISREG(status.st_mode):
             self.done.failed = "not a regular file"
             return
-        self.done.size = status.st_size
+        size, modified_ns = size_and_time(self.path, status)
+        self.done.size = size
         for _ in range(TRIES):
             known = None
             if self.catalog.exists():
                 self.catalog.prepare()
                 known = self.catalog.transcripts.get(self.done.path)
             if known is not None and is_current(
-                known, size=status.st_size, modified_ns=status.st_mtime_ns, rules=self.rules, ended=ended
+                known, size=size, modified_ns=modified_ns, rules=self.rules, ended=ended
             ):
                 self.done.current = self.done.complete = True
                 self._copy_known(known)
                 return
             try:
-                self._read(known, status, ended=ended, limits=limits)
+                self._read(known, modified_ns, ended=ended, limits=limits)
             except OvertakenError:
                 continue
             return
@@ -229,13 +248,13 @@ class _Capture:
         done.assistant, done.session, done.project = known.assistant, known.session, known.project
         done.position = known.position
 
-    def _read(self, known: Transcript | None, status: os.stat_result, *, ended: bool, limits: Limits) -> None:
+    def _read(self, known: Transcript | None, modified_ns: int, *, ended: bool, limits: Limits) -> None:
         done = self.done
-        start = known if known is not None and self._continues(known, status.st_size) else None
+        start = known if known is not None and self._continues(known, done.size) else None
         done.anew = known is not None and start is None
         assistant = start.assistant if start else done.assistant or self._assistant()
         if not assistant:
-            done.failed = "no transcript of a known assistant" if status.st_size else ""
+            done.failed = "no transcript of a known assistant" if done.size else ""
             return
         done.assistant = assistant
         if start:
@@ -251,13 +270,14 @@ class _Capture:
             done,
             known=known,
             exchanges=start.exchanges if start else 0,
-            status=status,
+            modified_ns=modified_ns,
             projects=projects,
             rules=self.rules,
             now=self.now,
             mark=self._mark,
             observer=self.observer,
             dry_run=self.dry_run,
+            approval=self.settings.approval.enabled,
         )
         classify = partial(
             _classify,
@@ -266,7 +286,7 @@ class _Capture:
             rule=_signal_rule(self.settings),
             redactor=self.catalog.redactor,
         )
-        read = self._packets(batch, projects, datetime_of(status.st_mtime_ns), ended=ended)
+        read = self._packets(batch, projects, datetime_of(modified_ns), ended=ended)
         for packet, judged in self.pool.each(partial(_classify_batch, classify=classify), read):
             batch.take(packet, self._classify_each(packet, classify) if judged is None else judged)
             if batch.is_full(BATCH, BATCH_CHARACTERS):

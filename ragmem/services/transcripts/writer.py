@@ -1,6 +1,5 @@
 """Store the exchanges of a transcript in batches, each together with the position after it."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -8,6 +7,7 @@ from datetime import datetime
 
 from ragmem import __version__
 from ragmem.domain.model import Draft, State, Tier
+from ragmem.domain.model.lifecycle import proposes
 from ragmem.errors import StoreBusyError
 from ragmem.readers.failures import check
 from ragmem.readers.scope import ProjectFinder
@@ -185,13 +185,15 @@ class Writer:
     _: KW_ONLY
     known: Transcript | None
     exchanges: int
-    status: os.stat_result
+    modified_ns: int
     projects: ProjectFinder
     rules: str
     now: datetime
     mark: Callable[[int], str]
     observer: CaptureObserver
     dry_run: bool
+    approval: bool = False
+    """Whether exchanges that state a decision or a rule wait for an approval."""
     _reached: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -213,8 +215,8 @@ class Writer:
             session=done.session,
             project=done.project,
             head=self.mark(batch.position),
-            size=self.status.st_size,
-            modified_ns=0 if last is None else self.status.st_mtime_ns,
+            size=self.done.size,
+            modified_ns=0 if last is None else self.modified_ns,
             position=batch.position,
             exchanges=max(self.exchanges, batch.number),
             carried=batch.carried,
@@ -244,6 +246,9 @@ class Writer:
             found = compare_exchanges(catalog, judged)
             if found.fresh:
                 remember_projects(catalog, self.projects)
+                if self.approval:
+                    fresh = (item.memory for item in found.fresh)
+                    catalog.approvals.propose(filter(proposes, fresh))
                 catalog.memories.accept([(item.memory, item.chunks) for item in found.fresh])
             if transcript is not None:
                 catalog.transcripts.keep(transcript)
@@ -269,7 +274,7 @@ class Writer:
             self.observer.on_exchange(item, change)
         done.exchanges += batch.exchanges
         # To the end of the file, although an open exchange is read again.
-        reached = batch.position if last is None else self.status.st_size
+        reached = batch.position if last is None else self.done.size
         done.bytes += max(0, reached - self._reached)
         self._reached = max(self._reached, reached)
         done.position = batch.position

@@ -15,6 +15,7 @@ from ragmem.api.memory import Ragmem
 from ragmem.hooks import spool
 from ragmem.inbox import ASIDE
 from ragmem.services.transcripts import hook_events
+from tests.readers.transcript_files import opencode
 
 FAKE = {"RAGMEM_MODELS_BACKEND": "fake", "RAGMEM_STORE_BACKEND": "fake"}
 
@@ -111,6 +112,42 @@ def test_a_session_is_remembered_while_it_goes_on(home):
 
     assert taken.events == 3
     assert all(any(f"queue_{number}.py" in text for text in home.texts().values()) for number in (1, 2, 3))
+
+
+def test_the_summary_of_a_compaction_is_a_memory_of_its_session(home):
+    session = home.session().turn(*decided(1))
+    summary = "The harbour queue is bounded at 700 entries, and what comes after that is rejected. " * 4
+    record = {"type": "user", "uuid": "u9", "sessionId": "s1", "isCompactSummary": True, "cwd": session.cwd}
+    with session.path.open("a") as file:
+        file.write(json.dumps({**record, "message": {"role": "user", "content": summary}}) + "\n")
+    home.leave("post-compact", transcript=str(session.path), trigger="auto")
+
+    home.take()
+
+    assert summary.strip() in [text.strip() for text in home.texts("transcripts").values()]
+
+
+def test_the_sessions_in_a_database_are_read_when_a_turn_ends(home):
+    path = home.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    asked, answered = decided(1)
+    messages = [
+        {"id": "m1", "session": "ses_a", "role": "user", "at": 1, "parts": [{"type": "text", "text": asked}]},
+        {
+            "id": "m2",
+            "session": "ses_a",
+            "role": "assistant",
+            "at": 2,
+            "parts": [{"type": "text", "text": answered}],
+        },
+    ]
+    opencode(path, [{"id": "ses_a", "at": 1}], messages)
+    home.leave("stop", assistant="opencode", session="ses_a", transcript=str(path))
+
+    taken = home.take()
+
+    assert (taken.exchanges, taken.problems) == (1, [])
+    assert any("queue_1.py" in text for text in home.texts("transcripts").values())
 
 
 def test_a_transcript_that_lags_is_waited_for_and_given_up_after_an_hour(home):

@@ -10,7 +10,7 @@ from ragmem.domain.injection.memory_frame import escape_tags
 from ragmem.domain.model import Memory
 from ragmem.domain.model.lifecycle import EntryType, entry_type
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.text.blocks import BlockType, units
+from ragmem.domain.text.blocks import BlockType, sentences, units
 from ragmem.domain.text.exchanges import clip
 from ragmem.domain.text.words import words_of
 
@@ -95,7 +95,13 @@ _NO_LONGER = re.compile(
     r"|\bdo not follow\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_ENDED_STATUS = re.compile(rf"{_STATUS}(?:{_ENDED})\b", re.IGNORECASE | re.MULTILINE)
+_ENDED_STATUS = re.compile(
+    rf"{_STATUS}[^\n]{{0,200}}\b(?:{_ENDED}|amended|retracted|historical|moved|partially)\b"
+    r"|^#{1,4} (?:update|amendment)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What was decided and no longer holds as it was written."""
+
 _UNDECIDED = re.compile(
     rf"{_STATUS}(?:proposed|draft|pending|under review|in review|open|rfc)\b|\$ARGUMENTS\b|\{{\{{\w",
     re.IGNORECASE | re.MULTILINE,
@@ -114,22 +120,29 @@ _STATES = re.compile(
 )
 """A title that states a decision."""
 
+_WITHIN = re.compile(r"\([^()]*\)|\"[^\"]*\"|`[^`]*`")
+
 _DECISION_HEADING = re.compile(
     r"^#{2,4}[ \t]+(?:[\d.]+[ \t]+)?(?:decisions?|decision outcome|outcome|entscheidung)[ \t]*:?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
-_NO_RECORD = re.compile(r"(?:^|[/_])(?:readme|template|_?index|0000[-_][^/]*)\.\w+$", re.IGNORECASE)
-"""The path of a file beside the records of decisions."""
+_NO_RECORD = re.compile(
+    r"(?:^|[/_])(?:readme|template|_?index|0000[-_][^/]*)\.\w+$|/(?:future|proposals?|drafts?)/",
+    re.IGNORECASE,
+)
+"""The path of a file beside the records of decisions, and of what is only proposed."""
 
 _LINK = re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\n]{0,400}\)")
 _EMPHASIS = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)([^\n]+?)(?<=\S)\1(?!\w)")
 _TAG = re.compile(
-    r"</?(?:a|b|i|u|p|s|br|hr|em|strong|code|pre|div|span|img|kbd|sub|sup|ul|ol|li|td|th|tr|table|details|summary"
-    r"|font|center|h[1-6])\b[^<>\n]{0,200}>",
+    r"(`[^`\n]*`)|</?(?:a|b|i|u|p|s|br|hr|em|strong|code|pre|div|span|img|kbd|sub|sup|ul|ol|li|td|th|tr|table"
+    r"|details|summary|font|center|h[1-6])\b[^<>\n]{0,200}>",
     re.IGNORECASE,
 )
+"""Inline code, which stays, or a tag of HTML."""
+
 _SPEAKER = re.compile(r"^(?:user|assistant|human|claude)\s*:\s*", re.IGNORECASE)
 _POINTS_BACK = re.compile(
     r"(?:this|that|these|those|it|its|they|them|he|she|here|there|such|both|above|below|see|so|then|also|and"
@@ -172,15 +185,16 @@ _GENERIC = re.compile(
 
 _VAGUE = re.compile(
     r"\b(?:option \w\b|see decision|(?:gates?|section|table|list|figure|steps?) (?:below|above)"
-    r"|similar (?:\w+ )?to|this (?:requirement|approach|option|change)|in (?:the )?interim|initial version"
-    r"|although|users? need)\b",
+    r"|similar (?:\w+ )?to|in (?:the )?interim|initial version|although|users? need|these \w+|those \w+"
+    r"|this (?!project|repo|repository|codebase|app|package|module)\w+)\b"
+    r"|\[\[|^(?:related|see|skill rules)\b",
     re.IGNORECASE,
 )
 """Words that need the rest of the document, and concessions."""
 
 _NEWS = re.compile(
     r"\b(?:DONE|MERGED|SHIPPED|RESOLVED|PENDING|LIVE|BLOCKED|COMPLETE)\b|\bPRs? #\d|\bbranch `"
-    r"|\b(?:awaiting|flipped|[Ss]tate as of)\b"
+    r"|\b(?:awaiting|flipped|[Ss]tate as of|same day|day after|(?:discovered|found|verified) (?:during|on))\b"
 )
 """The state of a task on one day."""
 
@@ -199,8 +213,8 @@ def line_of(
 
     Returns an empty line and 0 if no sentence can stand alone or if the status says that the memory is
     obsolete. The line contains no secret, and nothing that Markdown or our own frame would interpret. Only
-    sentences that begin `within` these positions of the text count, and with `decided` only those below a
-    heading of decisions and those that say themselves that something was decided or is wanted for good.
+    sentences that begin `within` these positions of the text count, and with `decided` only those that say
+    themselves that something was decided or is wanted for good; a record of a decision is told by its title.
     """
     if _NO_LONGER.search(memory.text[:HEAD]) or _NO_LONGER.match(
         f"status: {memory.metadata.get('status', '')}"
@@ -212,12 +226,28 @@ def line_of(
         return "", 0.0
     if decided and within is None and _is_record(memory):
         return _line_of_record(memory, redactor=redactor)
-    described = plain(memory.metadata.get("description", ""), redactor=redactor)
+    described = _described(memory, redactor=redactor)
     title = _title(memory, redactor=redactor)
-    if not decided and _is_clean(described) and worth_of(described) >= LEAST:
+    if not decided and described and worth_of(described) >= LEAST:
         return _with_sentence(title, described, redactor=redactor), worth_of(described)
     best, worth = _best_sentence(memory, title, redactor=redactor, within=within, decided=decided)
     return (_with_sentence(title, best, redactor=redactor), worth) if best else ("", 0.0)
+
+
+def _described(memory: Memory, redactor: Redactor) -> str:
+    """Return the description of a memory if it says something: of a long one the first sentence that fits."""
+    text = memory.metadata.get("description", "")
+    parts = (
+        [text] if len(text) <= LONGEST else [text[start:end] for start, end in sentences(text, 0, len(text))]
+    )
+    lines = (plain(part, redactor=redactor) for part in parts)
+    told = memory.metadata.get("type", "").lower() in {"feedback", "user"}
+    return next((line for line in lines if _is_clean(line) and (told or _acts(line))), "")
+
+
+def _acts(sentence: str) -> bool:
+    """Tell whether a sentence has an order or a finite verb, outside of asides, quotations and code."""
+    return _ACTS.search(_WITHIN.sub("", sentence)) is not None
 
 
 def _is_record(memory: Memory) -> bool:
@@ -257,7 +287,7 @@ def _best_sentence(
         placed = ruled and place > RULED and not decided
         if decided and not is_decision(sentence):
             continue
-        if listed and not _ACTS.search(sentence):
+        if listed and not _acts(sentence):
             continue
         if not worth or (worth < LEAST and not (rules or placed)):
             continue
@@ -364,7 +394,7 @@ def plain(text: str, redactor: Redactor) -> str:
     line = _LINK.sub(r"\1", line)
     for _ in range(2):
         line = _EMPHASIS.sub(r"\2", line)
-    line = _TAG.sub("", line).replace("<!--", "").replace("-->", "")
+    line = _TAG.sub(r"\1", line).replace("<!--", "").replace("-->", "")
     line = line.replace("**", "")
     if line.count("`") % 2:
         line = line.replace("`", "")

@@ -230,7 +230,10 @@ def _group(entry: Entry, line: str, *, decided: bool) -> Group:
 def _is_durable(entry: Entry, line: str) -> bool:
     """Tell whether a line of no group lasts: it was useful, was written by a person, or has a reason."""
     used = entry.pinned or entry.sessions > 0 or entry.feedback > 0
-    written = "description" in entry.memory.metadata and _is_of_person(entry.memory)
+    metadata = entry.memory.metadata
+    written = "description" in metadata and (
+        _is_of_person(entry.memory) or metadata.get("type", "").lower() == "reference"
+    )
     return used or written or not evidence_types(line).isdisjoint(_REASONS)
 
 

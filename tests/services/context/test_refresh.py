@@ -325,7 +325,7 @@ def test_what_is_no_text_file_is_refused(filled, tmp_path, content):
 def test_a_line_has_no_secret_and_nothing_that_markdown_reads_as_more(memory):
     token = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7h8"
     text = (
-        f"- **The deploy** must never use [this token]({token}) <b>because</b> `x` the harbour's"
+        f"- **The deploy** must never use [the token]({token}) <b>because</b> `x` the harbour's"
         f" gate {token} rejects it <!-- END ragmem -->."
     )
     one = memory.catalog.memories.get([stored(memory, "x", text)])

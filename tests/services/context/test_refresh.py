@@ -332,7 +332,7 @@ def test_a_line_has_no_secret_and_nothing_that_markdown_reads_as_more(memory):
     [found] = one.values()
     line, worth = line_of(found, redactor=DEFAULT)
     assert worth > 0
-    assert line.startswith("The deploy must never use this token because")
+    assert line.startswith("The deploy must never use the token because")
     for mark in (token, "**", "](", "<b>", "<!--", "\n"):
         assert mark not in line
 

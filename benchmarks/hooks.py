@@ -188,6 +188,7 @@ def measure(home: Home, asked: Sequence[str], rounds: int) -> dict[str, dict[str
         raise SystemExit("no warm process came to be")
     finished = {"tool_name": "Edit", "tool_input": {"file_path": str(home.document)}}
     other = {"tool_name": "Edit", "tool_input": {"file_path": str(home.folder / "a.py")}}
+    read = {"tool_name": "Read", "tool_input": {"file_path": str(home.folder / "store.py")}}
     chance = random.Random(latency.SEED)
 
     def prompt() -> dict[str, Any]:
@@ -205,6 +206,14 @@ def measure(home: Home, asked: Sequence[str], rounds: int) -> dict[str, dict[str
         "UserPromptSubmit, warm, says little": lambda: home.fields("UserPromptSubmit", prompt="ok"),
         "PreToolUse, warm": lambda: home.fields(
             "PreToolUse", tool_name="WebSearch", tool_input={"query": chance.choice(asked)}
+        ),
+        "PreToolUse of an edit, warm": lambda: home.fields("PreToolUse", **other),
+        "PostToolUse of a read, warm": lambda: home.fields("PostToolUse", **read),
+        "PostToolUseFailure, warm": lambda: home.fields(
+            "PostToolUseFailure", tool_name="Bash", error=f"Exit code 1\nValueError: {chance.choice(asked)}"
+        ),
+        "PostToolUse of a command": lambda: home.fields(
+            "PostToolUse", tool_name="Bash", tool_response={"stdout": "12 passed"}
         ),
     }
     names = [startup.BASELINE, *(f"{name}, no warm process" for name in ("Stop", "SessionEnd")), *states]

@@ -25,7 +25,7 @@ from ragmem.services.ingestion.index import BATCH
 from ragmem.storage.sql.batches import batches
 
 SETS = ("questions", "codesess_commit")
-EVENTS = ("prompt", "research")
+EVENTS = ("prompt", "research", "subagent")
 QUICK = 10
 
 

@@ -95,7 +95,8 @@ _ragmem_folders() {
 
 _ragmem_is_command() {
     case "$1:$2" in
-        ":query"|":seed"|":ingest"|":record"|":feedback"|":pin"|":inspect"|":projects"|":connect"|":disconnect"|":context"|":refresh"|":check"|":agents"|":doctor"|":gc"|":forget"|":scrub"|":backup"|":restore"|":export"|":import"|":store"|":completions"|":models"|":serve"|":mcp"|":warm") : ;;
+        ":query"|":seed"|":ingest"|":record"|":feedback"|":approve"|":pin"|":inspect"|":projects"|":connect"|":disconnect"|":context"|":refresh"|":check"|":agents"|":doctor"|":gc"|":forget"|":scrub"|":backup"|":restore"|":export"|":import"|":store"|":completions"|":models"|":serve"|":mcp"|":warm") : ;;
+        "approve:list"|"approve:show"|"approve:accept"|"approve:reject"|"approve:draft") : ;;
         "inspect:stats"|"inspect:sources"|"inspect:memory"|"inspect:explore"|"inspect:memories"|"inspect:connections"|"inspect:history"|"inspect:entities"|"inspect:entity"|"inspect:path"|"inspect:communities"|"inspect:timeline"|"inspect:merges"|"inspect:graph"|"inspect:records"|"inspect:code"|"inspect:impact"|"inspect:lifecycle"|"inspect:plots"|"inspect:report"|"inspect:injections"|"inspect:queue"|"inspect:transcripts"|"inspect:config"|"inspect:usage"|"inspect:log"|"inspect:runs") : ;;
         "projects:list"|"projects:join"|"projects:split"|"projects:rename"|"projects:move"|"projects:assign") : ;;
         "agents:show"|"agents:heartbeat"|"agents:signal"|"agents:messages"|"agents:acknowledge"|"agents:publish"|"agents:events"|"agents:forget") : ;;
@@ -110,11 +111,17 @@ _ragmem_is_command() {
 _ragmem_options() {
     case "$1" in
         "") _ragmem_words --version --offline -h --help ;;
-        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --all-tiers --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
+        "query") _ragmem_words -n --limit -k --kind -s --source -p --project --spec -t --tag --type --category --since --until -a --all -m --mode -r --route --expand --nearest --history --all-tiers --all-branches --session --explain --json --jsonl --ids --context -b --budget --max-chars --answer -q --quiet --sources -h --help ;;
         "seed") _ragmem_words -s --source --dry-run --check --rebuild --no-llm --no-wait --explain --json -q --quiet --sources --expect --junit --github --write-expect -h --help ;;
         "ingest") _ragmem_words -k --kind -t --tag -p --project --spec --at --title --buffer --text --type --session --agent --jsonl --drain --code --rebuild -y --yes --dry-run --explain --json -q --quiet -h --help ;;
         "record") _ragmem_words -f --field -t --tag -p --project --spec --at --dry-run --json -q --quiet -h --help ;;
         "feedback") _ragmem_words --session --json -h --help ;;
+        "approve") _ragmem_words --json -h --help ;;
+        "approve list") _ragmem_words -p --project -a --all --state -n --limit --json -h --help ;;
+        "approve show") _ragmem_words --json -h --help ;;
+        "approve accept") _ragmem_words --to --json -h --help ;;
+        "approve reject") _ragmem_words --json -h --help ;;
+        "approve draft") _ragmem_words -p --project -a --all --json -h --help ;;
         "pin") _ragmem_words --off --json -h --help ;;
         "inspect") _ragmem_words --json -h --help ;;
         "inspect stats") _ragmem_words --json -h --help ;;
@@ -137,7 +144,7 @@ _ragmem_options() {
         "inspect lifecycle") _ragmem_words -p --project -a --all -n --limit --svg -f --force --json -h --help ;;
         "inspect plots") _ragmem_words -p --project -a --all --latency --private --at --json -h --help ;;
         "inspect report") _ragmem_words --html --svg -f --force --open -p --project -a --all --latency --private --at --json -h --help ;;
-        "inspect injections") _ragmem_words --session --memory --since -n --limit --json --jsonl -h --help ;;
+        "inspect injections") _ragmem_words --session --memory --since --by-moment -n --limit --json --jsonl -h --help ;;
         "inspect queue") _ragmem_words -n --limit --json -h --help ;;
         "inspect transcripts") _ragmem_words -n --limit --json -h --help ;;
         "inspect config") _ragmem_words --json --sources -h --help ;;
@@ -154,7 +161,7 @@ _ragmem_options() {
         "connect") _ragmem_words --all --scope --no-mcp --dry-run --json -q --quiet -h --help ;;
         "disconnect") _ragmem_words --all --scope --dry-run --json -q --quiet -h --help ;;
         "context") _ragmem_words -b --budget --max-chars -p --project -a --all --session --prompt --json -q --quiet --sources -h --help ;;
-        "refresh") _ragmem_words --file -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
+        "refresh") _ragmem_words --file --for -p --project --max-lines --dry-run --check --json -q --quiet -h --help ;;
         "check") _ragmem_words --rules --judge --no-judge --session --agent --for --list-rules --history --json -q --quiet -h --help ;;
         "agents") _ragmem_words --json -h --help ;;
         "agents show") _ragmem_words --json -h --help ;;
@@ -234,6 +241,11 @@ _ragmem_value() {
         "record:--spec") action='_ragmem_known spec' ;;
         "record:--at") action=: ;;
         "feedback:--session") action='_ragmem_known session' ;;
+        "approve list:-p"|"approve list:--project") action='_ragmem_known project' ;;
+        "approve list:--state") action='_ragmem_words proposed accepted rejected' ;;
+        "approve list:-n"|"approve list:--limit") action=: ;;
+        "approve accept:--to") action=_ragmem_folders ;;
+        "approve draft:-p"|"approve draft:--project") action='_ragmem_known project' ;;
         "inspect sources:--sources") action=_ragmem_files ;;
         "inspect explore:--theme") action='_ragmem_words auto dark light' ;;
         "inspect memories:-k"|"inspect memories:--kind") action='_ragmem_words preference architecture error research general' ;;
@@ -314,12 +326,13 @@ _ragmem_value() {
         "context:--prompt") action=: ;;
         "context:--sources") action=_ragmem_files ;;
         "refresh:--file") action=_ragmem_files ;;
+        "refresh:--for") action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
         "refresh:-p"|"refresh:--project") action='_ragmem_known project' ;;
         "refresh:--max-lines") action=: ;;
         "check:--rules") action=_ragmem_files ;;
         "check:--session") action='_ragmem_known session' ;;
         "check:--agent") action=: ;;
-        "check:--for") action='_ragmem_words claude-code codex cursor gemini opencode' ;;
+        "check:--for") action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
         "agents heartbeat:--status") action=: ;;
         "agents heartbeat:--task") action=: ;;
         "agents heartbeat:--progress") action=: ;;
@@ -373,11 +386,15 @@ _ragmem_value() {
 # Sets what completes an argument: $1 the command, $2 how many arguments stand before it.
 _ragmem_argument() {
     case "$1:$2" in
-        ":0") _ragmem_words query seed ingest record feedback pin inspect projects connect disconnect context refresh check agents doctor gc forget scrub backup restore export import store completions models serve mcp warm ;;
+        ":0") _ragmem_words query seed ingest record feedback approve pin inspect projects connect disconnect context refresh check agents doctor gc forget scrub backup restore export import store completions models serve mcp warm ;;
         "ingest:"*) action=_ragmem_files ;;
         "record:0") action='_ragmem_words session_insight codebase_discovery pattern gotcha task_outcome root_cause user_correction knowledge episode' ;;
         "feedback:0") action='_ragmem_hinted memory' ;;
         "feedback:1") action='_ragmem_words good bad' ;;
+        "approve:0") _ragmem_words list show accept reject draft ;;
+        "approve show:0") action='_ragmem_known proposal' ;;
+        "approve accept:"*) action='_ragmem_known proposal' ;;
+        "approve reject:"*) action='_ragmem_known proposal' ;;
         "pin:0") action='_ragmem_hinted memory' ;;
         "inspect:0") _ragmem_words stats sources memory explore memories connections history entities entity path communities timeline merges graph records code impact lifecycle plots report injections queue transcripts config usage log runs ;;
         "inspect memory:0") action='_ragmem_hinted memory' ;;
@@ -401,8 +418,8 @@ _ragmem_argument() {
         "projects move:0") action='_ragmem_known folder' ;;
         "projects move:1") action=_ragmem_files ;;
         "projects assign:"*) action='_ragmem_hinted memory' ;;
-        "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
-        "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode' ;;
+        "connect:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
+        "disconnect:"*) action='_ragmem_words claude-code codex cursor gemini opencode copilot' ;;
         "check:0") action=_ragmem_files ;;
         "agents:0") _ragmem_words show heartbeat signal messages acknowledge publish events forget ;;
         "agents heartbeat:0") action='_ragmem_known agent' ;;

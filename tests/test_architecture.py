@@ -46,6 +46,9 @@ def test_a_circle_would_be_found(tmp_path):
 SQL_ROOMS = ("storage", "backends")
 """Folders whose modules may run SQL."""
 
+SQL_MODULES = ("readers/transcripts/opencode.py",)
+"""Modules that read the database of another program."""
+
 RUNS_SQL = {"execute", "executemany", "executescript", "fetchone", "fetchall"}
 """Methods of connections and cursors."""
 
@@ -53,11 +56,12 @@ RUNS_SQL = {"execute", "executemany", "executescript", "fetchone", "fetchall"}
 def sql_calls(package: Path) -> Iterator[str]:
     """Yield each call of a database connection outside of the rooms with SQL, as `path:line`."""
     for path in sorted(package.rglob("*.py")):
-        if path.relative_to(package).parts[0] in SQL_ROOMS:
+        inside = path.relative_to(package)
+        if inside.parts[0] in SQL_ROOMS or inside.as_posix() in SQL_MODULES:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr in RUNS_SQL:
-                yield f"{path.relative_to(package).as_posix()}:{node.lineno}"
+                yield f"{inside.as_posix()}:{node.lineno}"
 
 
 def test_sql_runs_in_storage_and_back_ends_only():

@@ -506,7 +506,7 @@ CASES = (
         "connect emacs",
         2,
         "invalid value for '[ASSISTANT]': 'emacs' is not one of 'claude-code', 'codex', 'cursor', 'gemini',"
-        " 'opencode'",
+        " 'opencode', 'copilot'",
     ),
     Case(
         "an unknown scope",

@@ -14,7 +14,18 @@ from ragmem.config.settings import Settings
 from ragmem.domain.model import Kind
 from ragmem.errors import EXIT_USAGE, ConfigError
 
-EIGHT = ["memory", "prds", "reflections", "sessions", "paidocs", "skills", "commands", "claudemds"]
+ALWAYS = [
+    "memory",
+    "agentmemory",
+    "projectagents",
+    "prds",
+    "reflections",
+    "sessions",
+    "paidocs",
+    "skills",
+    "commands",
+    "claudemds",
+]
 
 
 @pytest.fixture
@@ -64,8 +75,8 @@ def origin_of(found: Settings, key: str) -> str:
 
 def test_an_empty_home_gives_the_eight_sources_and_the_published_decay(home: Path) -> None:
     found = read(home)
-    assert [source.name for source in found.enabled_sources()] == EIGHT
-    assert [name for name in found.sources if name not in EIGHT] == ["transcripts", "documents"]
+    assert [source.name for source in found.enabled_sources()] == ALWAYS
+    assert [name for name in found.sources if name not in ALWAYS] == ["transcripts", "documents"]
     assert found.decay.half_lives_days == {
         Kind.PREFERENCE: 180,
         Kind.ARCHITECTURE: 90,
@@ -153,7 +164,7 @@ def test_variables_reach_decay_and_sources(home: Path) -> None:
     )
     assert found.decay.half_lives_days[Kind.ERROR] == 7
     assert not found.sources["skills"].enabled
-    assert [source.name for source in found.enabled_sources()] == [n for n in EIGHT if n != "skills"]
+    assert [source.name for source in found.enabled_sources()] == [n for n in ALWAYS if n != "skills"]
     assert found.sources["memory"].globs == ("notes/*.md",)
     assert found.sources["memory"].base == home
     assert origin_of(found, "decay.half_lives_days.error") == "RAGMEM_DECAY_HALF_LIVES_DAYS_ERROR"
@@ -162,7 +173,8 @@ def test_variables_reach_decay_and_sources(home: Path) -> None:
 def test_shipped_globs_follow_an_assistant_to_its_folder_and_a_persons_own_stay(home: Path) -> None:
     configure(home, sources_toml='[sources.skills]\nglob = "~/.claude/skills/*.md"\n')
     found = read(home, CLAUDE_CONFIG_DIR="/elsewhere/claude/", CODEX_HOME="relative")
-    assert found.sources["memory"].globs == ("/elsewhere/claude/projects/*/memory/*.md",)
+    assert found.sources["memory"].globs == ("/elsewhere/claude/projects/*/memory/**/*.md",)
+    assert found.sources["agentmemory"].globs == ("/elsewhere/claude/agent-memory/**/*.md",)
     assert found.sources["transcripts"].globs[:2] == (
         "/elsewhere/claude/projects/*/*.jsonl",
         "~/.codex/sessions/**/rollout-*.jsonl",
@@ -200,10 +212,10 @@ scope = "project"
 """,
     )
     found = read(home)
-    assert list(found.sources) == [*EIGHT, "transcripts", "documents", "notes"]
+    assert list(found.sources) == [*ALWAYS, "transcripts", "documents", "notes"]
     assert not found.sources["skills"].enabled
     assert found.sources["memory"].kind is Kind.PREFERENCE
-    assert found.sources["memory"].globs == ("~/.claude/projects/*/memory/*.md",)
+    assert found.sources["memory"].globs == ("~/.claude/projects/*/memory/**/*.md",)
     assert found.sources["notes"].globs == ("notes/**/*.md", "~/journal/*.md")
     assert found.sources["notes"].base == folder
     assert found.exclude[-1] == "private/"

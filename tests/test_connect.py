@@ -27,6 +27,7 @@ FILES = {
     "cursor": ".cursor/hooks.json",
     "gemini": ".gemini/settings.json",
     "opencode": ".config/opencode/plugins/ragmem.js",
+    "copilot": ".copilot/hooks/ragmem.json",
 }
 
 
@@ -437,7 +438,8 @@ def test_time_outs_are_in_the_assistants_own_unit_and_longer_than_the_hooks(ragm
         name: {hook.timeout for hook in read_hooks((home / FILES[name]).read_text())}
         for name in ("claude-code", "codex", "cursor", "gemini")
     }
-    assert given == {"claude-code": {10}, "codex": {10}, "cursor": {10}, "gemini": {10_000}}
+    # Codex gives a session's end 3 s and warns of more.
+    assert given == {"claude-code": {10}, "codex": {3, 10}, "cursor": {10}, "gemini": {10_000}}
 
 
 def test_the_command_that_is_written_reaches_the_home_from_anywhere(ragmem, home, monkeypatch):
@@ -501,13 +503,18 @@ DRIVE = """
 import { Ragmem } from "PLUGIN"
 const hooks = await Ragmem({ directory: "/work" })
 const said = []
-const send = async (text) => {
-  const output = { message: { id: "m1" }, parts: [{ type: "text", text }] }
+const stored = []
+const send = async (id, text) => {
+  const output = { message: { id }, parts: [{ type: "text", text }] }
   await hooks["chat.message"]({ sessionID: "s1" }, output)
-  said.push(output.parts.slice(1).map((part) => part.text))
+  stored.push(output.parts.length)
+  const messages = [{ info: { id, sessionID: "s1", role: "user" }, parts: [...output.parts] }]
+  await hooks["experimental.chat.messages.transform"]({}, { messages })
+  await hooks["experimental.chat.messages.transform"]({}, { messages })
+  said.push(messages[0].parts.slice(1).map((part) => part.text))
 }
-await send("first")
-await send("second")
+await send("m1", "first")
+await send("m2", "second")
 await hooks.event({ event: { type: "session.created", properties: { info: { id: "s2", parentID: "s1" } } } })
 const child = { message: { id: "m" }, parts: [{ type: "text", text: "x" }] }
 await hooks["chat.message"]({ sessionID: "s2" }, child)
@@ -515,7 +522,11 @@ const found = { title: "", output: "three lines" }
 const call = { sessionID: "s1", callID: "c1", tool: "grep" }
 await hooks["tool.execute.before"](call, { args: { pattern: "pool" } })
 await hooks["tool.execute.after"](call, found)
-console.log(JSON.stringify({ said, child: child.parts.length, found: found.output }))
+const failed = { title: "", output: "no such file", metadata: { exit: 1 } }
+const run = { sessionID: "s1", callID: "c2", tool: "bash", args: { command: "cat x" } }
+await hooks["tool.execute.after"](run, failed)
+const told = { said, stored, failed: failed.output, child: child.parts.length, found: found.output }
+console.log(JSON.stringify(told))
 """
 
 
@@ -544,13 +555,16 @@ def test_the_plugin_puts_in_what_the_hooks_tell(present, tmp_path):
     told = json.loads(driven.stdout)
     assert told["child"] == 1
     if not present:
-        assert told == {"said": [[], []], "child": 1, "found": "three lines"}
+        silent = {"said": [[], []], "stored": [1, 1], "child": 1}
+        assert told == {**silent, "found": "three lines", "failed": "no such file"}
         return
     start = "SessionStart opencode s1 /work "
     assert told["said"] == [
         [f"{start}\n\nUserPromptSubmit opencode s1 /work first"],
         ["UserPromptSubmit opencode s1 /work second"],
     ]
+    assert told["stored"] == [1, 1], "the request for a title has the stored parts"
+    assert told["failed"] == "no such file\n\nPostToolUse opencode s1 /work {'command': 'cat x'}"
     assert told["found"] == "three lines\n\nPreToolUse opencode s1 /work {'pattern': 'pool'}"
 
 
@@ -560,6 +574,7 @@ SERVERS = {
     "cursor": (".cursor/mcp.json", ".cursor/mcp.json"),
     "gemini": (".gemini/settings.json", ".gemini/settings.json"),
     "opencode": (".config/opencode/opencode.json", "opencode.json"),
+    "copilot": (".copilot/mcp-config.json", ".github/mcp.json"),
 }
 
 

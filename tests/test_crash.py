@@ -1,5 +1,6 @@
 """A kill at any moment loses nothing: the next run goes on and ends where an undisturbed one does."""
 
+import json
 import os
 import random
 import shutil
@@ -51,6 +52,7 @@ def start(home: Path, place: Path, *arguments: str) -> "subprocess.Popen[str]":
         env=environ(home, place),
         cwd=home,
         text=True,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -184,3 +186,29 @@ def test_an_ingest_that_printed_an_id_has_stored_it(home: Path, tmp_path: Path):
         )
         assert [match.memory.id for match in memory.query("pin the driver").matches] == [full]
         assert memory.store.memory_ids() == {full}
+
+
+def test_what_an_agent_was_told_is_stored_still_waits_for_approval_after_a_kill(home: Path, tmp_path: Path):
+    place = tmp_path / "place"
+    texts = [f"We decided that Quay {number} closes at noon, because of the tide." for number in range(30)]
+    (place / "config").mkdir(parents=True)
+    (place / "config" / "config.toml").write_text("[approval]\nenabled = true\n")
+    kept = 0
+    with start(home, place, "mcp") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number, text in enumerate(texts):
+            call = {"name": "remember", "arguments": {"text": text}}
+            request = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}
+            process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        while kept < len(texts) // 2:
+            kept += "result" in json.loads(process.stdout.readline())
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    stored = acknowledged(place)
+    assert len(stored) >= kept
+    with opened(home, place) as memory:
+        assert set(memory.catalog.approvals.withheld_ids()) == stored.keys()
+        assert len(memory.approvals.accept(stored)) == len(stored)
+        assert memory.catalog.approvals.withheld_ids() == []

@@ -66,6 +66,7 @@ agents forget leaver
 """
 # The answer of these is no: nothing is there to be shown.
 ANSWERED_NO = """
+approve list
 inspect injections
 inspect transcripts
 warm status
@@ -74,6 +75,9 @@ warm status
 ELSEWHERE = {
     "serve": "tests/server/http/test_rest.py",
     "inspect explore": "tests/explorer/test_terminal.py",
+    "approve show": "tests/services/lifecycle/test_approve_command.py",
+    "approve accept": "tests/services/lifecycle/test_approve_command.py",
+    "approve reject": "tests/services/lifecycle/test_approve_command.py",
     "projects move": "tests/services/projects/test_projects_command.py",
     "projects split": "tests/services/projects/test_projects_command.py",
 }

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from ragmem.api.home import Home, now
 from ragmem.api.projects import Projects
 from ragmem.api.retrieval import Retrieval
+from ragmem.storage.activity.moment_counts import MomentCounts
 
 if TYPE_CHECKING:
     from ragmem.services.context.anticipation import AnticipatedContext, Event
     from ragmem.services.context.injection_list import ListedInjection
+    from ragmem.services.context.moment_report import MomentFigures
 
 # Services are imported inside functions: the log must not pay for the imports of anticipation.
 
@@ -24,6 +26,14 @@ class Injections:
         self._home = home
         self._retrieval = retrieval
         self._projects = projects
+        self._counts = MomentCounts(home.settings.places.state)
+
+    def moments(self, *, since: datetime) -> "list[MomentFigures]":
+        """Return how often each moment spoke, how often that was of use, and how often it was silent."""
+        from ragmem.services.context.moment_report import moment_figures
+
+        self._home.require()
+        return moment_figures(self._home.catalog, self._counts, since=since)
 
     def log(
         self, *, session: str = "", memory: str = "", since: datetime | None = None, limit: int | None = None
@@ -58,8 +68,8 @@ class Injections:
     ) -> "AnticipatedContext":
         """Return memories that a running session should know now and was not shown yet; usually none.
 
-        `event` is start, prompt or research ("": prompt if there is one, else start). `agent` is an agent
-        within the session. `again` says that the session has lost its earlier context. Without `projects`,
+        `event` is one of `Event` ("": prompt if there is one, else start). `agent` is an agent within the
+        session. `again` says that the session has lost its earlier context. Without `projects`,
         the project that contains `cwd` (None: the working folder) and the user's are searched. `until` is the
         moment of `time.monotonic` after which the caller no longer waits. See
         `services.context.anticipation`.
@@ -81,7 +91,7 @@ class Injections:
                 open_store=lambda: home.store,
                 open_embedder=lambda: home.models.embedder,
                 ask=lambda question: self._retrieval.ask(question, at),
-                curated=home.settings.lifecycle.policy.curated,
+                policy=home.settings.lifecycle.policy,
                 now=at or now(),
                 respite=self._retrieval.embedder_breaker,
                 home=str(home.home),
@@ -94,6 +104,8 @@ class Injections:
                 None if everywhere else tuple(projects) or self._projects.at(cwd or home.cwd),
                 tokens,
                 max_chars,
+                # Named projects may be elsewhere, and a server never reads the folder of a request.
+                "" if everywhere or projects else str(cwd or home.cwd),
             ),
             occasion=HookEvent(event, agent, assistant, again),
         )
@@ -103,7 +115,10 @@ class Injections:
             told = with_reminder(
                 told, home.catalog, session=session, max_chars=max_chars, now=at or now(), until=until
             )
-        if event != "start" and prompt.strip():
-            # What a session gets at its start answers no question, so it is no recall.
+        if not told.context.text:
+            silent = told.reason.rpartition("; ")[2].partition(":")[0]
+            self._counts.add(event or ("prompt" if prompt.strip() else "start"), silent, now=at or now())
+        if event not in {"start", "file"} and prompt.strip():
+            # What a session gets at its start, or with a file, answers no question, so it is no recall.
             home.recalls.note((memory.id for memory in told.context.memories), session)
         return told

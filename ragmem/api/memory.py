@@ -19,6 +19,7 @@ __all__ = ["Ragmem", "now"]
 
 if TYPE_CHECKING:
     from ragmem.api.answers import Answers
+    from ragmem.api.approval import Approvals
     from ragmem.api.code import Code
     from ragmem.api.doctor import Doctor
     from ragmem.api.gc import Gc
@@ -101,16 +102,27 @@ class Ragmem(Home):
     ) -> "Context":
         """Return what a new session should know, of this project and the user unless `projects` are given.
 
-        See `services.context.session_context`.
+        See `services.context.session_context` with a task, and `services.context.session_start` without.
         """
+        from ragmem.services.context.context import SizeLimit
         from ragmem.services.context.session_context import session_context
+        from ragmem.services.context.session_start import Place, session_start
+        from ragmem.services.retrieval.branches import begin
 
         self.require()
+        found = None if everywhere else tuple(projects) or self.projects.default()
+        if not task.strip():
+            return session_start(
+                self.catalog,
+                Place(found, head=None if projects or everywhere else begin(str(self.cwd))),
+                policy=self.settings.lifecycle.policy,
+                limit=SizeLimit.of(tokens, max_chars),
+            )
         return session_context(
             self.catalog,
             lambda question: self.retrieval.ask(question, at),
             task,
-            projects=None if everywhere else tuple(projects) or self.projects.default(),
+            projects=found,
             tokens=tokens,
             max_chars=max_chars,
             home=str(self.home),
@@ -161,8 +173,11 @@ class Ragmem(Home):
         rule: "SignalRule" = "judge",
         progress: "Progress | None" = None,
         refusals: "list[Refusal] | None" = None,
+        by_agent: bool = False,
     ) -> "list[IngestResult]":
         """Store drafts; each is durable once accepted, and indexed when this returns.
+
+        With [approval] enabled, those `by_agent` wait until a person accepts them.
 
         A draft that a rule, the database or the model rejects does not stop the others; see
         `services.ingestion.ingest`.
@@ -184,6 +199,7 @@ class Ragmem(Home):
             progress=progress or Silent(),
             rule=rule,
             refusals=refusals,
+            proposed=by_agent and self.settings.approval.enabled,
         )
         self.models.remember()
         return stored
@@ -286,6 +302,13 @@ class Ragmem(Home):
         from ragmem.api.answers import Answers
 
         return Answers(self)
+
+    @lazy
+    def approvals(self) -> "Approvals":
+        """What waits for a person: proposed memories and drafted skills."""
+        from ragmem.api.approval import Approvals
+
+        return Approvals(self)
 
     @lazy
     def code(self) -> "Code":

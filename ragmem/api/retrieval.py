@@ -3,10 +3,13 @@
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ragmem.api.home import Home, now
 from ragmem.errors import BackendError
+from ragmem.services.ingestion.scope import project_at
+from ragmem.services.retrieval import branches
 from ragmem.services.retrieval.circuit_breaker import CircuitBreaker
 from ragmem.services.retrieval.query import Answer, Assistance, Policy, Question, ask
 from ragmem.storage.memories.read_cache import ReadCache
@@ -47,6 +50,7 @@ class Retrieval:
         """Return the answer to a question; `at` is the moment from which ages count (None: now)."""
         home = self._home
         home.require()
+        head = branches.begin(question.folder)
         answer = ask(
             home.catalog,
             lambda: home.store,
@@ -56,6 +60,9 @@ class Retrieval:
             breaker=self.embedder_breaker,
             assistance=self._assistance(),
         )
+        if head is not None:
+            find = partial(project_at, home.catalog, home=home.home)
+            answer = replace(answer, matches=branches.mark_unmerged(answer.matches, head, find))
         return replace(answer, notes=(*answer.notes, home.inbox_note)) if home.inbox_note else answer
 
     def ask_by_route(self, question: Question, route: str | None = None, *, now: datetime) -> "RoutedAnswer":

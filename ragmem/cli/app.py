@@ -28,6 +28,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "ingest": Entry("ragmem.cli.ingest", "Store files, folders or standard input."),
         "record": Entry("ragmem.cli.record", "Store what a session learnt, as a record with fields."),
         "feedback": Entry("ragmem.cli.feedback", "Rate whether a memory was useful."),
+        "approve": Entry("ragmem.cli.approve", "Accept or reject what waits for you before it counts."),
         "pin": Entry("ragmem.cli.pin", "Protect a memory from expiry and merging."),
         "inspect": Entry(
             "ragmem.cli.inspect.inspect", "Inspect the memory: numbers, memories, entities, settings."

@@ -53,7 +53,11 @@ def context(
     ] = None,
     max_chars: Annotated[
         int | None,
-        typer.Option("--max-chars", min=200, help="Maximum number of characters; 9000 without a budget."),
+        typer.Option(
+            "--max-chars",
+            min=200,
+            help="Maximum number of characters; without a budget 9000, at the start of a session 1500.",
+        ),
     ] = None,
     project: ProjectOption = None,
     every: AllOption = False,

@@ -57,6 +57,7 @@ FINDERS: dict[str, Callable[[str], Pairs]] = {
     "model": values.models,
     "part": _in_memory(completion.project_parts),
     "project": values.projects,
+    "proposal": _in_memory(completion.proposals),
     "rule": values.gc_rules,
     "run": _in_memory(completion.gc_runs),
     "session": _in_memory(completion.sessions),

@@ -192,6 +192,7 @@ _DEFAULT = (
             source=_text("e.g. memory, sessions, transcripts, records"),
             limit=_number(minimum=1, maximum=30, default=8),
             all_tiers=_schema("boolean", "Search discarded texts too", default=False),
+            all_branches=_schema("boolean", "Unmerged branches count alike", default=False),
         ),
         asks=True,
     ),

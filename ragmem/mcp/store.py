@@ -14,6 +14,8 @@ from ragmem.services.ingestion.scope import project_finder
 MOST_CHARS = 100_000
 """Maximum characters of a text to remember; one fact has far fewer."""
 
+WAITS = "a person has to accept it before it counts: ragmem approve"
+
 _CHANGES = {
     "new": "remembered",
     "changed": "remembered anew",
@@ -46,11 +48,12 @@ def remember(call: Call) -> Result:
         projects=projects,
         cwd=call.place,
     )
-    [stored] = memory.ingest([draft], projects=projects)
+    [stored] = memory.ingest([draft], projects=projects, by_agent=True)
     kept = stored.classified.memory
     whose = call.project_label(kept.scope.project)
     told = f"{_CHANGES[stored.change]}: [{kept.short_id}] {kept.kind.value}, {whose}"
     notes = [f"stored, found by its words until it is indexed: {stored.note}"] if stored.note else []
+    notes += [WAITS] if memory.settings.approval.enabled and stored.change != "unchanged" else []
     data = {
         "id": kept.short_id,
         "full_id": kept.id,
@@ -90,7 +93,9 @@ def add_session_insight(call: Call) -> Result:
 
 def _add(call: Call, kind: RecordType, fields: dict[str, Any], wish: DraftOptions, key: str) -> Result:
     """Store a record; return what changed, with its id under `key`."""
-    [stored] = call.memory.records.store.add([record(kind, fields)], wish, now=now(), folder=call.place)
+    [stored] = call.memory.records.store.add(
+        [record(kind, fields)], wish, now=now(), folder=call.place, by_agent=True
+    )
     kept = stored.memory
     whose = call.project_label(kept.scope.project)
     text = f"{_CHANGES[stored.change]}: [{kept.short_id}] {stored.type.value}, {whose}"

@@ -63,6 +63,7 @@ KNOWN_THERE = {
 WORDS = {
     "agents signal type_": ("stop", "pause", "resume", "message"),
     "check assistant": NAMES,
+    "refresh assistant": NAMES,
 }
 # Arguments that are paths without being declared as such, because `-` is one of their values.
 PATHS = {"paths", "check file", "projects move new"}

@@ -17,6 +17,7 @@ SHOWN = {
     "8": ["set aside", "it is not a write of ragmem"],
     "9": ["session-1", "Driver"],
     "0": ["gotcha", "the tide table is in UTC"],
+    "approvals": ["Nothing waits for you"],
     "transcripts": ["No transcript of an assistant was found"],
     "agents": ["builder", "working", "build main"],
     "log": ["seed"],

@@ -37,7 +37,7 @@ def test_whatever_is_handed_in_is_taken_or_refused(tool, data):
 
 def test_what_is_empty_is_not_given_and_defaults_fill_in():
     given = check_arguments(SEARCH, {"query": "x", "kind": "", "since": None})
-    assert given == {"query": "x", "limit": 8, "all_tiers": False}
+    assert given == {"query": "x", "limit": 8, "all_tiers": False, "all_branches": False}
 
 
 def test_a_number_or_list_as_text_is_meant_as_such():

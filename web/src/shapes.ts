@@ -112,6 +112,7 @@ export interface Match extends MemorySummary {
   score: number;
   heading: string;
   text: string;
+  excerpt: string;
   duplicates: string[];
   elsewhere: { id: string; full_id: string; project: string; uri: string }[];
   replaced: Former[];
@@ -358,6 +359,32 @@ export interface ArchivePage {
   archived: Archived[];
   total: number;
   next: string | null;
+}
+
+export interface Proposal {
+  id: string;
+  sort: "memory" | "skill";
+  approval: "proposed" | "accepted" | "rejected";
+  project: string;
+  title: string;
+  says: string;
+  at: string;
+  sources: string[];
+  path: string;
+}
+
+export interface ProposalDetail extends Proposal {
+  text: string;
+}
+
+export interface Proposals {
+  proposals: Proposal[];
+  waiting: number;
+}
+
+export interface Decided {
+  proposals: Proposal[];
+  notes: string[];
 }
 
 export interface Check {

@@ -36,6 +36,7 @@ VIEWS = tuple(
         ("queue", "8"),
         ("injections", "9"),
         ("records", "0"),
+        ("approvals", ""),
         ("transcripts", ""),
         ("agents", ""),
         ("log", ""),

@@ -1,5 +1,6 @@
 """`ragmem inspect injections`: show what assistants were given, when and why."""
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,8 @@ WIDTH = 12
 TERMS = ("relevance", "cosine", "coverage", "lexical", "semantic", "graph", "recency", "score")
 """Terms of a score that are shown to people; --json has all."""
 
+MOMENTS_SINCE = timedelta(days=30)
+
 MOST_TITLE = 48
 MOST_QUESTION = 56
 
@@ -37,6 +40,10 @@ def injections(
     since: Annotated[
         str, typer.Option("--since", help="Only since this time: 2026-03-15, 7d, yesterday.")
     ] = "",
+    by_moment: Annotated[
+        bool,
+        typer.Option("--by-moment", help="How often each moment spoke, was of use, and was silent, and why."),
+    ] = False,
     limit: LimitOption = None,
     as_json: JsonOption = False,
     as_lines: JsonLinesOption = False,
@@ -48,11 +55,16 @@ def injections(
 
     if as_json and as_lines:
         raise UsageError("--json and --jsonl exclude each other", hint="give one of them")
+    start = parse_moment(since, now=now()) if since else None
+    if by_moment:
+        if session or memory:
+            raise UsageError("--by-moment is about all sessions", hint="leave out --session and --memory")
+        return _say_moments(start or now() - MOMENTS_SINCE, as_json=as_json, as_lines=as_lines)
     with open_memory() as opened:
         found = opened.injections.log(
             session=session,
             memory=memory,
-            since=parse_moment(since, now=now()) if since else None,
+            since=start,
             limit=limit or (DEFAULT_WHOLE if memory else DEFAULT_LIMIT),
         )
     if as_json:
@@ -73,6 +85,35 @@ def injections(
     if not found:
         tell("nothing was injected" if not (session or memory or since) else "no such injection")
     return EXIT_OK if found else EXIT_NO
+
+
+def _say_moments(since: datetime, *, as_json: bool, as_lines: bool) -> int:
+    from ragmem.services.context.moment_report import moment_shape
+
+    with open_memory() as opened:
+        figures = opened.injections.moments(since=since)
+    if as_json:
+        say_json({"schema": 1, "moments": [moment_shape(one) for one in figures]})
+    elif as_lines:
+        for one in figures:
+            say_json(moment_shape(one), lines=True)
+    else:
+        table(
+            ("moment", "spoke", "memories", "of use", "of judged", "silent", "mostly because"),
+            [
+                (
+                    one.moment,
+                    one.told,
+                    one.memories,
+                    one.useful,
+                    one.judged,
+                    one.silent,
+                    one_line(printable(next(iter(one.reasons.most_common(1)), ("",))[0]), MOST_QUESTION),
+                )
+                for one in figures
+            ],
+        )
+    return EXIT_OK if any(one.told or one.silent for one in figures) else EXIT_NO
 
 
 def _row(item: "ListedInjection") -> tuple[str | int, ...]:

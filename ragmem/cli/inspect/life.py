@@ -22,6 +22,8 @@ def describe_life(life: Mapping[str, Any]) -> str:
         parts.append(f"recalled in {plural(life['sessions'], 'session')}")
     if life["feedback"]:
         parts.append(f"feedback {life['feedback']:+d}")
+    if life["approval"]:
+        parts.append(life["approval"])
     if life["superseded_by"]:
         parts.append(f"superseded by {life['superseded_by'][:WIDTH]}")
     return ", ".join(parts)

@@ -74,7 +74,8 @@ def ages_of(entries: Iterable[Entry]) -> dict[str, int]:
 
 def protection_of(entry: Entry, policy: LifecyclePolicy) -> tuple[str, str]:
     """Return the rule that keeps a memory regardless of age and connections, and why; both "" for none."""
-    recalled = 0 < entry.sessions < policy.promote_sessions
+    # What may not be promoted stays recalled, however often it is.
+    recalled = entry.sessions > 0 and (entry.sessions < policy.promote_sessions or entry.approval.is_withheld)
     rules = (
         (entry.pinned, "pinned", "pinned: it never expires"),
         (
@@ -171,6 +172,9 @@ def _decide_alone(entry: Entry, newer: int, policy: LifecyclePolicy, *, noise: b
     if bad:
         reason = f"{isolated}, and rated bad {_count(bad, 'time')} more than good"
         return Decision(entry.id, "archive", "bad-feedback", reason, age=newer)
+    if entry.approval.is_withheld:
+        reason = f"{isolated}, and {entry.approval}: kept, but not for good"
+        return Decision(entry.id, "keep", "withheld", reason, age=newer)
     reason = f"{isolated}, after {_count(entry.reprieves, 'reprieve')}: a diamond, kept for good"
     return Decision(entry.id, "promote", "diamond", reason, life=LifecycleState.PERMANENT, age=newer)
 

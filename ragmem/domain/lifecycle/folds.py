@@ -81,7 +81,11 @@ def repeated_reports(entries: Iterable[Entry]) -> list[Fold]:
     for entry in entries:
         memory = entry.memory
         free = entry.life is LifecycleState.BUFFER and not (
-            entry.is_protected or entry.curated or entry.superseded_by or memory.state is State.BUFFERED
+            entry.is_protected
+            or entry.curated
+            or entry.superseded_by
+            or entry.approval.is_withheld
+            or memory.state is State.BUFFERED
         )
         if not free or len(entry.text) > MOST_CHARS or is_of_document(memory.metadata):
             continue

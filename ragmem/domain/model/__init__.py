@@ -244,6 +244,8 @@ class Match:
     `also` are its other matching chunks, best first; `elsewhere` are memories of other projects with the same
     text. `replaced` are the memories that it supersedes; `superseded` is set if it is superseded itself,
     which only a question about the past finds. `outdated` is its mark if it perhaps no longer holds.
+    `unmerged` is the branch on which it was made, if that is not merged into what is checked out. `approval`
+    is "proposed" or "rejected" while no person has accepted it.
     """
 
     memory: Memory
@@ -256,6 +258,8 @@ class Match:
     superseded: Supersession | None = None
     outdated: Supersession | None = None
     elsewhere: tuple[Memory, ...] = ()
+    unmerged: str = ""
+    approval: str = ""
 
 
 def digest(*parts: str, length: int = ID_LENGTH) -> str:

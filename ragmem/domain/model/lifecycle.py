@@ -25,6 +25,22 @@ class LifecycleState(StrEnum):
     """Isolated but substantial after every reprieve, or pinned: it does not age."""
 
 
+class Approval(StrEnum):
+    """Whether a memory or a drafted skill counts; see docs/approval.md."""
+
+    NONE = ""
+    """A person or a curated file wrote it, or approval was not asked for: it counts."""
+    PROPOSED = "proposed"
+    """Stored and found, but told to nobody unasked until a person has accepted it."""
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+    @property
+    def is_withheld(self) -> bool:
+        """Tell whether a person has not accepted it."""
+        return self in {Approval.PROPOSED, Approval.REJECTED}
+
+
 class EntryType(StrEnum):
     """The type of an entry."""
 
@@ -41,7 +57,10 @@ class EntryType(StrEnum):
 PROTECTED_TYPES = frozenset({EntryType.DECISION, EntryType.THOUGHT})
 """Types that never expire by themselves."""
 
-CURATED = ("memory", "prds", "paidocs", "skills", "commands", "claudemds", "records")
+CURATED = (
+    *("memory", "agentmemory", "projectagents", "prds", "paidocs", "skills", "commands", "claudemds"),
+    "records",
+)
 """Curated sources, unless the settings name others."""
 
 _BY_NAME: Mapping[str, EntryType] = {
@@ -85,6 +104,13 @@ def entry_type(memory: Memory) -> EntryType:
     return EntryType.SESSION if memory.source in EPISODES else EntryType.NOTE
 
 
+def proposes(memory: Memory) -> bool:
+    """Tell whether a memory states what would last: a decision, a rule, a preference, a trap or a fix."""
+    told = memory.protected or entry_type(memory) in PROTECTED_TYPES
+    lesson = memory.category in {Category.GOTCHA, Category.ERROR_SOLUTION}
+    return told or lesson or memory.kind is Kind.PREFERENCE
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """The input of the lifecycle rules for one memory; `number` is its order of insertion.
@@ -105,6 +131,7 @@ class Entry:
     superseded_by: str = ""
     perhaps_outdated: str = ""
     """The newer memory behind which it is shown."""
+    approval: Approval = Approval.NONE
 
     @property
     def id(self) -> str:
@@ -128,8 +155,12 @@ class Entry:
 
     @property
     def is_protected(self) -> bool:
-        """Tell whether it never expires by itself: decisions, a user's thoughts, and pinned memories."""
-        return self.pinned or self.memory.protected or self.type in PROTECTED_TYPES
+        """Tell whether it never expires by itself: decisions, a user's thoughts, and pinned memories.
+
+        What a person has not accepted is only protected by a pin.
+        """
+        lasting = self.memory.protected or self.type in PROTECTED_TYPES
+        return self.pinned or (lasting and not self.approval.is_withheld)
 
     @property
     def session(self) -> str:
@@ -137,7 +168,12 @@ class Entry:
         return self.memory.metadata.get("session", "") if self.memory.source in EPISODES else ""
 
     def is_promoted(self, policy: "LifecyclePolicy") -> bool:
-        """Tell whether people keep it, pin it or rate it good, or enough sessions recalled it."""
+        """Tell whether people keep it, pin it or rate it good, or enough sessions recalled it.
+
+        What a person has not accepted never is.
+        """
+        if self.approval.is_withheld:
+            return False
         confirmed = self.pinned or self.curated or self.feedback > 0
         return confirmed or (self.sessions >= policy.promote_sessions and self.feedback >= 0)
 
@@ -150,7 +186,7 @@ class Entry:
         """
         memory = self.memory
         whole = "merged_from" not in memory.metadata and not is_of_document(memory.metadata)
-        free = not (self.is_protected or self.curated or self.superseded_by)
+        free = not (self.is_protected or self.curated or self.superseded_by or self.approval.is_withheld)
         return self.life is LifecycleState.BUFFER and whole and free and bool(self.session)
 
 

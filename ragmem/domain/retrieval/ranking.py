@@ -72,8 +72,8 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Dupl
     Duplicates have the same content hash, in any project, or are matches of one memory. Within a known
     project, two texts of about the same length are also duplicates if they differ in a few words only and
     each contains the matching chunk of the other; not if an edit or a date of one was found. A superseded or
-    marked memory is never a duplicate of a current one. After the first `shown` groups only equal texts are
-    grouped, because comparing words takes time.
+    marked memory is never a duplicate of a current one, and none that counts is behind one that nobody has
+    accepted. After the first `shown` groups only equal texts are grouped, because comparing words takes time.
     """
     ordered = sorted(
         matches,
@@ -91,6 +91,8 @@ def collapse(matches: Sequence[Match], *, shown: int | None = None) -> list[Dupl
         near = shown is None or len(groups) < shown
         known = _MatchWords(match)
         for best, behind in groups:
+            if best.match.approval and not match.approval:
+                continue
             if _is_duplicate(best.match, match) or (near and _is_near_duplicate(best, known)):
                 behind.append(match)
                 break

@@ -146,7 +146,7 @@ def _refuse_other(memory: Ragmem, draft: Draft) -> None:
 
 
 def _store(memory: Ragmem, drafts: Sequence[Draft]) -> TextResponse:
-    stored = memory.ingest(drafts)
+    stored = memory.ingest(drafts, by_agent=True)
     fresh = sum(one.change != "unchanged" for one in stored)
     said = f"{fresh} stored, {len(stored) - fresh} there already"
     return TextResponse(

@@ -243,7 +243,7 @@ def _merge(memory: Ragmem, place: Place, into: str) -> None:
 
 
 def _store_statement(memory: Ragmem, stated: UserStatement, project: str) -> None:
-    (stored,) = memory.ingest([draft_of(stated, project)], rule="off")
+    (stored,) = memory.ingest([draft_of(stated, project)], rule="off", by_agent=True)
     if stored.note:
         raise ConflictError(f"it is stored, and applies once a model is available: {stored.note}")
 

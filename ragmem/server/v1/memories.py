@@ -190,7 +190,7 @@ def store(memory: Ragmem, request: StoreRequest) -> StoreAnswer:
         raise UsageError(f"event_time lies in the year {happened.year}", hint="write 2026-03-15T10:00:00Z")
     wish = DraftOptions(kind=request.kind, tags=tuple(request.tags), project=request.project)
     draft = text_draft(memory, request.text, wish, uri=request.uri, title=request.title, at=happened)
-    (stored,) = memory.ingest([draft])
+    (stored,) = memory.ingest([draft], by_agent=True)
     kept = stored.classified.memory
     # It was indexed after the classification.
     now_stored = memory.catalog.memories.get([kept.id]).get(kept.id, kept)

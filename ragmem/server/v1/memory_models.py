@@ -44,6 +44,9 @@ class Life(Shape):
     feedback: int = Field(description="Good ratings minus bad ones.")
     pinned: bool
     superseded_by: str
+    approval: Literal["", "proposed", "accepted", "rejected"] = Field(
+        description="Empty where it needs none; until it is accepted it counts for nothing."
+    )
     action: str = Field(description="The action of gc: keep, archive, promote, ...")
     rule: str
     reason: str

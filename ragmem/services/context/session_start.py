@@ -78,6 +78,9 @@ _OF_SESSIONS = MemoryFilter(sources=tuple(sorted(EPISODES)))
 _PLANS = frozenset({"prds"})
 _TORN = re.compile(r"\*\*| \| |__")
 _TRAPS = frozenset({Category.GOTCHA, Category.ERROR_SOLUTION})
+HANDED_IN = "ingest"
+"""The source of what was handed in; its decisions and rules count as confirmed."""
+
 _LASTING = frozenset({EntryType.THOUGHT, EntryType.DECISION, EntryType.ERROR})
 
 
@@ -364,6 +367,7 @@ def _is_rule(entry: Entry, policy: LifecyclePolicy) -> bool:
     if memory.source in PROCEDURES or entry.superseded_by or entry.perhaps_outdated:
         return False
     recorded = memory.source not in EPISODES and explicit_type(memory) is EntryType.DECISION
+    recorded |= memory.source == HANDED_IN and memory.protected
     if not (recorded or entry.is_promoted(policy)):
         return False
     if memory.scope.project == USER:

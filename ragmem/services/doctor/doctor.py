@@ -6,6 +6,7 @@ from dataclasses import replace
 from ragmem.errors import EXIT_DAMAGED, RagmemError
 from ragmem.services.doctor import (
     agents,
+    approval,
     assistants,
     code,
     database,
@@ -14,6 +15,7 @@ from ragmem.services.doctor import (
     extraction,
     home,
     models,
+    moments,
     projects,
     secrets,
     spend,
@@ -54,6 +56,8 @@ _CONTENT: _Checks = (
     ("extraction", extraction.check_extraction),
     ("spend", spend.check_spend),
     ("projects", projects.check_projects),
+    ("approval", approval.check_approval),
+    ("moments", moments.check_moments),
 )
 _TRANSCRIPTS = ("transcripts", transcripts.check_transcripts)
 _OUTSIDE: _Checks = (

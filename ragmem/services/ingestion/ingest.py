@@ -61,8 +61,9 @@ def ingest(
     progress: Progress,
     rule: SignalRule = "judge",
     refusals: list[Refusal] | None = None,
+    proposed: bool = False,
 ) -> list[IngestResult]:
-    """Store drafts from a person or an assistant.
+    """Store drafts from a person or an assistant; those that are `proposed` wait for an approval.
 
     A draft with a low signal stays in the buffer, where full text finds it, unless `rule` is "off". Each
     batch is durable before its vectors and graph are made; without a model it stays pending, its note says
@@ -75,7 +76,16 @@ def ingest(
     refused: list[Refusal] = []
     try:
         _ingest(
-            catalog, open_store, drafts, results, refused, now=now, sizes=sizes, progress=progress, rule=rule
+            catalog,
+            open_store,
+            drafts,
+            results,
+            refused,
+            now=now,
+            sizes=sizes,
+            progress=progress,
+            rule=rule,
+            proposed=proposed,
         )
     except (StorageError, StoreBusyError) as error:
         if not results:
@@ -101,6 +111,7 @@ def _ingest(
     sizes: ChunkingSettings,
     progress: Progress,
     rule: SignalRule,
+    proposed: bool,
 ) -> None:
     note, indexed = "", False
 
@@ -134,12 +145,14 @@ def _ingest(
                 [item.memory for item, change in zip(judged, changes, strict=True) if change == "new"],
             )
             # If a model did not answer for one batch, the other batches do not wait for it again.
-            note, rejected = _accept(catalog, open_store, fresh, now=now, down=note)
+            note, rejected = _accept(catalog, open_store, fresh, now=now, down=note, proposed=proposed)
             refused += rejected.values()
             back -= {key for key, one in rejected.items() if not one.is_stored}
             if back:
                 catalog.lives.postpone(back, reason=HANDED_IN_AGAIN, now=now)
             indexed = not note
+        if not proposed:
+            catalog.approvals.accept_by_hand([item.memory.id for item in judged], now=now)
         for item, change in zip(judged, changes, strict=True):
             refusal = rejected.get(item.memory.id)
             if refusal is not None and not refusal.is_stored:
@@ -191,6 +204,7 @@ def _accept(
     *,
     now: datetime,
     down: str,
+    proposed: bool,
 ) -> tuple[str, dict[str, Refusal]]:
     """Store memories, then index them.
 
@@ -204,6 +218,8 @@ def _accept(
 
         def store() -> None:
             with catalog.database.write():
+                if proposed:
+                    catalog.approvals.propose(memory for memory, _ in items)
                 catalog.memories.accept(items)
                 catalog.names.learn(names)
                 catalog.log.write("ingest", {"memories": len(some)}, now=now)

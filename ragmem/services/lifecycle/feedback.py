@@ -50,6 +50,7 @@ def life_shape(standing: FeedbackState) -> dict[str, Any]:
         "feedback": entry.feedback,
         "pinned": entry.pinned,
         "superseded_by": entry.superseded_by,
+        "approval": entry.approval.value,
         "action": decision.action,
         "rule": decision.rule,
         "reason": decision.reason,

@@ -157,6 +157,7 @@ def snapshot_of(entry: Entry) -> Snapshot:
         entry.feedback,
         entry.superseded_by,
         entry.perhaps_outdated,
+        entry.approval.value,
     )
 
 

@@ -90,6 +90,9 @@ def _changes(
         marks = change.rule == PERHAPS_OUTDATED
         if older.pinned or older.superseded_by or (marks and older.perhaps_outdated == change.newer):
             continue
+        # What nobody has accepted hides nothing that counts.
+        if standing[change.newer].approval.is_withheld and not older.approval.is_withheld:
+            continue
         action: Action = "mark" if marks else "supersede"
         found[older.id] = Decision(older.id, action, change.rule, change.reason, (change.newer,))
     return found

@@ -10,7 +10,7 @@ import orjson
 
 from ragmem.config.settings import ChunkingSettings
 from ragmem.domain.model import Memory, State
-from ragmem.domain.model.lifecycle import LifecyclePolicy, LifecycleState
+from ragmem.domain.model.lifecycle import Approval, LifecyclePolicy, LifecycleState
 from ragmem.errors import NotFoundError, UsageError
 from ragmem.ports import Store
 from ragmem.services.ingestion.archive import archive_memories, irreplaceable_ids
@@ -222,7 +222,11 @@ def _restore_lives(catalog: Catalog, run: str, *, now: datetime) -> None:
             before = _life(key, change.before)
             back.append(
                 replace(
-                    before, pinned=row.pinned, feedback=row.feedback, reason=before.reason or "as it came in"
+                    before,
+                    pinned=row.pinned,
+                    feedback=row.feedback,
+                    approval=row.approval,
+                    reason=before.reason or "as it came in",
                 )
             )
     catalog.lives.put(back, now=now)
@@ -232,7 +236,9 @@ def _life(identifier: str, text: str) -> LifeRow:
     if not text:
         return LifeRow(identifier)
     value = orjson.loads(text)
-    return LifeRow(**(value | {"life": LifecycleState(value["life"]) if value["life"] else None}))
+    value["life"] = LifecycleState(value["life"]) if value["life"] else None
+    # A run of an earlier release knows no approval.
+    return LifeRow(**(value | {"approval": Approval(value.get("approval", ""))}))
 
 
 def _decision_state(row: LifeRow) -> tuple[LifecycleState | None, int, int]:

@@ -46,8 +46,11 @@ def find_superfluous(
         lasting = [identifier for identifier in here if identifier not in gone]
         if not here:
             continue
-        # Prefer a memory that its source still has, then a protected one.
-        keeper = min(lasting or here, key=lambda identifier: (not kept[identifier], here.index(identifier)))
+        # Prefer a memory that its source still has, then one that counts, then a protected one.
+        keeper = min(
+            lasting or here,
+            key=lambda one: (entries[one].approval.is_withheld, not kept[one], here.index(one)),
+        )
         for identifier in here:
             same = f"the same text as {keeper[:12]}"
             if identifier == keeper:

@@ -129,6 +129,7 @@ class RecordStore:
         *,
         now: datetime,
         folder: Path | None = None,
+        by_agent: bool = False,
     ) -> list[StoredRecord]:
         """Store records of any length: durable at once, indexed right after if a model is available.
 
@@ -136,7 +137,7 @@ class RecordStore:
         to the project of the `folder` (None: `cwd`), unless the options name one.
         """
         drafts, projects = self._drafts(records, options, now=now, folder=folder)
-        done = self.ingest(drafts, projects=projects, rule="off")
+        done = self.ingest(drafts, projects=projects, rule="off", by_agent=by_agent)
         return [
             StoredRecord(item, ingested.classified.memory, change=ingested.change, note=ingested.note)
             for item, ingested in zip(records, done, strict=True)

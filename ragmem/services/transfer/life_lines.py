@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ragmem.domain.model.lifecycle import LifecycleState
+from ragmem.domain.model.lifecycle import Approval, LifecycleState
 from ragmem.services.transfer.export_lines import moment_text
 from ragmem.services.transfer.line_fields import LARGEST, Fields, Line
 from ragmem.storage.lifecycle.lifecycle_state import LifeRow, Recall
@@ -25,6 +25,7 @@ def life_line(item: LifeContent) -> Line:
                 "checked_age": item.checked_age,
                 "feedback": item.feedback,
                 "reason": item.reason,
+                **({"approval": item.approval.value} if item.approval else {}),
             }
         case Recall():
             return {
@@ -54,7 +55,7 @@ def key_of(item: Any) -> tuple[str, str]:
 
 
 def _life(line: Line) -> LifeRow:
-    with Fields(line, "type") as fields:
+    with Fields({"approval": ""} | dict(line), "type") as fields:
         return LifeRow(
             fields.name("id"),
             fields.choice("life", LifecycleState) if fields.text("life") else None,
@@ -63,6 +64,7 @@ def _life(line: Line) -> LifeRow:
             fields.number("checked_age"),
             fields.number("feedback", lowest=-LARGEST),
             fields.text("reason"),
+            fields.choice("approval", Approval),
         )
 
 

@@ -226,7 +226,7 @@ def test_the_commands_work_on_a_shared_memory(pair, ragmem):
             ],
             "",
         ),
-        (["context", "--all"], "Stale lock"),
+        (["context", "--all"], ""),
         (["context", "stale lock", "--all"], "Stale lock"),
         (["inspect"], "2"),
         (["gc", "--dry-run", "--missing"], ""),

@@ -41,6 +41,7 @@ RELEASED = {
     ("catalog", 8): "73decc1aa5dc877013b5d5c28abf216e",
     ("catalog", 9): "803e92587777491355c1e249463cc09d",
     ("catalog", 10): "078086f7c3b4cbc5eb102c1934c86f3d",
+    ("catalog", 11): "b61b73305648c12a4a47cb2dd256403d",
     ("store", 1): "ade557b679f4adaaa558839752113711",
     ("store", 3): "bb0831eaae3e2fa40ee65f147eef24a2",
     ("store", 2): "2d5e2f1028b96ac889e45fdcb5a3aa7b",
@@ -60,6 +61,7 @@ RELEASED_FOR_POSTGRESQL = {
     7: "80c6c4b6fcea547720c0a18957bdfcc1",
     8: "6cfd2bf8efafe0cc64ed6a47bb828430",
     9: "e187f803c168a445f478b2c73503956e",
+    10: "f26b9f24032318b8b7642932e2c5629e",
 }
 """The same for the catalog of PostgreSQL, whose statements are derived from those of SQLite."""
 

@@ -25,6 +25,7 @@ import type {
   Run,
   Topic,
 } from "../shapes";
+import { Approvals } from "./approvals";
 
 const POLL_MS = 700;
 /** Items of a group that are shown at first. */
@@ -54,6 +55,7 @@ export function Lifecycle(): JSX.Element {
             {report.data && <Summary report={report.data} />}
             <div class="lifecycle-columns">
               <div>
+                <Approvals project={values.project} onChanged={changed} />
                 <Next project={values.project} onChanged={changed} />
                 {report.data && <Loners report={report.data} />}
                 {report.data && <Topics topics={report.data.clusters} />}

@@ -330,7 +330,7 @@ function Result({
         </Meta>
         {match.heading && match.heading !== match.title && <p class="heading-path">{match.heading}</p>}
         <p class="excerpt">
-          <Marked text={plain(match.text, match.title)} words={words} />
+          <Marked text={plain(match.excerpt, match.title)} words={words} />
         </p>
         {isOpen && match.explained && (
           <ul class="explained" aria-label="How the score is made">

@@ -19,7 +19,7 @@ __all__ = ["Ragmem", "now"]
 
 if TYPE_CHECKING:
     from ragmem.api.answers import Answers
-    from ragmem.api.approval import Approvals
+    from ragmem.api.approvals import Approvals
     from ragmem.api.code import Code
     from ragmem.api.doctor import Doctor
     from ragmem.api.gc import Gc
@@ -306,7 +306,7 @@ class Ragmem(Home):
     @lazy
     def approvals(self) -> "Approvals":
         """What waits for a person: proposed memories and drafted skills."""
-        from ragmem.api.approval import Approvals
+        from ragmem.api.approvals import Approvals
 
         return Approvals(self)
 

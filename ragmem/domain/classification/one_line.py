@@ -226,10 +226,11 @@ def line_of(
         return "", 0.0
     if decided and within is None and _is_record(memory):
         return _line_of_record(memory, redactor=redactor)
-    described = _described(memory, redactor=redactor)
     title = _title(memory, redactor=redactor)
-    if not decided and described and worth_of(described) >= LEAST:
-        return _with_sentence(title, described, redactor=redactor), worth_of(described)
+    if not decided and (described := _described(memory, redactor=redactor)):
+        worth = worth_of(described)
+        if worth >= LEAST:
+            return _with_sentence(title, described, redactor=redactor), worth
     best, worth = _best_sentence(memory, title, redactor=redactor, within=within, decided=decided)
     return (_with_sentence(title, best, redactor=redactor), worth) if best else ("", 0.0)
 

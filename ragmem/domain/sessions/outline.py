@@ -88,15 +88,8 @@ def outline_of(text: str) -> Outline | None:
     if answer is None:
         return Outline((len(QUESTION_LABEL), len(text)))
     question = (len(QUESTION_LABEL), answer.start())
-    begin = answer.end()
-    if _PHASE.match(text, begin):
-        headings = [found.end() for found in _RESULT.finditer(text, begin)]
-        begin = headings[-1] if headings else len(text)
-    said = [item for item in units(text, begin) if not text.startswith(STOPPED, item[1])]
-    result: list[Span] = []
-    points: list[Span] = []
-    for is_open, start, end in _with_state(text, said):
-        (points if is_open else result).append((start, end))
+    begin = _begin_of_result(text, answer.end())
+    result, points = _result(text, begin)
     words = [
         *(
             (start, end)
@@ -113,6 +106,29 @@ def outline_of(text: str) -> Outline | None:
         tuple(points),
         tuple(_spans_after(text, REPORT_LABEL, answer.end(), begin)),
     )
+
+
+def result_of(text: str) -> tuple[Span, ...]:
+    """Return the result in the text of an exchange, as `Outline` has it; empty for any other text."""
+    answer = _ANSWER.search(text) if text.startswith(QUESTION_LABEL) else None
+    return tuple(_result(text, _begin_of_result(text, answer.end()))[0]) if answer else ()
+
+
+def _begin_of_result(text: str, begin: int) -> int:
+    """Return where the result begins in an answer: after its last heading, if the answer has phases."""
+    if not _PHASE.match(text, begin):
+        return begin
+    return max((found.end() for found in _RESULT.finditer(text, begin)), default=len(text))
+
+
+def _result(text: str, begin: int) -> tuple[list[Span], list[Span]]:
+    """Return the sentences of a result, and apart from them the points that it leaves open."""
+    said = [item for item in units(text, begin) if not text.startswith(STOPPED, item[1])]
+    result: list[Span] = []
+    points: list[Span] = []
+    for is_open, start, end in _with_state(text, said):
+        (points if is_open else result).append((start, end))
+    return result, points
 
 
 def headline(text: str, spans: Iterable[Span]) -> str:

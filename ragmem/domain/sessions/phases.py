@@ -9,7 +9,7 @@ from itertools import groupby
 
 from ragmem.domain.classification.greeting import is_order
 from ragmem.domain.secrets.redaction import Redactor
-from ragmem.domain.sessions.outline import headline, outline_of
+from ragmem.domain.sessions.outline import headline, result_of
 from ragmem.domain.sessions.transcript import (
     ADDED_LABEL,
     ANSWER_LABEL,
@@ -203,8 +203,7 @@ def title_of(exchange: Exchange, most: int, redactor: Redactor) -> str:
     title = _subject_of(exchange)
     if not title:
         text = text_of(exchange)
-        outline = outline_of(text)
-        title = headline(text, outline.result) if outline else ""
+        title = headline(text, result_of(text))
     if not title and is_order(exchange.question):
         said = exchange.answer_text
         title = headline(said, ((start, end) for _, start, end in units(said)))

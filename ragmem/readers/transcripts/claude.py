@@ -24,6 +24,9 @@ _TYPE = re.compile(rb'"type":"([a-z-]{1,40})"')
 
 _SESSION_FIELDS = (("cwd", "cwd"), ("branch", "gitBranch"), ("agent", "agentId"), ("entry", "entrypoint"))
 
+COMPACTED, NOTIFICATION = "compact summary", "task notification"
+"""Reasons to leave a record out whose text is kept in another way."""
+
 TEXT = ("text",)
 _FOR_NOBODY = frozenset(("No response requested.", "(no content)"))
 
@@ -65,6 +68,10 @@ class Claude:
             builder.skip(sort, known=sort in LEFT_OUT)
         elif reason := self._left_out(record):
             builder.left_out[reason] += 1
+            if reason == COMPACTED and not record.get("isSidechain"):
+                builder.summarize(summary_text(_text_of(record)))
+            elif reason == NOTIFICATION:
+                self._take_reports(_text_of(record), record)
         else:
             message = record.get("message")
             if not isinstance(message, dict):
@@ -80,16 +87,12 @@ class Claude:
         if record.get("isMeta") and not record.get("toolUseResult"):
             return "meta"
         if record.get("isCompactSummary") or record.get("isVisibleInTranscriptOnly"):
-            if not record.get("isSidechain"):
-                self._builder.summarize(summary_text(_text_of(record)))
-            return "compact summary"
+            return COMPACTED
         if record.get("isApiErrorMessage"):
             return "error of the service"
         origin = record.get("origin")
         is_notification = isinstance(origin, dict) and origin.get("kind") == "task-notification"
-        if is_notification:
-            self._take_reports(_text_of(record), record)
-        return "task notification" if is_notification else ""
+        return NOTIFICATION if is_notification else ""
 
     def _take_reports(self, text: str, record: Mapping[str, Any]) -> None:
         for task, report in notified_reports(text):

@@ -20,6 +20,7 @@ from ragmem.domain.text.excerpts import Span, announces, atoms
 from ragmem.readers.git_head import Head, change_times, head_at
 from ragmem.services.context.context import Context, SizeLimit, build_within, fill, remove_repetitions
 from ragmem.services.context.excerpt import Excerpt
+from ragmem.services.context.recent_work import PLANS
 from ragmem.services.retrieval.branches import unmerged_branch, unmerged_line
 from ragmem.services.retrieval.sources import edits_of_files
 from ragmem.storage.fulltext import fulltext
@@ -94,7 +95,6 @@ _DEFINES = re.compile(
 )
 # Procedures are invoked by name, and the assistant reads its own instructions anyway.
 _NOT_TOLD = frozenset({"skills", "commands", "agents", "claudemds", "paidocs"})
-_PLANS = frozenset({"prds", "plans"})
 _LESSONS = frozenset({Category.GOTCHA, Category.ERROR_SOLUTION, Category.BEST_PRACTICE})
 
 
@@ -350,7 +350,7 @@ def _grown(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _is_worth_saying(lookup: Lookup, memory: Memory, passage: str) -> bool:
-    if memory.source in lookup.curated and memory.source not in _PLANS:
+    if memory.source in lookup.curated and memory.source not in PLANS:
         return True
     lesson = memory.category in _LESSONS or memory.protected or memory.kind in {Kind.ERROR, Kind.PREFERENCE}
     return tells_lesson(passage, by_hint=lesson)

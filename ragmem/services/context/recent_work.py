@@ -28,6 +28,9 @@ HITS = 60
 # Procedures are called by their name; they represent neither work nor knowledge.
 PROCEDURES = ("skills", "commands", "paidocs", "claudemds")
 
+PLANS = frozenset({"prds", "plans"})
+"""Sources of tasks, which are no facts once they are done; only what they decide is told."""
+
 
 def nearness_to_last_work(
     catalog: Catalog, store: Store, *, projects: Sequence[str] | None

@@ -18,7 +18,7 @@ from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.outline import outline_of
 from ragmem.domain.text.blocks import units
 from ragmem.domain.text.words import words_of
-from ragmem.services.context.recent_work import PROCEDURES
+from ragmem.services.context.recent_work import PLANS, PROCEDURES
 from ragmem.storage.home.catalog import Catalog
 from ragmem.storage.lifecycle.promotions import promoted_ids
 
@@ -30,9 +30,6 @@ SHARED_WORDS = 4
 
 MONTH = 30.0
 """Days in which the weight of recency falls to a third."""
-
-PLANS = frozenset({"prds", "plans"})
-"""Sources of tasks, which are no facts once they are done; only what they decide is told."""
 
 _PLAN = re.compile(
     r"\b(?:tasks?|to-?dos?|plans?|requirements?|roadmap|backlog|progress|milestones?|sprint|checklist|hand-?off"
@@ -283,19 +280,16 @@ def _names_of(line: str) -> list[str]:
 def _line(entry: Entry, redactor: Redactor, *, decided: bool) -> tuple[str, float]:
     """Return the line of an entry and its worth; of an exchange nothing from the midst of the work counts."""
     memory = entry.memory
-    if not decided and memory.source not in EPISODES:
-        text, worth = line_of(memory, redactor)
-    else:
-        within = None
-        if memory.source in EPISODES:
-            outline = outline_of(memory.text)
-            spans = (
-                (*outline.decisions, *outline.result)
-                if outline
-                else ((start, end) for _, start, end in units(memory.text))
-            )
-            within = {start for start, end in spans if not decided or is_decision(memory.text[start:end])}
-        text, worth = line_of(memory, redactor, within=within, decided=decided)
+    within = None
+    if memory.source in EPISODES:
+        outline = outline_of(memory.text)
+        spans = (
+            (*outline.decisions, *outline.result)
+            if outline
+            else ((start, end) for _, start, end in units(memory.text))
+        )
+        within = {start for start, end in spans if not decided or is_decision(memory.text[start:end])}
+    text, worth = line_of(memory, redactor, within=within, decided=decided)
     return ("", 0.0) if _CONTACT.search(text) else (text, worth)
 
 

@@ -360,7 +360,8 @@ class Silent:
         self._listening.listen(64)
         self.heard = 0
         self._taken = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def _accept(self):
         while True:
@@ -375,6 +376,8 @@ class Silent:
 
     def __exit__(self, *_):
         self._listening.shutdown(socket.SHUT_RDWR)
+        # The thread may hold a connection that it has accepted and not yet noted.
+        self._accepting.join()
         self._listening.close()
         for connection in self._taken:
             connection.close()

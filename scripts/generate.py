@@ -1,4 +1,4 @@
-"""Write completions/ and the pages of docs/ that are made from the code; or `--check` them."""
+"""Write completions/, the help and the pages of docs/ that are made from the code; or `--check` them."""
 
 import sys
 import tempfile
@@ -8,6 +8,7 @@ from pathlib import Path
 from generating.bash import bash_completion
 from generating.configuration import configuration_page
 from generating.fish import fish_completion
+from generating.help_lines import help_lines
 from generating.manual import manual_page
 from generating.measurements import marked, pages
 from generating.operations import operations_page
@@ -23,6 +24,7 @@ WRITERS = {
     "completions/ragmem.bash": bash_completion,
     "completions/_ragmem": zsh_completion,
     "completions/ragmem.fish": fish_completion,
+    "ragmem/cli/help.tsv": help_lines,
     "docs/cli.md": reference,
     "docs/ragmem.1": manual_page,
     "docs/tools.md": tools_page,

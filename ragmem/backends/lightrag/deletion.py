@@ -1,34 +1,39 @@
-"""Remove memories from the tables: rows that came only from them go, shared ones are rebuilt.
-
-LightRAG's own deletion parses the extraction of every chunk that shares an entity (0.2 s and more for hubs).
-This does the same from the newest MAX_SOURCES chunks, which a node or edge names anyway.
-"""
+"""Remove memories from the tables: rows that came only from them go, shared ones lose their part."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
 
-from ragmem.backends.lightrag.rows import graph_sql, names, orphans, sources
-from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction
+from ragmem.backends.lightrag.rows import keys, names, orphans, sources, views
+from ragmem.backends.lightrag.rows.extractions import Chunks, decode
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
+from ragmem.errors import StoreDamagedError
 from ragmem.storage.sql.batches import batches, marks
-
-_Fields = dict[str, Any]
 
 
 def delete_memories(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> int:
     """Remove these memories within the caller's transaction and return how many there were."""
-    documents: dict[str, dict[str, list[str]]] = {}
+    ours: dict[str, list[str]] = {}
+    foreign: dict[str, dict[str, list[str]]] = {}
     for part in batches(memory_ids):
-        for workspace, memory_id, data in connection.execute(
-            f"SELECT workspace, id, data FROM store_documents WHERE id IN ({marks(part)})", part
+        for workspace, memory in connection.execute(
+            "SELECT s.name, d.id FROM store_documents AS d JOIN store_spaces AS s ON s.n = d.space"
+            f" WHERE d.id IN ({marks(part)})",
+            part,
         ):
-            documents.setdefault(workspace, {})[memory_id] = orjson.loads(data).get("chunks_list") or []
-    for workspace, chunks_of in documents.items():
-        _Removal(connection, workspace).remove(chunks_of)
-    return sum(map(len, documents.values()))
+            ours.setdefault(workspace, []).append(memory)
+        for workspace, memory, data in connection.execute(
+            f"SELECT workspace, id, data FROM store_statuses WHERE id IN ({marks(part)})", part
+        ):
+            foreign.setdefault(workspace, {})[memory] = orjson.loads(data).get("chunks_list") or []
+    for workspace in dict.fromkeys([*ours, *foreign]):
+        _Removal(connection, workspace).remove(ours.get(workspace, []), foreign.get(workspace, {}))
+    return sum(
+        len({*ours.get(workspace, ()), *foreign.get(workspace, ())}) for workspace in {*ours, *foreign}
+    )
 
 
 class _Removal:
@@ -37,138 +42,178 @@ class _Removal:
     def __init__(self, connection: sqlite3.Connection, workspace: str) -> None:
         self._connection = connection
         self._workspace = workspace
-        self._extractions: dict[str, ExtractionRows] = {}
-        self._paths: dict[str, str] = {}
 
-    def remove(self, chunks_of: dict[str, list[str]]) -> None:
-        """Remove the memories {id: chunk ids}."""
-        chunks = [chunk for of_memory in chunks_of.values() for chunk in of_memory]
-        touched = sources.keys_of_chunks(self._connection, self._workspace, chunks)
-        self._load(chunks)
-        lost = orphans.weights(self._extractions[chunk] for chunk in chunks)
-        sources.forget_chunks(self._connection, self._workspace, chunks)
-        self._delete_rows(chunks_of, chunks)
-        # Relations first: an entity without own descriptions falls back to those of its relations.
-        for key in sorted(key for namespace, key in touched if namespace == sources.RELATION_CHUNKS):
-            self._shrink_relation(key, lost)
-        for key in sorted(key for namespace, key in touched if namespace == sources.ENTITY_CHUNKS):
-            self._shrink_entity(key)
+    def remove(self, ours: Sequence[str], foreign: dict[str, list[str]]) -> None:
+        """Remove documents that ragmem stored, and those {id: chunk ids} that LightRAG stored."""
+        listed = [chunk for chunks in foreign.values() for chunk in chunks]
+        numbers = list(keys.chunk_numbers(self._connection, self._workspace, listed).values())
+        for some in batches(ours):
+            numbers += [
+                number
+                for (number,) in self._connection.execute(
+                    "SELECT c.n FROM store_documents AS d JOIN store_chunks AS c ON c.document = d.n"
+                    f" WHERE d.id IN ({marks(some)}) AND d.space = {keys.SPACE}",
+                    (*some, self._workspace),
+                )
+            ]
+        types = self._lost_types(ours)
+        nodes = self._touched("SELECT DISTINCT node FROM store_mentions WHERE chunk IN ({})", numbers)
+        lost: dict[int, float] = {}
+        for part in batches(numbers):
+            for edge, weight in self._connection.execute(
+                f"SELECT edge, sum(weight) FROM store_evidence WHERE chunk IN ({marks(part)}) GROUP BY edge",
+                part,
+            ):
+                lost[edge] = lost.get(edge, 0.0) + weight
+        for edge, weight in self._lost_by_foreign(numbers, listed).items():
+            lost[edge] = lost.get(edge, 0.0) + weight
+        self._delete_rows([*ours, *foreign], numbers, listed)
+        self._shrink_edges(lost)
+        self._shrink_nodes(nodes, types)
 
-    def _delete_rows(self, chunks_of: dict[str, list[str]], chunks: list[str]) -> None:
-        memories = list(chunks_of)
-        self._delete_kv("llm_response_cache", self._cached_keys(chunks))
-        self._delete_kv("text_chunks", chunks)
-        for namespace in ("full_docs", "full_entities", "full_relations"):
+    def _touched(self, query: str, numbers: Sequence[int]) -> set[int]:
+        return {
+            number
+            for part in batches(numbers)
+            for (number,) in self._connection.execute(query.format(marks(part)), part)
+        }
+
+    def _lost_types(self, ours: Sequence[str]) -> dict[str, Counter[str]]:
+        """Return name -> type -> the number of mentions that go, as negative numbers."""
+        lost: dict[str, Counter[str]] = {}
+        for part in batches(ours):
+            for (stored,) in self._connection.execute(
+                "SELECT extractions FROM store_documents"
+                f" WHERE id IN ({marks(part)}) AND space = {keys.SPACE}",
+                (*part, self._workspace),
+            ):
+                try:
+                    found = decode(stored)
+                except StoreDamagedError:
+                    continue  # damaged: what it named is lost anyway
+                for entities, _ in found.values():
+                    for row in entities:
+                        lost.setdefault(row["name"], Counter())[row["type"]] -= 1
+        return lost
+
+    def _lost_by_foreign(self, numbers: Sequence[int], listed: Sequence[str]) -> dict[int, float]:
+        """Return the weights of relations that chunks of LightRAG's own brought, from what it cached."""
+        if not listed:
+            return {}
+        chunks = Chunks(self._connection, self._workspace)
+        chunks.load(numbers)
+        foreign = set(listed)
+        weights = orphans.weights(
+            chunks.extractions[number] for number in numbers if chunks.ids.get(number) in foreign
+        )
+        nodes = keys.node_numbers(
+            self._connection, self._workspace, {name for pair in weights for name in pair}
+        )
+        places = {
+            (nodes[one], nodes[other]): weight
+            for (one, other), weight in weights.items()
+            if one in nodes and other in nodes
+        }
+        return {edge: places[place] for place, edge in keys.edge_numbers(self._connection, places).items()}
+
+    def _delete_rows(self, memories: Sequence[str], numbers: Sequence[int], listed: Sequence[str]) -> None:
+        execute = self._connection.execute
+        chunk_ids = list(listed)
+        for part in batches(numbers):
+            chunk_ids += [
+                key for (key,) in execute(f"SELECT id FROM store_chunks WHERE n IN ({marks(part)})", part)
+            ]
+        cached = {
+            key
+            for part in batches(listed)
+            for (data,) in execute(
+                "SELECT data FROM store_kv WHERE workspace = ? AND namespace = 'text_chunks'"
+                f" AND id IN ({marks(part)})",
+                (self._workspace, *part),
+            )
+            for key in orjson.loads(data).get("llm_cache_list") or ()
+        }
+        self._delete_kv(views.CACHE, [*cached, *map(names.cache_id, chunk_ids)])
+        self._delete_kv(views.TEXT_CHUNKS, chunk_ids)
+        for namespace in (views.FULL_DOCS, views.FULL_ENTITIES, views.FULL_RELATIONS):
             self._delete_kv(namespace, memories)
+        for part in batches(numbers):
+            for table, column in (
+                ("store_mentions", "chunk"),
+                ("store_evidence", "chunk"),
+                ("store_chunks", "n"),
+            ):
+                execute(f"DELETE FROM {table} WHERE {column} IN ({marks(part)})", part)
         # One by one: with a long list, SQLite reads the vectors of all chunks instead.
         self._connection.executemany(
             f"DELETE FROM store_vectors WHERE workspace = ? AND namespace = '{names.CHUNKS}' AND subject = ?",
             [(self._workspace, memory) for memory in memories],
         )
-        for part in batches(memories):
-            self._connection.execute(
-                f"DELETE FROM store_documents WHERE workspace = ? AND id IN ({marks(part)})",
-                (self._workspace, *part),
+        for some in batches(memories):
+            execute(
+                f"DELETE FROM store_documents WHERE id IN ({marks(some)}) AND space = {keys.SPACE}",
+                (*some, self._workspace),
+            )
+            execute(
+                f"DELETE FROM store_statuses WHERE workspace = ? AND id IN ({marks(some)})",
+                (self._workspace, *some),
             )
 
-    def _kv(self, namespace: str, keys: Iterable[str]) -> dict[str, _Fields]:
-        return {
-            key: orjson.loads(data)
-            for part in batches(keys)
-            for key, data in self._connection.execute(
-                "SELECT id, data FROM store_kv"
-                f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
-                (self._workspace, namespace, *part),
-            )
-        }
-
-    def _delete_kv(self, namespace: str, keys: Iterable[str]) -> None:
-        for part in batches(keys):
+    def _delete_kv(self, namespace: str, wanted: Iterable[str]) -> None:
+        for part in batches(wanted):
             self._connection.execute(
                 f"DELETE FROM store_kv WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
                 (self._workspace, namespace, *part),
             )
 
-    def _cached_keys(self, chunks: list[str]) -> set[str]:
-        """Return the keys of all cached answers about the chunks (an LLM may have given several)."""
-        keys = {names.cache_id(chunk) for chunk in chunks}
-        for row in self._kv("text_chunks", chunks).values():
-            keys.update(row.get("llm_cache_list") or ())
-        return keys
-
-    def _load(self, chunks: Iterable[str]) -> None:
-        """Read the cached extractions and paths of chunks, unless they were read before."""
-        missing = {
-            chunk: names.cache_id(chunk) for chunk in dict.fromkeys(chunks) if chunk not in self._extractions
-        }
-        cached = self._kv("llm_response_cache", missing.values())
-        for chunk, key in missing.items():
-            row = cached.get(key)
-            self._extractions[chunk] = read_extraction(row["return"] if row else "{}")
-            self._paths[chunk] = str(row.get("file_path", "")) if row else ""
-
-    def _remaining_chunks(self, namespace: str, key: str, *, with_placeholder: bool = False) -> list[str]:
-        chunks = sources.newest_chunks(self._connection, self._workspace, namespace, key, MAX_SOURCES)
-        self._load(chunks)
-        return chunks if with_placeholder else [chunk for chunk in chunks if chunk]
-
-    def _shrink_relation(self, key: str, lost: Mapping[tuple[str, str], float]) -> None:
-        pair = tuple(key.split(names.SEPARATOR, 1))
-        source, target = pair[0], pair[-1]
-        stored = dict(graph_sql.edges(self._connection, self._workspace, [(source, target)])).get(
-            (source, target)
+    def _shrink_edges(self, lost: dict[int, float]) -> None:
+        left = sources.newest(self._connection, sources.RELATION_CHUNKS, lost, MAX_SOURCES)
+        # What LightRAG wrote names the chunks that are gone, so that it is made of the rest from now on.
+        self._connection.executemany(
+            "UPDATE store_edges SET weight = max(round(weight - ?, 6), ?), data = NULL WHERE n = ?",
+            [(lost[edge], float(len(chunks)), edge) for edge, chunks in left.items()],
         )
-        chunks = self._remaining_chunks(sources.RELATION_CHUNKS, key)
-        if not chunks or stored is None:
-            graph_sql.remove_edges(self._connection, self._workspace, [(source, target)])
-            sources.delete_keys(self._connection, self._workspace, sources.RELATION_CHUNKS, [key])
-            self._delete_vector(names.RELATIONSHIPS, names.relation_id(source, target))
-            return
-        stored.update(
-            orphans.rebuild_relation(
-                (source, target),
-                chunks,
-                self._extractions,
-                weight=float(stored.get("weight", 1.0)),
-                lost=lost.get((source, target), 0.0),
-            ),
-            **orphans.source_fields(chunks, self._paths),
-        )
-        self._connection.execute(
-            "UPDATE store_edges SET weight = ?, data = ? WHERE workspace = ? AND source = ? AND target = ?",
-            (stored["weight"], orjson.dumps(stored).decode(), self._workspace, source, target),
-        )
+        self._delete_edges([edge for edge in lost if edge not in left])
 
-    def _shrink_entity(self, name: str) -> None:
-        chunks = self._remaining_chunks(sources.ENTITY_CHUNKS, name)
-        stored = {
-            key: data for key, data, _ in graph_sql.nodes(self._connection, self._workspace, [name])
-        }.get(name)
-        if not chunks or stored is None:
-            self._remove_entity(name)
-            return
-        stored.update(
-            orphans.rebuild_entity(name, chunks, self._extractions),
-            **orphans.source_fields(chunks, self._paths),
-        )
-        stored[orphans.TYPES] = orphans.types_of(name, chunks, self._extractions)
-        self._connection.execute(
-            "UPDATE store_nodes SET data = ? WHERE workspace = ? AND id = ?",
-            (orjson.dumps(stored).decode(), self._workspace, name),
-        )
+    def _delete_edges(self, edges: Sequence[int]) -> None:
+        for part in batches(edges):
+            pairs: list[tuple[Any, ...]] = self._connection.execute(
+                "SELECT near.id, far.id FROM store_edges AS o JOIN store_nodes AS near ON near.n = o.source"
+                f" JOIN store_nodes AS far ON far.n = o.target WHERE o.n IN ({marks(part)})",
+                part,
+            ).fetchall()
+            self._delete_vectors(names.RELATIONSHIPS, [names.relation_id(*pair) for pair in pairs])
+            self._connection.execute(f"DELETE FROM store_evidence WHERE edge IN ({marks(part)})", part)
+            self._connection.execute(f"DELETE FROM store_edges WHERE n IN ({marks(part)})", part)
 
-    def _remove_entity(self, name: str) -> None:
-        for other in graph_sql.adjacent(self._connection, self._workspace, [name]).get(name, ()):
-            self._delete_vector(names.RELATIONSHIPS, names.relation_id(name, other))
-            sources.delete_keys(
-                self._connection, self._workspace, sources.RELATION_CHUNKS, [names.relation_key(name, other)]
-            )
-        graph_sql.remove_nodes(self._connection, self._workspace, [name])
-        sources.delete_keys(self._connection, self._workspace, sources.ENTITY_CHUNKS, [name])
-        self._delete_vector(names.ENTITIES, names.entity_id(name))
+    def _shrink_nodes(self, nodes: set[int], types: dict[str, Counter[str]]) -> None:
+        left = sources.newest(self._connection, sources.ENTITY_CHUNKS, nodes, 1)
+        self._connection.executemany(
+            "UPDATE store_nodes SET data = NULL WHERE n = ? AND data IS NOT NULL", [(node,) for node in left]
+        )
+        numbers = keys.node_numbers(self._connection, self._workspace, types)
+        keys.change_types(
+            self._connection, {node: types[name] for name, node in numbers.items() if node in left}
+        )
+        gone = sorted(nodes - left.keys())
+        for part in batches(gone):
+            for column in ("source", "target"):
+                self._delete_edges(
+                    [
+                        edge
+                        for (edge,) in self._connection.execute(
+                            f"SELECT n FROM store_edges WHERE {column} IN ({marks(part)})", part
+                        )
+                    ]
+                )
+            removed = self._connection.execute(
+                f"SELECT id FROM store_nodes WHERE n IN ({marks(part)})", part
+            ).fetchall()
+            self._connection.execute(f"DELETE FROM store_nodes WHERE n IN ({marks(part)})", part)
+            self._delete_vectors(names.ENTITIES, [names.entity_id(name) for (name,) in removed])
 
-    def _delete_vector(self, namespace: str, key: str) -> None:
-        self._connection.execute(
+    def _delete_vectors(self, namespace: str, ids: Iterable[str]) -> None:
+        self._connection.executemany(
             "DELETE FROM store_vectors WHERE workspace = ? AND namespace = ? AND id = ?",
-            (self._workspace, namespace, key),
+            [(self._workspace, namespace, key) for key in ids],
         )

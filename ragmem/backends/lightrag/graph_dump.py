@@ -2,10 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-import orjson
-
-from ragmem.backends.lightrag.rows import names, reads, sources
+from ragmem.backends.lightrag.rows import evidence, names, reads, sources
+from ragmem.backends.lightrag.rows.extractions import Chunks
+from ragmem.backends.lightrag.rows.keys import SPACE
 from ragmem.domain.model import Entity, Relation
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
@@ -13,37 +14,72 @@ ROWS = 2_000
 """Rows per read: others may write in between, and a slow reader holds no lock."""
 
 
-def nodes(database: SQLiteDatabase, workspace: str) -> Iterator[tuple[Entity, int]]:
-    """Yield the entities of a workspace with their degrees, by name."""
+def node_rows(
+    database: SQLiteDatabase, workspace: str, *, described: bool = True
+) -> Iterator[tuple[str, dict[str, Any], int]]:
+    """Yield (name, LightRAG's attributes, degree) of the entities of a workspace, by name.
+
+    Without `described` they have a type only.
+    """
     last = ""
+    chunks = Chunks(database.connection(), workspace)
     while True:
         with database.read() as connection:
             rows = connection.execute(
-                "SELECT id, data, degree FROM store_nodes WHERE workspace = ? AND id > ? ORDER BY id LIMIT ?",
+                f"SELECT {evidence.NODE} FROM store_nodes AS o WHERE space = {SPACE} AND present AND id > ?"
+                " ORDER BY id LIMIT ?",
                 (workspace, last, ROWS),
             ).fetchall()
-        for name, data, degree in rows:
-            yield reads.entity(name, orjson.loads(data)), degree
+            if described:
+                made = list(evidence.nodes(connection, workspace, rows, chunks=chunks))
+            else:
+                made = list(evidence.undescribed(rows))
+        yield from made
         if len(rows) < ROWS:
             return
-        last = rows[-1][0]
+        last = made[-1][0]
 
 
-def edges(database: SQLiteDatabase, workspace: str) -> Iterator[Relation]:
-    """Yield the relations of a workspace, by source and target."""
+def edge_rows(
+    database: SQLiteDatabase, workspace: str, *, described: bool = True
+) -> Iterator[tuple[str, str, dict[str, Any], float]]:
+    """Yield (source, target, LightRAG's attributes, weight) of the relations, by source and target.
+
+    Without `described` they have no attributes.
+    """
     last = ("", "")
+    chunks = Chunks(database.connection(), workspace)
     while True:
         with database.read() as connection:
             rows = connection.execute(
-                "SELECT source, target, weight, data FROM store_edges"
-                " WHERE workspace = ? AND (source, target) > (?, ?) ORDER BY source, target LIMIT ?",
-                (workspace, *last, ROWS),
+                f"SELECT {evidence.EDGE} FROM store_nodes AS near CROSS JOIN store_edges AS o"
+                " ON o.source = near.n AND o.present CROSS JOIN store_nodes AS far ON far.n = o.target"
+                f" WHERE near.space = {SPACE} AND near.id >= ? AND (near.id, far.id) > (?, ?)"
+                " ORDER BY near.id, far.id LIMIT ?",
+                (workspace, last[0], *last, ROWS),
             ).fetchall()
-        for source, target, weight, data in rows:
-            yield reads.relation(source, target, weight, orjson.loads(data))
+            if described:
+                made = list(evidence.edges(connection, workspace, rows, chunks=chunks))
+            else:
+                made = [(source, target, {}, weight) for _, source, target, weight, _ in rows]
+        yield from made
         if len(rows) < ROWS:
             return
-        last = (rows[-1][0], rows[-1][1])
+        last = (made[-1][0], made[-1][1])
+
+
+def nodes(
+    database: SQLiteDatabase, workspace: str, *, described: bool = True
+) -> Iterator[tuple[Entity, int]]:
+    """Yield the entities of a workspace with their degrees, by name."""
+    for name, data, degree in node_rows(database, workspace, described=described):
+        yield reads.entity(name, data), degree
+
+
+def edges(database: SQLiteDatabase, workspace: str, *, described: bool = True) -> Iterator[Relation]:
+    """Yield the relations of a workspace, by source and target."""
+    for source, target, data, weight in edge_rows(database, workspace, described=described):
+        yield reads.relation(source, target, weight, data)
 
 
 def chunks_naming(

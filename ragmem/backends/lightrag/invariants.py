@@ -4,10 +4,12 @@ import sqlite3
 from collections.abc import Iterator
 
 import numpy as np
-import orjson
 
-from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.rows import views
+from ragmem.backends.lightrag.rows.extractions import decode
+from ragmem.backends.lightrag.rows.keys import sort_pair
 from ragmem.backends.lightrag.vectors.segments import restore
+from ragmem.errors import StoreDamagedError
 from ragmem.ports import Embedder
 from ragmem.storage.maintenance.invariants import sentence
 
@@ -15,145 +17,91 @@ UNIT_TOLERANCE = 0.02
 """How much the length of a vector may differ from 1 after quantisation to 8 bits."""
 
 
-def kv_exists(namespace: str, key: str) -> str:
-    """Return the condition that the row `o` has a key-value row in its workspace."""
-    return (
-        "EXISTS (SELECT 1 FROM store_kv k WHERE k.workspace = o.workspace"
-        f" AND k.namespace = '{namespace}' AND k.id = {key})"
-    )
+_SPACE_OF = "(SELECT s.n FROM store_spaces s WHERE s.name = o.workspace)"
 
-
-_DOCUMENT = "EXISTS (SELECT 1 FROM store_documents d WHERE d.workspace = o.workspace AND d.id = {})"
-NODE_EXISTS = "EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = {})"
-LOST_END = f"NOT {NODE_EXISTS.format('o.source')} OR NOT {NODE_EXISTS.format('o.target')}"
-_EDGE = (
-    "EXISTS (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace AND e.source = {} AND e.target = {})"
+LOST_END = (
+    "NOT EXISTS (SELECT 1 FROM store_nodes n WHERE n.n = o.source AND n.present)"
+    " OR NOT EXISTS (SELECT 1 FROM store_nodes n WHERE n.n = o.target AND n.present)"
 )
-EDGE_OF_KEY = (
-    "EXISTS (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace"
-    f" AND e.source = substr(o.key, 1, instr(o.key, '{names.SEPARATOR}') - 1)"
-    f" AND e.target = substr(o.key, instr(o.key, '{names.SEPARATOR}') + {len(names.SEPARATOR)}))"
-)
-"""Whether the relation of a source (the row `o`) exists."""
+"""Whether an end of a relation (the row `o`) is no entity."""
 
 DEGREE = (
-    "((SELECT count(*) FROM store_edges e WHERE e.workspace = o.workspace AND e.source = o.id)"
-    " + (SELECT count(*) FROM store_edges e WHERE e.workspace = o.workspace AND e.target = o.id))"
+    "((SELECT count(*) FROM store_edges e WHERE e.source = o.n AND e.present)"
+    " + (SELECT count(*) FROM store_edges e WHERE e.target = o.n AND e.present))"
 )
 """The correct degree of an entity (the row `o`); each count is one search of an index."""
 
-_SOURCE = (
-    "EXISTS (SELECT 1 FROM store_sources s WHERE s.workspace = o.workspace AND s.namespace = '{}'"
-    " AND s.key = {})"
+HAS_CHUNK = f"EXISTS (SELECT 1 FROM store_chunks c WHERE c.id = o.id AND c.space = {_SPACE_OF})"
+"""Whether the chunk of a vector (the row `o`) exists."""
+
+HAS_NODE = (
+    f"EXISTS (SELECT 1 FROM store_nodes n WHERE n.space = {_SPACE_OF} AND n.id = o.subject AND n.present)"
 )
-_CHUNK_OF = "json_extract(o.data, '$.full_doc_id')"
-_CACHED_CHUNK = "json_extract(o.data, '$.chunk_id')"
-_EDGE_KEY = f"o.source || '{names.SEPARATOR}' || o.target"
+"""Whether the entity of a vector (the row `o`) exists."""
+
+HAS_EDGE = (
+    "EXISTS (SELECT 1 FROM store_nodes a JOIN store_edges e ON e.source = a.n AND e.present"
+    " JOIN store_nodes b ON b.n = e.target"
+    f" WHERE a.space = {_SPACE_OF} AND a.id = min(o.subject, o.object) AND b.id = max(o.subject, o.object))"
+)
+"""Whether the relation of a vector (the row `o`) exists."""
+
+CHUNK_EXISTS = "EXISTS (SELECT 1 FROM store_chunks c WHERE c.n = o.chunk)"
+"""Whether the chunk of a mention (the row `o`) exists."""
 
 _OF_MODEL = "(:model = '' OR v.model = :model)"
 
+NO_VECTOR = (
+    "NOT EXISTS (SELECT 1 FROM store_vectors v JOIN store_spaces s ON s.name = v.workspace"
+    " WHERE v.namespace = 'chunks' AND v.id = o.id AND s.n = o.space"
+    f" AND {_OF_MODEL} AND v.subject = d.id)"
+)
+"""Whether a chunk (the row `o` of the document `d`) has no vector of its document."""
+
+_OF_EDGE = (
+    "FROM store_edges o LEFT JOIN store_nodes a ON a.n = o.source LEFT JOIN store_nodes b ON b.n = o.target"
+)
+_EDGE_NAME = "coalesce(a.id, '?') || ' - ' || coalesce(b.id, '?')"
+
 # A problem, and a query (the row is called `o`) whose first column names the rows with it.
 _RULES: tuple[tuple[str, str], ...] = (
-    *(
-        (
-            f"documents have no row in {namespace}",
-            f"SELECT o.id FROM store_documents o WHERE NOT {kv_exists(namespace, 'o.id')}",
-        )
-        for namespace in ("full_docs", "full_entities", "full_relations")
-    ),
-    (
-        "rows are of no document",
-        (
-            "SELECT o.namespace || ' ' || o.id FROM store_kv o"
-            " WHERE o.namespace IN ('full_docs', 'full_entities', 'full_relations')"
-            f" AND NOT {_DOCUMENT.format('o.id')}"
-        ),
-    ),
     (
         "chunks of the store are of no document",
         (
-            "SELECT o.id FROM store_kv o WHERE o.namespace = 'text_chunks'"
-            f" AND NOT {_DOCUMENT.format(_CHUNK_OF)}"
+            "SELECT o.id FROM store_chunks o WHERE o.document IS NOT NULL"
+            " AND NOT EXISTS (SELECT 1 FROM store_documents d WHERE d.n = o.document)"
         ),
     ),
     (
-        "documents name other chunks than they have",
+        "rows that LightRAG wrote are of no document",
         (
-            "SELECT o.id FROM store_documents o, json_each(o.data, '$.chunks_list') c"
-            f" WHERE NOT {kv_exists('text_chunks', 'c.value')}"
-        ),
-    ),
-    (
-        "chunks of the store are not named by their document",
-        (
-            "SELECT o.id FROM store_kv o JOIN store_documents d ON d.workspace = o.workspace"
-            f" AND d.id = {_CHUNK_OF} WHERE o.namespace = 'text_chunks'"
-            " AND o.id NOT IN (SELECT value FROM json_each(d.data, '$.chunks_list'))"
+            "SELECT o.namespace || ' ' || o.id FROM store_kv o"
+            " WHERE o.namespace IN ('full_docs', 'full_entities', 'full_relations') AND NOT EXISTS"
+            f" (SELECT 1 FROM {views.STATUSES} d WHERE d.workspace = o.workspace AND d.id = o.id)"
         ),
     ),
     (
         "chunks of the store have no vector",
-        (
-            "SELECT o.id FROM store_kv o WHERE o.namespace = 'text_chunks'"
-            " AND NOT EXISTS (SELECT 1 FROM store_vectors v WHERE v.workspace = o.workspace"
-            f" AND v.namespace = 'chunks' AND v.id = o.id AND {_OF_MODEL} AND v.subject = {_CHUNK_OF})"
-        ),
+        (f"SELECT o.id FROM store_chunks o JOIN store_documents d ON d.n = o.document WHERE {NO_VECTOR}"),
     ),
     (
         "vectors are of no chunk",
-        (
-            "SELECT o.id FROM store_vectors o WHERE o.namespace = 'chunks'"
-            f" AND NOT {kv_exists('text_chunks', 'o.id')}"
-        ),
-    ),
-    (
-        "cached extractions that a chunk names are missing",
-        (
-            "SELECT o.id FROM store_kv o, json_each(o.data, '$.llm_cache_list') c"
-            f" WHERE o.namespace = 'text_chunks' AND NOT {kv_exists('llm_response_cache', 'c.value')}"
-        ),
-    ),
-    (
-        "cached extractions are of no chunk",
-        (
-            "SELECT o.id FROM store_kv o WHERE o.namespace = 'llm_response_cache'"
-            " AND json_extract(o.data, '$.cache_type') = 'extract'"
-            f" AND NOT {kv_exists('text_chunks', _CACHED_CHUNK)}"
-        ),
-    ),
-    (
-        "entities have no vector",
-        (
-            "SELECT o.id FROM store_nodes o WHERE (o.workspace, o.id)"
-            " NOT IN (SELECT workspace, subject FROM store_vectors v WHERE namespace = 'entities'"
-            f" AND {_OF_MODEL})"
-        ),
+        f"SELECT o.id FROM store_vectors o WHERE o.namespace = 'chunks' AND NOT {HAS_CHUNK}",
     ),
     (
         "vectors are of no entity",
-        (
-            f"SELECT o.subject FROM store_vectors o WHERE o.namespace = 'entities'"
-            f" AND NOT {NODE_EXISTS.format('o.subject')}"
-        ),
-    ),
-    (
-        "relations have no vector",
-        (
-            "SELECT o.source || ' - ' || o.target FROM store_edges o WHERE (o.workspace, o.source, o.target)"
-            " NOT IN (SELECT workspace, min(subject, object), max(subject, object) FROM store_vectors v"
-            f" WHERE namespace = 'relationships' AND {_OF_MODEL})"
-        ),
+        f"SELECT o.subject FROM store_vectors o WHERE o.namespace = 'entities' AND NOT {HAS_NODE}",
     ),
     (
         "vectors are of no relation",
         (
-            "SELECT o.subject || ' - ' || o.object FROM store_vectors o WHERE o.namespace = 'relationships'"
-            f" AND NOT {_EDGE.format('min(o.subject, o.object)', 'max(o.subject, o.object)')}"
+            "SELECT o.subject || ' - ' || o.object FROM store_vectors o"
+            f" WHERE o.namespace = 'relationships' AND NOT {HAS_EDGE}"
         ),
     ),
     (
         "relations have an end that is no entity",
-        (f"SELECT o.source || ' - ' || o.target FROM store_edges o WHERE {LOST_END}"),
+        f"SELECT {_EDGE_NAME} {_OF_EDGE} WHERE o.present AND ({LOST_END})",
     ),
     (
         "entities have another degree than relations",
@@ -162,36 +110,36 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "mentions are by a chunk that does not exist",
         (
-            "SELECT o.namespace || ' ' || o.key FROM store_sources o WHERE o.chunk_id <> ''"
-            f" AND NOT {kv_exists('text_chunks', 'o.chunk_id')}"
+            f"SELECT 'chunk ' || o.chunk FROM store_mentions o WHERE NOT {CHUNK_EXISTS}"
+            f" UNION SELECT 'chunk ' || o.chunk FROM store_evidence o WHERE NOT {CHUNK_EXISTS}"
         ),
     ),
     (
         "mentions are of an entity that does not exist",
         (
-            "SELECT DISTINCT o.key FROM store_sources o WHERE o.namespace = 'entity_chunks'"
-            f" AND NOT {NODE_EXISTS.format('o.key')}"
+            "SELECT 'entity ' || o.node FROM store_mentions o"
+            " WHERE NOT EXISTS (SELECT 1 FROM store_nodes n WHERE n.n = o.node)"
         ),
     ),
     (
         "mentions are of a relation that does not exist",
         (
-            f"SELECT DISTINCT o.key FROM store_sources o WHERE o.namespace = 'relation_chunks'"
-            f" AND NOT {EDGE_OF_KEY}"
+            "SELECT 'relation ' || o.edge FROM store_evidence o"
+            " WHERE NOT EXISTS (SELECT 1 FROM store_edges e WHERE e.n = o.edge)"
         ),
     ),
     (
         "entities are mentioned nowhere",
         (
-            "SELECT o.id FROM store_nodes o WHERE o.degree = 0"
-            f" AND NOT {_SOURCE.format('entity_chunks', 'o.id')}"
+            "SELECT o.id FROM store_nodes o WHERE o.degree = 0 AND o.present"
+            " AND NOT EXISTS (SELECT 1 FROM store_mentions m WHERE m.node = o.n)"
         ),
     ),
     (
         "relations are mentioned nowhere",
         (
-            "SELECT o.source || ' - ' || o.target FROM store_edges o"
-            f" WHERE NOT {_SOURCE.format('relation_chunks', _EDGE_KEY)}"
+            f"SELECT {_EDGE_NAME} {_OF_EDGE} WHERE o.present"
+            " AND NOT EXISTS (SELECT 1 FROM store_evidence m WHERE m.edge = o.n)"
         ),
     ),
     (
@@ -228,24 +176,67 @@ def vector_violations(connection: sqlite3.Connection, embedder: Embedder) -> lis
 
 
 def evidence_violations(connection: sqlite3.Connection) -> list[str]:
-    """Return the entities and relations whose sources are chunks that do not exist."""
-    known = set(
-        connection.execute("SELECT workspace, id FROM store_kv WHERE namespace = 'text_chunks'").fetchall()
-    )
-    wrong = [
-        name
-        for workspace, name, data in _graph(connection)
-        if any(
-            chunk and (workspace, chunk) not in known
-            for chunk in str(orjson.loads(data).get("source_id", "")).split(names.SEPARATOR)
+    """Return the documents whose extractions are unreadable, or name what their chunks do not mention.
+
+    An entity that is gone counts as deleted by LightRAG, not as a violation.
+    """
+    unreadable: list[str] = []
+    different: list[str] = []
+    known = set(connection.execute("SELECT space, id FROM store_nodes WHERE present"))
+    for space, memory, named, mentioned in _mentions(connection):
+        if named is None:
+            unreadable.append(memory)
+        elif mentioned - named or any(
+            all((space, name) in known for name in pair) for _, pair in named - mentioned
+        ):
+            different.append(memory)
+    return [
+        sentence(what, wrong)
+        for what, wrong in (
+            ("extractions of documents cannot be read", unreadable),
+            ("documents have other mentions than extractions", different),
         )
+        if wrong
     ]
-    return [sentence("entities and relations name chunks that do not exist", wrong)] if wrong else []
 
 
-def _graph(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str]]:
-    yield from connection.execute("SELECT workspace, id, data FROM store_nodes ORDER BY workspace, id")
-    yield from connection.execute(
-        "SELECT workspace, source || ' - ' || target, data FROM store_edges"
-        " ORDER BY workspace, source, target"
-    )
+def wrongly_mentioned(connection: sqlite3.Connection) -> set[str]:
+    """Return the ids of documents whose extractions are unreadable or differ from their mentions."""
+    return {memory for _, memory, named, mentioned in _mentions(connection) if named != mentioned}
+
+
+_Mentions = set[tuple[int, tuple[str, ...]]]
+
+
+def _mentions(connection: sqlite3.Connection) -> Iterator[tuple[int, str, _Mentions | None, _Mentions]]:
+    """Yield space, id, and what a document extracts and mentions: (position of a chunk, names)."""
+    rows = connection.execute("SELECT n, space, id, extractions FROM store_documents").fetchall()
+    for number, space, memory, stored in rows:
+        found: _Mentions = set()
+        named: _Mentions | None = found
+        try:
+            for position, (entities, relations) in decode(stored).items():
+                found |= {(position, (row["name"],)) for row in entities}
+                for row in relations:
+                    pair = sort_pair(row["source"], row["target"])
+                    found |= {(position, pair), (position, pair[:1]), (position, pair[1:])}
+        except StoreDamagedError:
+            named = None
+        mentioned: _Mentions = {
+            (position, (name,))
+            for position, name in connection.execute(
+                "SELECT c.position, n.id FROM store_chunks c JOIN store_mentions m ON m.chunk = c.n"
+                " JOIN store_nodes n ON n.n = m.node WHERE c.document = ?",
+                (number,),
+            )
+        }
+        mentioned |= {
+            (position, (source, target))
+            for position, source, target in connection.execute(
+                "SELECT c.position, a.id, b.id FROM store_chunks c JOIN store_evidence m ON m.chunk = c.n"
+                " JOIN store_edges e ON e.n = m.edge JOIN store_nodes a ON a.n = e.source"
+                " JOIN store_nodes b ON b.n = e.target WHERE c.document = ?",
+                (number,),
+            )
+        }
+        yield space, memory, named, mentioned

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ragmem.backends.lightrag.rows import sources
-from ragmem.backends.lightrag.rows.graph_sql import values_table
+from ragmem.backends.lightrag.rows.keys import SPACE, values_table
 from ragmem.storage.sql.batches import batches
 
 
@@ -15,28 +15,30 @@ def mentions(
 
     Reads at most `most` chunks of a hub.
     """
-    named: dict[str, list[str]] = {}
+    ids: dict[int, str] = {}
+    named: dict[str, list[int]] = {}
     for part in batches(dict.fromkeys(chunk_ids)):
-        for chunk, entity in connection.execute(
-            f"SELECT chunk_id, key FROM {values_table(part)} CROSS JOIN store_sources"
-            " ON workspace = ? AND chunk_id = column1 AND namespace = ?",
-            (*part, workspace, sources.ENTITY_CHUNKS),
+        for chunk, node, name in connection.execute(
+            f"SELECT column1, o.n, o.id FROM {values_table(part)}"
+            f" CROSS JOIN store_chunks AS c ON c.id = column1 AND c.space = {SPACE}"
+            " CROSS JOIN store_mentions AS m ON m.chunk = c.n CROSS JOIN store_nodes AS o ON o.n = m.node",
+            (*part, workspace),
         ):
-            named.setdefault(chunk, []).append(entity)
-    every = dict.fromkeys(entity for entities in named.values() for entity in entities)
+            ids[node] = name
+            named.setdefault(chunk, []).append(node)
     rare = [
-        entity
-        for part in batches(every)
+        node
+        for part in batches(ids)
         # Counted in the index alone, so that no chunks of a hub are read.
-        for entity, count in connection.execute(
-            "SELECT column1, (SELECT count(*) FROM (SELECT 1 FROM store_sources"
-            f" WHERE workspace = ? AND namespace = ? AND key = column1 LIMIT ?)) FROM {values_table(part)}",
-            (workspace, sources.ENTITY_CHUNKS, most + 1, *part),
+        for node, count in connection.execute(
+            "SELECT column1, (SELECT count(*) FROM (SELECT 1 FROM store_mentions"
+            f" WHERE node = column1 LIMIT ?)) FROM {values_table(part)}",
+            (most + 1, *part),
         )
         if count <= most
     ]
-    naming = sources.newest_chunks_of(connection, workspace, sources.ENTITY_CHUNKS, rare, most)
+    naming = sources.chunk_ids(connection, sources.newest(connection, sources.ENTITY_CHUNKS, rare, most))
     return {
-        chunk: {entity: naming[entity] for entity in sorted(entities) if entity in naming}
-        for chunk, entities in named.items()
+        chunk: {ids[node]: naming[node] for node in sorted(nodes, key=ids.__getitem__) if node in naming}
+        for chunk, nodes in named.items()
     }

@@ -1,4 +1,4 @@
-"""The store on LightRAG: writes go through its merge, searches read the same tables without importing it."""
+"""The store on compact tables, of which LightRAG's rows are made; only its own modes import LightRAG."""
 
 import sqlite3
 import threading
@@ -11,8 +11,9 @@ import numpy as np
 from ragmem.backends.lightrag import deletion, graph_dump, invariants, mentions, sweep
 from ragmem.backends.lightrag.read_only import ModelStub
 from ragmem.backends.lightrag.rows import names, reads, schema
+from ragmem.backends.lightrag.rows.names import VectorKey
+from ragmem.backends.lightrag.rows.records import chunk_texts
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
-from ragmem.backends.lightrag.rows.records import vector_texts
 from ragmem.backends.lightrag.storages import home
 from ragmem.backends.lightrag.vectors import bulk, second_model, vector_reuse
 from ragmem.backends.lightrag.vectors.vector_index import VectorHit, VectorIndex
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ragmem.backends.lightrag.engine import Engine
-    from ragmem.backends.lightrag.storages.home import VectorKey
-
 P = ParamSpec("P")
 Value = TypeVar("Value")
 
@@ -36,8 +35,8 @@ Value = TypeVar("Value")
 class LightRAGStore:
     """Memories as LightRAG documents, each project a workspace, in the catalog's database.
 
-    `put` and `native_query` run LightRAG's coroutines in the calling thread, which must have no running event
-    loop of its own. All methods may be called from several threads.
+    `native_query` runs LightRAG's coroutines in the calling thread, which must have no running event loop of
+    its own. All methods may be called from several threads.
     """
 
     name = "lightrag"
@@ -111,7 +110,7 @@ class LightRAGStore:
         embedder = self._models.embedder
         vectors = ingest.embed(self._database, embedder, records)
         with self._ahead_guard:
-            texts = vector_texts(records)
+            texts = chunk_texts(records)
             self._ahead.update(
                 {key: (texts[key], embedder.model_id, vector) for key, vector in vectors.items()}
             )
@@ -120,7 +119,7 @@ class LightRAGStore:
         with self._ahead_guard:
             if not self._ahead:
                 return {}
-            taken = [(key, text, self._ahead.pop(key, None)) for key, text in vector_texts(records).items()]
+            taken = [(key, text, self._ahead.pop(key, None)) for key, text in chunk_texts(records).items()]
         # The record or the model may have changed since, and then its vectors are outdated.
         return {
             key: ahead[2] for key, text, ahead in taken if ahead is not None and ahead[:2] == (text, model)
@@ -143,32 +142,25 @@ class LightRAGStore:
         model = embedder.model_id
         wanted = {record.memory.id: (record, fingerprint_of(record, model)) for record in records}
         changed = self._select_changed(wanted, self._stored_hashes(wanted))
-        engine = self._engine
-        for project in {record.memory.scope.project for record, _ in changed}:
-            engine.instance(project)  # imports LightRAG before the lock is taken
         ready = self._take_ahead(records, model)
         prepared = ready | ingest.embed(
             self._database, embedder, [record for record, _ in changed], without=ready
         )
-        try:
-            with self._database.write() as connection:
-                if engine.model_id != model or self._models.embedder.model_id != model:
-                    return False
-                if changed:
-                    # Read again: another process may have put the same records meanwhile.
-                    stored = self._stored_hashes(wanted)
-                    changed = self._select_changed(wanted, stored)
-                    replaced = {key for _, key in stored} & {record.memory.id for record, _ in changed}
-                    prepared |= ingest.reusable_vectors(
-                        connection, model, [record for record, _ in changed if record.memory.id in replaced]
-                    )
-                    deletion.delete_memories(connection, sorted(replaced))
-                    ingest.insert(self._home, engine, changed, prepared)
-                if finish is not None:
-                    finish()
-        except BaseException:
-            engine.discard_pending()
-            raise
+        with self._database.write() as connection:
+            if self._models.embedder.model_id != model:
+                return False
+            if changed:
+                # Read again: another process may have put the same records meanwhile.
+                stored = self._stored_hashes(wanted)
+                changed = self._select_changed(wanted, stored)
+                replaced = {key for _, key in stored} & {record.memory.id for record, _ in changed}
+                prepared |= ingest.reusable_vectors(
+                    connection, model, [record for record, _ in changed if record.memory.id in replaced]
+                )
+                deletion.delete_memories(connection, sorted(replaced))
+                ingest.insert(connection, changed, model, prepared)
+            if finish is not None:
+                finish()
         return True
 
     def _stored_hashes(self, wanted: Iterable[str]) -> dict[tuple[str, str], str]:
@@ -207,9 +199,10 @@ class LightRAGStore:
         while True:
             vector = self._questions.embed(embedder, query)
             try:
-                hits = self._index.search(
-                    names.CHUNKS, embedder.model_id, vector, limit=limit, workspaces=projects
-                )
+                with self._database.read():
+                    hits = self._index.search(
+                        names.CHUNKS, embedder.model_id, vector, limit=limit, workspaces=projects
+                    )
             except BackendError:
                 if embedder.model_id == self._models.embedder.model_id:
                     raise
@@ -266,10 +259,10 @@ class LightRAGStore:
         return self._read({}, mentions.mentions, project, chunk_ids, most=most) if chunk_ids else {}
 
     def entities(
-        self, prefix: str = "", *, limit: int = 50, project: str | None = None
+        self, prefix: str = "", *, limit: int = 50, project: str | None = None, described: bool = True
     ) -> list[tuple[Entity, int]]:
         """Return entities whose name starts with the prefix (any case) with their degree."""
-        return self._read([], reads.entities, prefix, limit=limit, project=project)
+        return self._read([], reads.entities, prefix, limit=limit, project=project, described=described)
 
     def neighbours(
         self, name: str, *, limit: int = 50, project: str | None = None
@@ -290,13 +283,17 @@ class LightRAGStore:
             project=project,
         )
 
-    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+    def nodes(self, project: str, *, described: bool = True) -> Iterator[tuple[Entity, int]]:
         """Yield every entity of a project with its degree, by name; reads some at a time."""
-        return graph_dump.nodes(self._database, project) if self._readable() else iter(())
+        if not self._readable():
+            return iter(())
+        return graph_dump.nodes(self._database, project, described=described)
 
-    def edges(self, project: str) -> Iterator[Relation]:
+    def edges(self, project: str, *, described: bool = True) -> Iterator[Relation]:
         """Yield every relation of a project, by source and target; reads some at a time."""
-        return graph_dump.edges(self._database, project) if self._readable() else iter(())
+        if not self._readable():
+            return iter(())
+        return graph_dump.edges(self._database, project, described=described)
 
     def chunks_naming(self, names: Sequence[str], *, project: str, most: int) -> Mapping[str, Sequence[str]]:
         """Return entity -> the chunks that name it, those stored last first."""
@@ -320,10 +317,10 @@ class LightRAGStore:
     ) -> Mapping[str, Any]:
         """Return LightRAG's aquery_data document; raises UsageError for a query that is too short for it."""
         query = validate_query(query, mode)
-        from ragmem.backends.lightrag import ingest
+        from ragmem.backends.lightrag import native
 
         self._create()
-        return ingest.native_query(
+        return native.native_query(
             self._engine, query, mode, keywords=keywords, themes=themes, limit=limit, project=project
         )
 

@@ -3,35 +3,46 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from ragmem.backends.lightrag.rows import names
 from ragmem.storage.sql.migrations import table_exists
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
-_NO_DOCUMENT = """
-  NOT EXISTS (SELECT 1 FROM store_documents AS d WHERE d.workspace = o.workspace AND d.id = {})
+_NO_STATUS = """
+  NOT EXISTS (SELECT 1 FROM store_statuses AS d WHERE d.workspace = o.workspace AND d.id = {0})
+  AND NOT EXISTS (
+    SELECT 1 FROM store_documents AS d JOIN store_spaces AS s ON s.n = d.space
+    WHERE d.id = {0} AND s.name = o.workspace
+  )
 """
 _NO_CHUNK = """
   NOT EXISTS (
-    SELECT 1 FROM store_kv AS c WHERE c.workspace = o.workspace AND c.namespace = 'text_chunks' AND c.id = {}
+    SELECT 1 FROM store_chunks AS c JOIN store_spaces AS s ON s.n = c.space
+    WHERE c.id = {} AND s.name = o.workspace
   )
 """
-_NO_SOURCE = """
-  NOT EXISTS (
-    SELECT 1 FROM store_sources AS s WHERE s.workspace = o.workspace AND s.namespace = {} AND s.key = {}
-  )
-"""
+_NO_MENTION = "NOT EXISTS (SELECT 1 FROM store_mentions AS m WHERE m.{} = o.{})"
+_NO_EVIDENCE = "NOT EXISTS (SELECT 1 FROM store_evidence AS m WHERE m.{} = o.{})"
 
 # In this order: rows of documents, then entities and relations without evidence, then their vectors.
 _STEPS: tuple[tuple[str, str, str], ...] = (
     (
         "documents",
         "store_kv",
-        "namespace IN ('full_docs', 'full_entities', 'full_relations') AND " + _NO_DOCUMENT.format("o.id"),
+        "namespace IN ('full_docs', 'full_entities', 'full_relations') AND " + _NO_STATUS.format("o.id"),
     ),
     (
         "chunks",
         "store_kv",
-        "namespace = 'text_chunks' AND " + _NO_DOCUMENT.format("json_extract(o.data, '$.full_doc_id')"),
+        "namespace = 'text_chunks' AND " + _NO_STATUS.format("json_extract(o.data, '$.full_doc_id')"),
+    ),
+    (
+        "chunks",
+        "store_chunks",
+        """
+        CASE WHEN o.document IS NULL THEN o.id <> '' AND NOT EXISTS (
+          SELECT 1 FROM store_kv AS k JOIN store_spaces AS s ON s.name = k.workspace
+          WHERE s.n = o.space AND k.namespace = 'text_chunks' AND k.id = o.id
+        ) ELSE NOT EXISTS (SELECT 1 FROM store_documents AS d WHERE d.n = o.document) END
+        """,
     ),
     (
         "cached",
@@ -39,20 +50,38 @@ _STEPS: tuple[tuple[str, str, str], ...] = (
         "namespace = 'llm_response_cache' AND json_extract(o.data, '$.cache_type') = 'extract' AND "
         + _NO_CHUNK.format("json_extract(o.data, '$.chunk_id')"),
     ),
-    ("sources", "store_sources", _NO_CHUNK.format("o.chunk_id")),
     (
-        "relations",
-        "store_edges",
-        _NO_SOURCE.format("'relation_chunks'", f"o.source || '{names.SEPARATOR}' || o.target"),
+        "sources",
+        "store_mentions",
+        (
+            "NOT EXISTS (SELECT 1 FROM store_chunks AS c WHERE c.n = o.chunk)"
+            " OR NOT EXISTS (SELECT 1 FROM store_nodes AS n WHERE n.n = o.node)"
+        ),
     ),
-    ("entities", "store_nodes", "o.degree = 0 AND " + _NO_SOURCE.format("'entity_chunks'", "o.id")),
+    (
+        "sources",
+        "store_evidence",
+        (
+            "NOT EXISTS (SELECT 1 FROM store_chunks AS c WHERE c.n = o.chunk)"
+            " OR NOT EXISTS (SELECT 1 FROM store_edges AS e WHERE e.n = o.edge)"
+        ),
+    ),
+    ("relations", "store_edges", _NO_EVIDENCE.format("edge", "n")),
+    (
+        "entities",
+        "store_nodes",
+        "NOT EXISTS (SELECT 1 FROM store_edges AS e WHERE e.source = o.n)"
+        " AND NOT EXISTS (SELECT 1 FROM store_edges AS e WHERE e.target = o.n) AND "
+        + _NO_MENTION.format("node", "n"),
+    ),
     ("vectors", "store_vectors", "o.namespace = 'chunks' AND " + _NO_CHUNK.format("o.id")),
     (
         "vectors",
         "store_vectors",
         """
         o.namespace = 'entities' AND NOT EXISTS (
-          SELECT 1 FROM store_nodes AS n WHERE n.workspace = o.workspace AND n.id = o.subject
+          SELECT 1 FROM store_nodes AS n JOIN store_spaces AS s ON s.n = n.space
+          WHERE s.name = o.workspace AND n.id = o.subject
         )
         """,
     ),
@@ -61,8 +90,9 @@ _STEPS: tuple[tuple[str, str, str], ...] = (
         "store_vectors",
         """
         o.namespace = 'relationships' AND NOT EXISTS (
-          SELECT 1 FROM store_edges AS e WHERE e.workspace = o.workspace
-          AND e.source = min(o.subject, o.object) AND e.target = max(o.subject, o.object)
+          SELECT 1 FROM store_nodes AS a JOIN store_spaces AS s ON s.n = a.space
+          JOIN store_edges AS e ON e.source = a.n JOIN store_nodes AS b ON b.n = e.target
+          WHERE s.name = o.workspace AND a.id = min(o.subject, o.object) AND b.id = max(o.subject, o.object)
         )
         """,
     ),
@@ -91,35 +121,15 @@ _OTHER_MODELS = (
 
 _TABLES = tuple(dict.fromkeys(table for _, table, _ in _STEPS))
 
-# The rows by table that a dry run has "removed", and the number of relations that each entity has lost.
-_MARKS = (
-    'CREATE TEMP TABLE swept_rows ("table" TEXT, row INTEGER, PRIMARY KEY ("table", row)) WITHOUT ROWID',
-    "CREATE TEMP TABLE swept_ends (workspace TEXT, id TEXT, count INTEGER, PRIMARY KEY (workspace, id))",
-)
+# The rows by table that a dry run has "removed".
+_MARKS = 'CREATE TEMP TABLE swept_rows ("table" TEXT, row INTEGER, PRIMARY KEY ("table", row)) WITHOUT ROWID'
+
+_ROW = {"store_mentions": "(o.chunk << 32) | o.node", "store_evidence": "(o.chunk << 32) | o.edge"}
+"""The number of a row in a table without row ids."""
 
 _LEFT = """
-CREATE TEMP VIEW {table} AS SELECT o.rowid AS row, {columns} FROM main.{table} AS o
-WHERE NOT EXISTS (SELECT 1 FROM temp.swept_rows AS m WHERE m."table" = '{table}' AND m.row = o.rowid)
-"""
-
-_COLUMNS = {
-    # The triggers of store_edges would have counted down.
-    "store_nodes": """
-    o.workspace, o.id, o.degree - coalesce(
-      (SELECT m.count FROM temp.swept_ends AS m WHERE m.workspace = o.workspace AND m.id = o.id), 0
-    ) AS degree
-    """,
-}
-
-_ENDS = """
-INSERT INTO temp.swept_ends
-SELECT workspace, id, count(*) FROM (
-  SELECT e.workspace, e.source AS id FROM temp.swept_rows m JOIN main.store_edges e ON e.rowid = m.row
-  WHERE m."table" = 'store_edges'
-  UNION ALL
-  SELECT e.workspace, e.target FROM temp.swept_rows m JOIN main.store_edges e ON e.rowid = m.row
-  WHERE m."table" = 'store_edges' AND e.target <> e.source
-) GROUP BY workspace, id
+CREATE TEMP VIEW {table} AS SELECT {row} AS row, o.* FROM main.{table} AS o
+WHERE NOT EXISTS (SELECT 1 FROM temp.swept_rows AS m WHERE m."table" = '{table}' AND m.row = {row})
 """
 
 
@@ -152,16 +162,13 @@ def _count(connection: sqlite3.Connection, steps: Sequence[tuple[str, str, str]]
     figures = {name: 0 for name, _, _ in _STEPS}
     connection.execute("SAVEPOINT sweep")
     try:
-        for statement in _MARKS:
-            connection.execute(statement)
+        connection.execute(_MARKS)
         for table in _TABLES:
-            connection.execute(_LEFT.format(table=table, columns=_COLUMNS.get(table, "o.*")))
+            connection.execute(_LEFT.format(table=table, row=_ROW.get(table, "o.rowid")))
         for name, table, condition in steps:
             figures[name] += connection.execute(
                 f"INSERT INTO temp.swept_rows SELECT '{table}', o.row FROM {table} AS o WHERE {condition}"
             ).rowcount
-            if name == "relations":
-                connection.execute(_ENDS)
     finally:
         connection.execute("ROLLBACK TO sweep")
         connection.execute("RELEASE sweep")

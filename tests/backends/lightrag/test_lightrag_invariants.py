@@ -3,46 +3,42 @@
 import pytest
 
 from ragmem.backends import fake, lightrag
+from ragmem.domain.model import USER
+from ragmem.errors import StoreDamagedError
 from ragmem.testing import StoreContract
 
 DAMAGES = {
-    "DELETE FROM store_kv WHERE namespace = 'full_docs'": "documents have no row in full_docs",
-    "DELETE FROM store_kv WHERE namespace = 'full_entities'": "documents have no row in full_entities",
-    "DELETE FROM store_kv WHERE namespace = 'full_relations'": "documents have no row in full_relations",
     "DELETE FROM store_documents": "chunks of the store are of no document",
-    "DELETE FROM store_documents WHERE rowid = 1": "rows are of no document",
-    "DELETE FROM store_kv WHERE namespace = 'text_chunks'": "documents name other chunks than they have",
-    "UPDATE store_documents SET data = json_set(data, '$.chunks_list', json('[]'))": (
-        "chunks of the store are not named by their document"
-    ),
+    "DELETE FROM store_documents WHERE rowid = 1": "chunks of the store are of no document",
+    "UPDATE store_chunks SET document = 99": "chunks of the store are of no document",
+    "UPDATE store_kv SET id = 'x' WHERE namespace = 'full_docs' AND rowid = 1": "LightRAG wrote are of no",
     "DELETE FROM store_vectors WHERE namespace = 'chunks'": "chunks of the store have no vector",
     "UPDATE store_vectors SET subject = 'x' WHERE namespace = 'chunks'": "chunks of the store have no vector",
+    "UPDATE store_vectors SET workspace = 'x'": "chunks of the store have no vector",
     "UPDATE store_vectors SET id = 'x' || id WHERE namespace = 'chunks'": "vectors are of no chunk",
-    "DELETE FROM store_kv WHERE namespace = 'llm_response_cache'": "cached extractions that a chunk names",
-    "UPDATE store_kv SET data = json_set(data, '$.chunk_id', 'x') WHERE namespace = 'llm_response_cache'": (
-        "cached extractions are of no chunk"
-    ),
-    "DELETE FROM store_vectors WHERE namespace = 'entities'": "entities have no vector",
     "UPDATE store_vectors SET subject = 'x' WHERE namespace = 'entities'": "vectors are of no entity",
-    "DELETE FROM store_vectors WHERE namespace = 'relationships'": "relations have no vector",
+    "UPDATE store_nodes SET present = 0 WHERE id = 'Redis'": "vectors are of no entity",
     "UPDATE store_vectors SET object = 'x' WHERE namespace = 'relationships'": "vectors are of no relation",
     "DELETE FROM store_nodes WHERE id = 'Redis'": "relations have an end that is no entity",
     "DELETE FROM store_edges": "vectors are of no relation",
+    "UPDATE store_edges SET present = 0": "vectors are of no relation",
     "UPDATE store_nodes SET degree = degree + 1": "entities have another degree than relations",
-    "UPDATE store_sources SET chunk_id = 'x' || chunk_id": "mentions are by a chunk that does not exist",
-    "UPDATE store_sources SET key = 'x' WHERE namespace = 'entity_chunks' AND key = 'Redis'": (
-        "mentions are of an entity that does not exist"
-    ),
-    "UPDATE store_sources SET key = 'x<SEP>y' WHERE namespace = 'relation_chunks'": (
-        "mentions are of a relation that does not exist"
-    ),
-    "DELETE FROM store_sources WHERE namespace = 'relation_chunks'": "relations are mentioned nowhere",
+    "UPDATE store_mentions SET chunk = chunk + 99": "mentions are by a chunk that does not exist",
+    "UPDATE store_evidence SET chunk = chunk + 99": "mentions are by a chunk that does not exist",
+    "UPDATE store_mentions SET node = node + 99": "mentions are of an entity that does not exist",
+    "UPDATE store_evidence SET edge = edge + 99": "mentions are of a relation that does not exist",
+    "DELETE FROM store_evidence": "relations are mentioned nowhere",
     "UPDATE store_vectors SET vector = x'0102' WHERE seq = 1": "vectors of one model have several lengths",
 }
 
 DEEP_DAMAGES = {
     "UPDATE store_vectors SET scale = scale * 2 WHERE namespace = 'chunks'": "vectors cannot be of the model",
-    "UPDATE store_nodes SET data = json_set(data, '$.source_id', 'gone')": "name chunks that do not exist",
+    "UPDATE store_documents SET extractions = x'00' WHERE n = 1": "extractions of documents cannot be read",
+    "UPDATE store_documents SET extractions = NULL WHERE n = 1": "other mentions than extractions",
+    "DELETE FROM store_mentions WHERE chunk = 1 AND node IN (SELECT n FROM store_nodes WHERE id = 'Redis')": (
+        "other mentions than extractions"
+    ),
+    "UPDATE store_chunks SET position = 1 - position WHERE document = 2": "other mentions than extractions",
 }
 
 
@@ -50,6 +46,8 @@ DEEP_DAMAGES = {
 def store(database):
     store = lightrag.open_store({}, fake.open_models({}), database=database)
     store.put([StoreContract.REDIS, StoreContract.KAFKA])
+    # Makes the vectors of names.
+    store.native.native_query("redis of billing", "hybrid", keywords=["Redis"], limit=5, project=USER)
     assert store.check(deep=True) == []
     yield store
     store.close()
@@ -81,8 +79,26 @@ def test_a_violation_is_one_line_that_counts_and_names(store, database):
 def test_an_entity_that_nothing_mentions_is_told(store, database):
     damage(
         database,
-        "INSERT INTO store_nodes (workspace, id, folded, data) VALUES ('user', 'Lone', 'lone', '{}')",
+        "INSERT INTO store_nodes (space, id, folded) SELECT n, 'Lone', 'lone' FROM store_spaces",
     )
-    lines = store.check()
-    assert "entities are mentioned nowhere: 1 (Lone)" in lines
-    assert "entities have no vector: 1 (Lone)" in lines
+    assert store.check() == ["entities are mentioned nowhere: 1 (Lone)"]
+
+
+def test_a_repair_puts_aside_a_memory_whose_extractions_cannot_be_read(store, database):
+    damage(database, "UPDATE store_documents SET extractions = x'00' WHERE n = 1")
+    with pytest.raises(StoreDamagedError, match="cannot be read"):
+        store.entities()
+    assert store.repair()["memories"] == 1
+    assert store.check(deep=True) == []
+    store.put([StoreContract.REDIS, StoreContract.KAFKA])
+    assert [(one.name, degree) for one, degree in store.entities()] == [
+        ("Billing", 2),
+        ("Kafka", 1),
+        ("Redis", 1),
+    ]
+    assert store.check(deep=True) == []
+
+
+def test_names_without_vectors_are_sound(store, database):
+    damage(database, "DELETE FROM store_vectors WHERE namespace <> 'chunks'")
+    assert store.check(deep=True) == []

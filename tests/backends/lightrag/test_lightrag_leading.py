@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from ragmem.backends.lightrag import engine, ingest
+from ragmem.backends.lightrag import engine, native
 from ragmem.backends.lightrag.rows import graph_sql
 from ragmem.backends.lightrag.storages import query_relations
 from ragmem.testing import make_record
@@ -114,7 +114,7 @@ def test_an_answer_from_the_leading_edges_is_the_answer_from_all(store, database
     project = records[0].memory.scope.project
     instance = store._engine.instance(project)
     question, options = "the Hub of Entity 7", {"keywords": ["Hub", "Entity 7"], "limit": 40}
-    with_all = run(ingest.ask, instance, question, mode, **options)
+    with_all = run(native.ask, instance, question, mode, **options)
     answer = store.native.native_query(question, mode, project=project, **options)
 
     def told(document):

@@ -73,9 +73,8 @@ def assert_whole(home, expected=None):
         vectors = dict(
             connection.execute("SELECT namespace, count(*) FROM store_vectors GROUP BY namespace").fetchall()
         )
-        sources = dict(
-            connection.execute("SELECT namespace, count(*) FROM store_sources GROUP BY namespace").fetchall()
-        )
+        (mentions,) = connection.execute("SELECT count(*) FROM store_mentions").fetchone()
+        (evidence,) = connection.execute("SELECT count(*) FROM store_evidence").fetchone()
     count = len(acknowledged)
     if expected is not None:
         assert acknowledged == expected
@@ -84,10 +83,9 @@ def assert_whole(home, expected=None):
     figures = store.statistics()
     assert (figures["documents"], figures["chunks"]) == (count, 2 * count)
     assert (figures["entities"], figures["relations"]) == (count + bool(count), count)
-    assert vectors.get("chunks", 0) == 2 * count
-    assert vectors.get("entities", 0) == count + bool(count)
-    assert vectors.get("relationships", 0) == count
-    assert sources.get("entity_chunks", 0) == 2 * count
+    assert vectors == ({"chunks": 2 * count} if count else {})
+    assert (mentions, evidence) == (2 * count, count)
+    assert store.check(deep=True) == []
     assert {one.name for one, _ in store.entities(limit=1000)} == acknowledged | ({"Hub"} if count else set())
     assert set(store.sweep(dry_run=True).values()) == {0}
     for name in list(acknowledged)[:3]:

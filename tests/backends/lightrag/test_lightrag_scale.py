@@ -1,5 +1,7 @@
 """What a write costs does not grow with what is stored, and a vector's number is used once."""
 
+from ragmem.backends.lightrag.rows import keys
+from ragmem.domain.model import USER
 from ragmem.testing import make_record
 
 
@@ -12,18 +14,25 @@ def record_of(number, text="speaks of the Hub"):
 
 def numbers_of(database):
     with database.read() as connection:
-        rows = connection.execute("SELECT namespace, subject, seq FROM store_vectors").fetchall()
+        rows = connection.execute("SELECT namespace, subject || object, seq FROM store_vectors").fetchall()
     return {(namespace, subject): seq for namespace, subject, seq in rows}
+
+
+def make_names(store):
+    """Ask one of LightRAG's modes, for which the names get vectors."""
+    store.native.native_query("the hub of all", "hybrid", keywords=["Hub"], limit=5, project=USER)
 
 
 def test_a_replaced_memory_takes_numbers_that_no_vector_ever_had(store, database):
     records = [record_of(number) for number in range(5)]
     store.put(records)
+    make_names(store)
     before = numbers_of(database)
     # The newest one, whose numbers are free once it is gone.
     changed = record_of(4, text="speaks of something else")
     assert changed.memory.id == records[4].memory.id
     store.put([changed])
+    make_names(store)
     after = numbers_of(database)
     moved = {key: seq for key, seq in after.items() if before.get(key) != seq}
     assert ("chunks", changed.memory.id) in moved
@@ -55,19 +64,23 @@ def work(database, action):
 
 
 def grow_hub(database, count):
-    """Give the hub this many sources and relations that are older than all others."""
+    """Give the hub this many mentions and relations that are older than all others."""
     with database.write() as connection:
-        (workspace,) = connection.execute("SELECT DISTINCT workspace FROM store_nodes").fetchone()
-        (least,) = connection.execute("SELECT min(seq) FROM store_sources").fetchone()
+        ((hub, space, project),) = connection.execute(
+            "SELECT o.n, s.n, s.name FROM store_nodes o JOIN store_spaces s ON s.n = o.space"
+            " WHERE o.id = 'Hub'"
+        ).fetchall()
+        (least,) = connection.execute("SELECT min(n) FROM store_chunks").fetchone()
+        numbers = [least - place for place in range(1, count + 1)]
         connection.executemany(
-            "INSERT INTO store_sources (seq, workspace, namespace, key, chunk_id)"
-            " VALUES (?, ?, 'entity_chunks', 'Hub', ?)",
-            [(least - place, workspace, f"chunk-{least - place}") for place in range(1, count + 1)],
+            "INSERT INTO store_chunks (n, space, position, id) VALUES (?, ?, 0, ?)",
+            [(number, space, f"chunk-{number}") for number in numbers],
         )
         connection.executemany(
-            "INSERT INTO store_edges (workspace, source, target, data) VALUES (?, 'Hub', ?, '{}')",
-            [(workspace, f"Old {least - place}") for place in range(1, count + 1)],
+            "INSERT INTO store_mentions (chunk, node) VALUES (?, ?)", [(number, hub) for number in numbers]
         )
+        nodes = keys.make_nodes(connection, project, [f"Old {number}" for number in numbers])
+        keys.make_edges(connection, [(hub, node) for node in nodes.values()])
 
 
 def test_a_hub_of_ten_thousand_sources_makes_no_write_dearer(store, database):
@@ -85,8 +98,10 @@ def test_a_hub_of_ten_thousand_sources_makes_no_write_dearer(store, database):
     for few, many in zip(*costs, strict=True):
         assert many <= 1.2 * few
     with database.read() as connection:
-        (sources,) = connection.execute("SELECT count(*) FROM store_sources WHERE key = 'Hub'").fetchone()
-    assert sources == 60 + 10_200 + 2 - 2
+        (mentions,) = connection.execute(
+            "SELECT count(*) FROM store_mentions m JOIN store_nodes o ON o.n = m.node WHERE o.id = 'Hub'"
+        ).fetchone()
+    assert mentions == 60 + 10_200 + 2 - 2
 
 
 def test_a_write_costs_the_same_in_a_store_of_ten_times_as_many_memories(store, database):

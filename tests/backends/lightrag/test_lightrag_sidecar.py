@@ -246,6 +246,42 @@ def test_a_forged_row_that_a_search_meets_is_noticed(database, folder):
     assert nearest(index, VECTORS[700]) == "700"
 
 
+def test_a_row_that_was_found_before_is_gone_with_its_deletion(database):
+    index = VectorIndex(database)
+    assert nearest(index, VECTORS[5]) == nearest(index, VECTORS[5]) == "5"
+    with database.write() as connection:
+        connection.execute("DELETE FROM store_vectors WHERE id = '5'")
+        assert nearest(index, VECTORS[5]) != "5"
+    assert nearest(index, VECTORS[5]) != "5"
+
+
+def test_what_a_search_saw_of_a_write_that_was_undone_is_forgotten(database):
+    index = VectorIndex(database)
+    new, other = unit_vectors(2, seed=9)
+
+    def add_and_fail():
+        with database.write():
+            add(database, [new], start=COUNT)
+            assert nearest(index, new) == f"{COUNT}"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        add_and_fail()
+    # Its number is given to this one.
+    add(database, [other], start=COUNT + 1)
+    assert nearest(index, new) != f"{COUNT}"
+    assert nearest(index, other) == f"{COUNT + 1}"
+
+
+def test_rows_are_found_within_a_read_and_kept(database):
+    index = VectorIndex(database)
+    (new,) = unit_vectors(1, seed=9)
+    add(database, [new], start=COUNT)
+    with database.read():
+        assert nearest(index, new) == f"{COUNT}"
+    assert nearest(index, new) == f"{COUNT}"
+
+
 def test_a_wrong_row_in_a_read_only_home_is_noticed_and_answered_from_the_database(database, folder):
     raise_a_scale(folder)
     assert database.connection()

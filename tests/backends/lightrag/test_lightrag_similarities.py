@@ -113,17 +113,6 @@ def test_a_question_that_was_searched_is_not_embedded_again(database):
     store.close()
 
 
-def test_a_home_without_the_index_by_chunk_is_read_as_well(database, vectors):
-    """That of an earlier release, where nothing can be written."""
-    with database.write() as connection:
-        connection.execute("DROP INDEX store_vectors_by_chunk")
-        connection.execute(
-            "INSERT INTO store_documents (workspace, id, status, created_at, updated_at, file_path, track_id,"
-            " content_hash, data) VALUES ('user', 'm', 'processed', '', '', '', '', '', '{}')"
-        )
-    assert set(VectorIndex(database).similarities(MODEL, vectors[0], ["user-3"])) == {"user-3"}
-
-
 @given(
     held=st.sets(st.integers(1, 60), min_size=1),
     asked=st.sets(st.integers(0, 61)),

@@ -9,7 +9,7 @@ from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.external import reads
 from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.rows import names
-from ragmem.backends.lightrag.rows.graph_sql import sort_pair
+from ragmem.backends.lightrag.rows.keys import sort_pair
 from ragmem.storage.sql.batches import batches
 
 SHORTEST = 1e-3

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ragmem.backends.lightrag import ingest
+from ragmem.backends.lightrag import native
 from ragmem.backends.lightrag.external import check as foreign_check
 from ragmem.backends.lightrag.external import reads, removal, writes
 from ragmem.backends.lightrag.external.merge import rows
@@ -13,8 +13,8 @@ from ragmem.backends.lightrag.external.profile import Profile
 from ragmem.backends.lightrag.external.records import clean_record, group_by_project, wanted_texts
 from ragmem.backends.lightrag.external.workspaces import Workspaces
 from ragmem.backends.lightrag.rows import reads as graph_reads
-from ragmem.backends.lightrag.rows.documents import PROCESSED
 from ragmem.backends.lightrag.rows.records import fingerprint as fingerprint_of
+from ragmem.backends.lightrag.rows.views import PROCESSED
 from ragmem.backends.lightrag.vectors import bulk
 from ragmem.backends.question_vectors import QuestionCache, validate_query
 from ragmem.backends.simple_store import StoreDefaults
@@ -249,9 +249,10 @@ class ForeignStore(StoreDefaults):
         return [[] for _ in vectors]
 
     def entities(
-        self, prefix: str = "", *, limit: int = 50, project: str | None = None
+        self, prefix: str = "", *, limit: int = 50, project: str | None = None, described: bool = True
     ) -> list[tuple[Entity, int]]:
         """Return entities whose name starts with the prefix (any case) with their degree."""
+        del described
         found = [
             self._spaces.run(reads.entities, instance, prefix, limit)
             for instance in self._spaces.instances(None if project is None else [project]).values()
@@ -299,13 +300,15 @@ class ForeignStore(StoreDefaults):
         """Return the opened LightRAG of a project, or None if it has no workspace."""
         return self._spaces.instances([project]).get(project)
 
-    def nodes(self, project: str) -> Iterator[tuple[Entity, int]]:
+    def nodes(self, project: str, *, described: bool = True) -> Iterator[tuple[Entity, int]]:
         """Yield every entity of a project with its degree, by name; reads all at once."""
+        del described
         for instance in self._spaces.instances([project]).values():
             yield from self._spaces.run(reads.nodes, instance)
 
-    def edges(self, project: str) -> Iterator[Relation]:
+    def edges(self, project: str, *, described: bool = True) -> Iterator[Relation]:
         """Yield every relation of a project, by source and target; reads all at once."""
+        del described
         for instance in self._spaces.instances([project]).values():
             yield from self._spaces.run(reads.edges, instance)
 
@@ -338,7 +341,7 @@ class ForeignStore(StoreDefaults):
         self._spaces.refuse_other_model()
         for instance in self._spaces.instances([project]).values():
             return self._spaces.run(
-                ingest.ask, instance, query, mode, keywords=keywords, themes=themes, limit=limit
+                native.ask, instance, query, mode, keywords=keywords, themes=themes, limit=limit
             )
         return {"status": "failure", "message": f'nothing was stored of "{project}"', "data": {}}
 

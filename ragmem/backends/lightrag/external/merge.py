@@ -9,11 +9,10 @@ from contextlib import nullcontext
 from typing import Any
 
 from ragmem.backends.lightrag.engine import Instance
-from ragmem.backends.lightrag.merge import BufferedGraph, BufferedSources
 from ragmem.backends.lightrag.rows import names
-from ragmem.backends.lightrag.rows.graph_sql import sort_pair
+from ragmem.backends.lightrag.rows.keys import sort_pair
 from ragmem.backends.lightrag.rows.records import Edges, Nodes
-from ragmem.backends.lightrag.rows.sources import WINDOW
+from ragmem.backends.lightrag.rows.sources import WINDOW, tracking_row
 
 _Fields = dict[str, Any]
 _Pair = tuple[str, str]
@@ -29,12 +28,15 @@ async def rows(storage: Any, keys: Iterable[str]) -> dict[str, _Fields]:
     return {key: row for key, row in zip(wanted, found or (), strict=False) if row}
 
 
-class _StorageGraph(BufferedGraph):
-    """The graph in a storage of LightRAG."""
+class BufferedGraph:
+    """The part of a graph storage that the merge calls, on nodes and edges in memory."""
 
     def __init__(self, storage: Any) -> None:
-        super().__init__()
         self._storage = storage
+        self._nodes: dict[str, _Fields | None] = {}
+        self._edges: dict[tuple[str, str], _Fields | None] = {}
+        self._changed_nodes: set[str] = set()
+        self._changed_edges: set[tuple[str, str]] = set()
 
     async def _read(self, nodes: list[str], edges: list[_Pair]) -> None:
         if nodes:
@@ -42,6 +44,51 @@ class _StorageGraph(BufferedGraph):
         if edges:
             found = await self._storage.get_edges_batch([{"src": one, "tgt": other} for one, other in edges])
             self._edges.update({sort_pair(*pair): fields for pair, fields in found.items()})
+
+    async def load(self, nodes: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
+        """Read these nodes and edges; absent ones become None."""
+        names, edges = sorted(set(nodes)), sorted({sort_pair(*pair) for pair in pairs})
+        self._nodes.update(dict.fromkeys(names))
+        self._edges.update(dict.fromkeys(edges))
+        await self._read(names, edges)
+
+    async def get_node(self, node_id: str) -> _Fields | None:
+        """Return the attributes of a node, or None."""
+        if node_id not in self._nodes:
+            await self.load([node_id], ())
+        return self._nodes[node_id]
+
+    async def has_edge(self, source_node_id: str, target_node_id: str) -> bool:
+        """Tell whether an edge exists, in either direction."""
+        return await self.get_edge(source_node_id, target_node_id) is not None
+
+    async def get_edge(self, source_node_id: str, target_node_id: str) -> _Fields | None:
+        """Return the attributes of an edge, or None."""
+        pair = sort_pair(source_node_id, target_node_id)
+        if pair not in self._edges:
+            await self.load((), [pair])
+        return self._edges[pair]
+
+    async def upsert_node(self, node_id: str, node_data: _Fields) -> None:
+        """Change a node; attributes that are not given keep their value."""
+        self._nodes[node_id] = {**(await self.get_node(node_id) or {}), **node_data}
+        self._changed_nodes.add(node_id)
+
+    async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: _Fields) -> None:
+        """Change an edge; attributes that are not given keep their value."""
+        pair = sort_pair(source_node_id, target_node_id)
+        self._edges[pair] = {**(await self.get_edge(*pair) or {}), **edge_data}
+        self._changed_edges.add(pair)
+
+    # In order of the keys, so that neighbouring rows of the indexes are written together.
+
+    def changed_nodes(self) -> list[tuple[str, _Fields]]:
+        """Return the changed nodes with all their attributes."""
+        return [(name, self._nodes[name] or {}) for name in sorted(self._changed_nodes)]
+
+    def changed_edges(self) -> list[tuple[str, str, _Fields]]:
+        """Return the changed edges with all their attributes."""
+        return [(*pair, self._edges[pair] or {}) for pair in sorted(self._changed_edges)]
 
     async def flush(self) -> None:
         """Write the changes to the storage."""
@@ -51,18 +98,42 @@ class _StorageGraph(BufferedGraph):
             await self._storage.upsert_edges_batch(edges)
 
 
-class _StorageSources(BufferedSources):
-    """The sources in a storage of LightRAG."""
+class BufferedSources:
+    """The part of a key-value storage that the merge calls, on lists of sources in memory.
+
+    LightRAG copies a list some twenty times per insert; it gets the newest WINDOW items.
+    """
 
     def __init__(self, storage: Any) -> None:
-        super().__init__()
         self._storage = storage
         self._older: dict[str, list[str]] = {}
+        self._before: dict[str, list[str]] = {}
+        self._after: dict[str, list[str]] = {}
 
     async def _read(self, keys: list[str]) -> None:
         for key, row in (await rows(self._storage, keys)).items():
             chunks = list(row.get("chunk_ids") or ())
             self._older[key], self._before[key] = chunks[:-WINDOW], chunks[-WINDOW:]
+
+    async def load(self, keys: Iterable[str]) -> None:
+        """Read the newest sources of these entities or relations; absent ones become empty."""
+        wanted = sorted(set(keys))
+        self._before.update({key: [] for key in wanted})
+        await self._read(wanted)
+
+    async def get_by_id(self, key: str) -> _Fields | None:
+        """Return LightRAG's row {chunk_ids, count}, or None where the key is unknown."""
+        if key not in self._before:
+            await self.load([key])
+        chunks = self._after.get(key, self._before[key])
+        return tracking_row(key, chunks) if chunks else None
+
+    async def upsert(self, data: dict[str, _Fields]) -> None:
+        """Set the newest sources of the keys; older ones stay."""
+        for key, row in data.items():
+            if key not in self._before:
+                await self.load([key])
+            self._after[key] = row["chunk_ids"]
 
     async def flush(self) -> None:
         """Write the changes."""
@@ -123,10 +194,10 @@ async def merge(
     rag = instance.rag
     pairs = {sort_pair(*pair) for _, edges in merges for pair in edges}
     named = {name for nodes, _ in merges for name in nodes} | {name for pair in pairs for name in pair}
-    graph = _StorageGraph(rag.chunk_entity_relation_graph)
+    graph = BufferedGraph(rag.chunk_entity_relation_graph)
     entity_sources, relation_sources = (
-        _StorageSources(rag.entity_chunks),
-        _StorageSources(rag.relation_chunks),
+        BufferedSources(rag.entity_chunks),
+        BufferedSources(rag.relation_chunks),
     )
     entities = BufferedVectors(rag.entities_vdb, _entity_content)
     relations = BufferedVectors(rag.relationships_vdb, relation_content)

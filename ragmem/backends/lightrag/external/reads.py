@@ -10,7 +10,7 @@ from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.rows import names
 from ragmem.backends.lightrag.rows import reads as graph_reads
-from ragmem.backends.lightrag.rows.documents import PROCESSED
+from ragmem.backends.lightrag.rows.views import PROCESSED
 from ragmem.backends.lightrag.vectors.bulk import unit
 from ragmem.domain.model import Entity, Relation
 

@@ -11,7 +11,7 @@ from ragmem.backends.lightrag.engine import Instance
 from ragmem.backends.lightrag.external.merge import rows
 from ragmem.backends.lightrag.rows import names, orphans
 from ragmem.backends.lightrag.rows.documents import UNFINISHED
-from ragmem.backends.lightrag.rows.graph_sql import sort_pair
+from ragmem.backends.lightrag.rows.keys import sort_pair
 from ragmem.backends.lightrag.rows.records import ExtractionRows, read_extraction
 from ragmem.backends.lightrag.rows.sources import MAX_SOURCES
 

@@ -7,13 +7,11 @@ from typing import Any
 
 from ragmem.backends.lightrag.rows import names, records
 from ragmem.backends.lightrag.rows.tokens import token_count
+from ragmem.backends.lightrag.rows.views import PROCESSED
 from ragmem.domain.model import Record
 
 _Fields = dict[str, Any]
 Rows = dict[str, _Fields]
-
-PROCESSED = "processed"
-"""LightRAG's status of a document that is complete."""
 
 UNFINISHED = "processing"
 """LightRAG's status of a document that is being written or removed."""

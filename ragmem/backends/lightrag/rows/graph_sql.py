@@ -1,31 +1,18 @@
 """The statements on the graph's tables, shared by LightRAG's storage and the direct reads."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 import orjson
 
+from ragmem.backends.lightrag.rows import evidence, keys
+from ragmem.backends.lightrag.rows.keys import SPACE, sort_pair, values_table
 from ragmem.storage.sql.batches import PARAMETERS, batches
 
 ALL = "*"
 """The label that stands for the most connected entities."""
-
-
-def sort_pair(one: str, other: str) -> tuple[str, str]:
-    """Return the two ends of an edge in stored order: edges have no direction."""
-    return (one, other) if one <= other else (other, one)
-
-
-# To read many rows, their keys are the outer loop (CROSS JOIN keeps the order). With `IN` and a long list,
-# SQLite would read the whole table, or all of an index that begins with the workspace.
-
-
-def values_table(rows: Sequence[str | tuple[str, str]]) -> str:
-    """Return a table of parameters, `(VALUES (?), ...)`; its columns are column1 and, for pairs, column2."""
-    row = "(?)" if isinstance(rows[0], str) else "(?, ?)"
-    return f"(VALUES {', '.join([row] * len(rows))})"
 
 
 def nodes(
@@ -33,12 +20,12 @@ def nodes(
 ) -> Iterator[tuple[str, dict[str, Any], int]]:
     """Yield (name, attributes, degree) of those nodes that exist."""
     for part in batches(dict.fromkeys(names)):
-        for name, data, degree in connection.execute(
-            f"SELECT id, data, degree FROM {values_table(part)} CROSS JOIN store_nodes"
-            " ON workspace = ? AND id = column1",
+        rows = connection.execute(
+            f"SELECT {evidence.NODE} FROM {values_table(part)} CROSS JOIN store_nodes AS o"
+            f" ON o.space = {SPACE} AND o.id = column1 WHERE o.present",
             (*part, workspace),
-        ):
-            yield name, orjson.loads(data), degree
+        ).fetchall()
+        yield from evidence.nodes(connection, workspace, rows)
 
 
 def degrees(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, int]:
@@ -48,7 +35,7 @@ def degrees(connection: sqlite3.Connection, workspace: str, names: Iterable[str]
         found.update(
             connection.execute(
                 f"SELECT id, degree FROM {values_table(part)} CROSS JOIN store_nodes"
-                " ON workspace = ? AND id = column1",
+                f" ON space = {SPACE} AND id = column1 WHERE present",
                 (*part, workspace),
             ).fetchall()
         )
@@ -60,12 +47,15 @@ def edges(
 ) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
     """Yield ((source, target), attributes) of those edges that exist; the pairs are in stored order."""
     for part in batches(dict.fromkeys(pairs), PARAMETERS // 2):
-        for source, target, data in connection.execute(
-            f"SELECT source, target, data FROM {values_table(part)} CROSS JOIN store_edges"
-            " ON workspace = ? AND source = column1 AND target = column2",
-            (*chain.from_iterable(part), workspace),
-        ):
-            yield (source, target), orjson.loads(data)
+        rows = connection.execute(
+            f"SELECT {evidence.EDGE} FROM {values_table(part)}"
+            f" CROSS JOIN store_nodes AS near ON near.space = {SPACE} AND near.id = column1"
+            f" CROSS JOIN store_nodes AS far ON far.space = {SPACE} AND far.id = column2"
+            " CROSS JOIN store_edges AS o ON o.source = near.n AND o.target = far.n WHERE o.present",
+            (*chain.from_iterable(part), workspace, workspace),
+        ).fetchall()
+        for source, target, data, _ in evidence.edges(connection, workspace, rows):
+            yield (source, target), data
 
 
 def adjacent(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> dict[str, list[str]]:
@@ -74,34 +64,98 @@ def adjacent(connection: sqlite3.Connection, workspace: str, names: Iterable[str
     for part in batches(dict.fromkeys(names)):
         for near, far in (("source", "target"), ("target", "source")):
             for name, other in connection.execute(
-                f"SELECT {near}, {far} FROM {values_table(part)} CROSS JOIN store_edges"
-                f" ON workspace = ? AND {near} = column1",
+                f"SELECT near.id, far.id FROM {values_table(part)}"
+                f" CROSS JOIN store_nodes AS near ON near.space = {SPACE} AND near.id = column1"
+                f" CROSS JOIN store_edges AS o ON o.{near} = near.n AND o.present"
+                f" CROSS JOIN store_nodes AS far ON far.n = o.{far}",
                 (*part, workspace),
             ):
                 found.setdefault(name, []).append(other)
     return found
 
 
+def upsert_nodes(
+    connection: sqlite3.Connection, workspace: str, nodes_: Iterable[tuple[str, Mapping[str, Any]]]
+) -> None:
+    """Write what LightRAG says of nodes; attributes that are not given keep their value."""
+    wanted: dict[str, dict[str, Any]] = {}
+    for name, data in nodes_:
+        wanted.setdefault(name, {}).update(data)
+    before = {name: data for name, data, _ in nodes(connection, workspace, wanted)}
+    numbers = keys.make_nodes(connection, workspace, wanted)
+    connection.executemany(
+        "UPDATE store_nodes SET data = ? WHERE n = ?",
+        [
+            (orjson.dumps({**before.get(name, {}), **data}).decode(), numbers[name])
+            for name, data in wanted.items()
+        ],
+    )
+
+
+def upsert_edges(
+    connection: sqlite3.Connection, workspace: str, edges_: Iterable[tuple[str, str, Mapping[str, Any]]]
+) -> None:
+    """Write what LightRAG says of edges and, where they are missing, their ends."""
+    wanted: dict[tuple[str, str], dict[str, Any]] = {}
+    for source, target, data in edges_:
+        wanted.setdefault(sort_pair(source, target), {}).update(data)
+    before = dict(edges(connection, workspace, wanted))
+    nodes_ = keys.make_nodes(connection, workspace, {name for pair in wanted for name in pair})
+    places = {pair: (nodes_[pair[0]], nodes_[pair[1]]) for pair in wanted}
+    numbers = keys.make_edges(connection, places.values())
+    connection.executemany(
+        "UPDATE store_edges SET weight = ?, data = ? WHERE n = ?",
+        [
+            (
+                float(data.get("weight", 1.0)),
+                orjson.dumps({**before.get(pair, {}), **data}).decode(),
+                numbers[places[pair]],
+            )
+            for pair, data in wanted.items()
+        ],
+    )
+
+
 def remove_edges(connection: sqlite3.Connection, workspace: str, pairs: Iterable[tuple[str, str]]) -> None:
     """Remove edges (in stored order); unknown ones are ignored."""
+    names = keys.node_numbers(connection, workspace, {name for pair in pairs for name in pair})
+    places = [(names[one], names[other]) for one, other in pairs if one in names and other in names]
+    _remove_edges(connection, keys.edge_numbers(connection, places).values())
+
+
+def _remove_edges(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
+    """Remove edges; those with mentions, which LightRAG reads and deletes itself, stay as their keys."""
+    rows = [(number,) for number in numbers]
+    connection.executemany("UPDATE store_edges SET present = 0, data = NULL WHERE n = ?", rows)
     connection.executemany(
-        "DELETE FROM store_edges WHERE workspace = ? AND source = ? AND target = ?",
-        [(workspace, *pair) for pair in pairs],
+        "DELETE FROM store_edges AS o WHERE n = ?"
+        " AND NOT EXISTS (SELECT 1 FROM store_evidence m WHERE m.edge = o.n)",
+        rows,
     )
 
 
 def remove_nodes(connection: sqlite3.Connection, workspace: str, names: Iterable[str]) -> None:
     """Remove nodes and their edges; unknown ones are ignored."""
-    rows = [(workspace, name) for name in names]
-    connection.executemany("DELETE FROM store_edges WHERE workspace = ? AND source = ?", rows)
-    connection.executemany("DELETE FROM store_edges WHERE workspace = ? AND target = ?", rows)
-    connection.executemany("DELETE FROM store_nodes WHERE workspace = ? AND id = ?", rows)
+    rows = [(number,) for number in keys.node_numbers(connection, workspace, names).values()]
+    for column in ("source", "target"):
+        for row in rows:
+            found = connection.execute(f"SELECT n FROM store_edges WHERE {column} = ?", row).fetchall()
+            _remove_edges(connection, [number for (number,) in found])
+    connection.executemany("UPDATE store_nodes SET present = 0, data = NULL WHERE n = ?", rows)
+    connection.executemany(
+        "DELETE FROM store_nodes AS o WHERE n = ?"
+        " AND NOT EXISTS (SELECT 1 FROM store_mentions m WHERE m.node = o.n)"
+        " AND NOT EXISTS (SELECT 1 FROM store_edges e WHERE e.source = o.n)"
+        " AND NOT EXISTS (SELECT 1 FROM store_edges e WHERE e.target = o.n)",
+        rows,
+    )
 
 
 def most_connected(connection: sqlite3.Connection, workspace: str, limit: int) -> list[str]:
     """Return the names of the most connected nodes."""
     rows = connection.execute(
-        "SELECT id FROM store_nodes WHERE workspace = ? ORDER BY degree DESC, id LIMIT ?", (workspace, limit)
+        f"SELECT id FROM store_nodes WHERE space = {SPACE} AND present ORDER BY degree DESC, id LIMIT ?",
+        (workspace, limit),
     )
     return [name for (name,) in rows]
 

@@ -11,6 +11,9 @@ SEPARATOR = "<SEP>"
 CHUNKS, ENTITIES, RELATIONSHIPS = "chunks", "entities", "relationships"
 """LightRAG's namespaces of vectors."""
 
+VectorKey = tuple[str, str, str]
+"""Workspace, namespace and id of a vector."""
+
 VECTOR_TEXT_LENGTH = 200
 """Most characters of an embedded relation: a cheap call of a small embedder."""
 
@@ -38,9 +41,17 @@ def relation_key(one: str, other: str) -> str:
     return SEPARATOR.join(sorted((one, other)))
 
 
+_CACHED = "default:extract:"
+
+
 def cache_id(chunk_id: str) -> str:
     """Return the key of the cached extraction of a chunk."""
-    return f"default:extract:{hash_id(chunk_id, '')}"
+    return _CACHED + chunk_id
+
+
+def chunk_of_cache(key: str) -> str:
+    """Return the chunk of a key that `cache_id` made; empty for a key of another kind."""
+    return key.removeprefix(_CACHED) if key.startswith(_CACHED) else ""
 
 
 def file_token(memory_id: str) -> str:

@@ -2,19 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ragmem.backends.lightrag.rows import names
 from ragmem.backends.lightrag.rows.records import ExtractionRows
 from ragmem.domain.entities.resolution import WEAK
 
 _Fields = dict[str, Any]
+_Key = TypeVar("_Key", str, int)
+"""The id of a chunk, or its number."""
 
 UNKNOWN = "UNKNOWN"
 """LightRAG's type of entities that only relations name."""
-
-TYPES = "types"
-"""The attribute of a node with type -> number of rows; absent in nodes of earlier releases."""
 
 
 def source_fields(chunks: Sequence[str], paths: Mapping[str, str]) -> _Fields:
@@ -31,18 +30,7 @@ def most_frequent_type(types: Mapping[str, int]) -> str:
     return min(types, key=lambda kind: (kind == UNKNOWN, -types[kind], kind == WEAK, kind), default=UNKNOWN)
 
 
-def type_counts(node: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of rows per type of a node; without counts, 1 for its type."""
-    kind = node.get("entity_type", UNKNOWN)
-    return node.get(TYPES) or ({} if kind == UNKNOWN else {kind: 1})
-
-
-def types_of(name: str, chunks: Iterable[str], extractions: Mapping[str, ExtractionRows]) -> dict[str, int]:
-    """Return the number of rows per type of an entity in these chunks."""
-    return dict(Counter(row["type"] for chunk in chunks for row in extractions[chunk].entities.get(name, ())))
-
-
-def rebuild_entity(name: str, chunks: Sequence[str], extractions: Mapping[str, ExtractionRows]) -> _Fields:
+def rebuild_entity(name: str, chunks: Sequence[_Key], extractions: Mapping[_Key, ExtractionRows]) -> _Fields:
     """Return type and description of an entity from its remaining chunks, oldest first."""
     rows = [row for chunk in chunks for row in extractions[chunk].entities.get(name, ())]
     if rows:
@@ -72,8 +60,8 @@ def weights(removed: Iterable[ExtractionRows]) -> dict[tuple[str, str], float]:
 
 def rebuild_relation(
     pair: tuple[str, str],
-    chunks: Sequence[str],
-    extractions: Mapping[str, ExtractionRows],
+    chunks: Sequence[_Key],
+    extractions: Mapping[_Key, ExtractionRows],
     *,
     weight: float,
     lost: float,

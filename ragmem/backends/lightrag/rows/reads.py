@@ -4,9 +4,8 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
-from ragmem.backends.lightrag.rows import graph_sql, names
+from ragmem.backends.lightrag.rows import evidence, graph_sql, names, views
+from ragmem.backends.lightrag.rows.keys import SPACE
 from ragmem.domain.model import Entity, Relation
 from ragmem.errors import BackendError
 from ragmem.storage.sql.batches import batches, marks
@@ -16,12 +15,12 @@ _BY_CHUNK = "store_vectors_by_chunk"
 _LAST_CHARACTER = "\U0010ffff"
 
 _COUNTS = {
-    "documents": "SELECT count(*) FROM store_documents",
-    "chunks": "SELECT count(*) FROM store_kv WHERE namespace = 'text_chunks'",
+    "documents": f"SELECT count(*) FROM {views.STATUSES}",
+    "chunks": "SELECT count(*) FROM store_chunks WHERE id <> ''",
     "vectors": "SELECT count(*) FROM store_vectors",
-    "entities": "SELECT count(*) FROM store_nodes",
-    "relations": "SELECT count(*) FROM store_edges",
-    "workspaces": "SELECT count(DISTINCT workspace) FROM store_documents",
+    "entities": "SELECT count(*) FROM store_nodes WHERE present",
+    "relations": "SELECT count(*) FROM store_edges WHERE present",
+    "workspaces": f"SELECT count(DISTINCT workspace) FROM {views.STATUSES}",
 }
 
 NO_STATISTICS: Mapping[str, int] = dict.fromkeys(_COUNTS, 0)
@@ -55,31 +54,15 @@ def dimensions_of(connection: sqlite3.Connection, model: str) -> int:
 def vectors_of_chunks(connection: sqlite3.Connection, chunk_ids: Sequence[str]) -> dict[int, str]:
     """Return sequence number -> chunk of the vectors of these chunks, of any model."""
     found: dict[int, str] = {}
-    by_id = connection.execute(
-        "SELECT 1 FROM pragma_index_list('store_vectors') WHERE name = ?", (_BY_CHUNK,)
-    )
-    if by_id.fetchone() is not None:
-        for part in batches(chunk_ids):
-            # SQLite would choose the index by namespace and model instead.
-            found.update(
-                connection.execute(
-                    f"SELECT seq, id FROM store_vectors INDEXED BY {_BY_CHUNK}"
-                    f" WHERE namespace = 'chunks' AND id IN ({marks(part)})",
-                    part,
-                )
+    for part in batches(chunk_ids):
+        # SQLite would choose the index by namespace and model instead.
+        found.update(
+            connection.execute(
+                f"SELECT seq, id FROM store_vectors INDEXED BY {_BY_CHUNK}"
+                f" WHERE namespace = 'chunks' AND id IN ({marks(part)})",
+                part,
             )
-        return found
-    # A read-only home of an earlier release lacks the index: search every workspace.
-    spaces = [name for (name,) in connection.execute("SELECT DISTINCT workspace FROM store_documents")]
-    for workspace in spaces:
-        for part in batches(chunk_ids):
-            found.update(
-                connection.execute(
-                    "SELECT seq, id FROM store_vectors WHERE workspace = ? AND namespace = 'chunks'"
-                    f" AND id IN ({marks(part)})",
-                    (workspace, *part),
-                )
-            )
+        )
     return found
 
 
@@ -107,7 +90,9 @@ def content_hashes(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[t
     found: dict[tuple[str, str], str] = {}
     for part in batches(ids):
         for project, key, value in connection.execute(
-            f"SELECT workspace, id, content_hash FROM store_documents WHERE id IN ({marks(part)})", part
+            "SELECT s.name, d.id, d.fingerprint FROM store_documents AS d"
+            f" JOIN store_spaces AS s ON s.n = d.space WHERE d.id IN ({marks(part)})",
+            part,
         ):
             found[project, key] = value
     return found
@@ -116,7 +101,10 @@ def content_hashes(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[t
 def _workspaces(connection: sqlite3.Connection, project: str | None) -> list[str]:
     if project is not None:
         return [project]
-    rows = connection.execute("SELECT DISTINCT workspace FROM store_nodes ORDER BY workspace")
+    rows = connection.execute(
+        "SELECT name FROM store_spaces AS s"
+        " WHERE EXISTS (SELECT 1 FROM store_nodes AS o WHERE o.space = s.n AND o.present) ORDER BY name"
+    )
     return [workspace for (workspace,) in rows]
 
 
@@ -146,11 +134,11 @@ def _readable(description: object) -> str:
 
 def memory_ids(connection: sqlite3.Connection) -> set[str]:
     """Return the ids of all memories."""
-    return {key for (key,) in connection.execute("SELECT id FROM store_documents")}
+    return {key for (key,) in connection.execute(f"SELECT id FROM {views.STATUSES}")}
 
 
 def entities(
-    connection: sqlite3.Connection, prefix: str, *, limit: int, project: str | None
+    connection: sqlite3.Connection, prefix: str, *, limit: int, project: str | None, described: bool = True
 ) -> list[tuple[Entity, int]]:
     """Return entities by prefix with their degree, most connected first."""
     folded = prefix.lower()
@@ -159,11 +147,12 @@ def entities(
         condition = "AND folded >= ? AND folded < ?" if folded else ""
         values = (folded, folded + _LAST_CHARACTER) if folded else ()
         rows = connection.execute(
-            f"SELECT degree, id, data FROM store_nodes WHERE workspace = ? {condition}"
+            f"SELECT {evidence.NODE} FROM store_nodes AS o WHERE space = {SPACE} AND present {condition}"
             " ORDER BY degree DESC, id LIMIT ?",
             (workspace, *values, limit),
-        )
-        found.append([(entity(name, orjson.loads(data)), degree) for degree, name, data in rows])
+        ).fetchall()
+        made = evidence.nodes(connection, workspace, rows) if described else evidence.undescribed(rows)
+        found.append([(entity(name, data), degree) for name, data, degree in made])
     return merge_entities(found, limit)
 
 
@@ -178,6 +167,13 @@ def merge_entities(found: Sequence[Sequence[tuple[Entity, int]]], limit: int) ->
     return [(described[name], degrees[name]) for name in leading]
 
 
+_EDGES_OF = (
+    "store_edges AS o JOIN store_nodes AS near ON near.n = o.source"
+    " JOIN store_nodes AS far ON far.n = o.target"
+    f" WHERE o.{{}} = (SELECT n FROM store_nodes WHERE id = ? AND space = {SPACE}) AND o.present"
+)
+
+
 def neighbours(
     connection: sqlite3.Connection, name: str, *, limit: int, project: str | None
 ) -> list[tuple[Relation, Entity]]:
@@ -185,16 +181,16 @@ def neighbours(
     found: list[tuple[Relation, Entity]] = []
     for workspace in _workspaces(connection, project):
         rows = connection.execute(
-            "SELECT source, target, weight, data FROM store_edges WHERE workspace = ?1 AND source = ?2"
-            " UNION ALL"
-            " SELECT source, target, weight, data FROM store_edges WHERE workspace = ?1 AND target = ?2"
-            " ORDER BY weight DESC, source, target LIMIT ?3",
-            (workspace, name, limit),
+            f"SELECT {evidence.EDGE} FROM {_EDGES_OF.format('source')}"
+            f" UNION ALL SELECT {evidence.EDGE} FROM {_EDGES_OF.format('target')}"
+            " ORDER BY 4 DESC, 2, 3 LIMIT ?",
+            (name, workspace, name, workspace, limit),
         ).fetchall()
-        others = [target if source == name else source for source, target, _, _ in rows]
+        edges = list(evidence.edges(connection, workspace, rows))
+        others = [target if source == name else source for source, target, _, _ in edges]
         data_of = {key: data for key, data, _ in graph_sql.nodes(connection, workspace, others)}
-        for other, (source, target, weight, raw) in zip(others, rows, strict=True):
-            edge = relation(source, target, weight, orjson.loads(raw))
+        for other, (source, target, data, weight) in zip(others, edges, strict=True):
+            edge = relation(source, target, weight, data)
             found.append((edge, entity(other, data_of.get(other, {}))))
     found.sort(key=lambda pair: (-pair[0].weight, pair[0].source, pair[0].target))
     return found[:limit]

@@ -90,20 +90,35 @@ def cached_extraction(extraction: Extraction) -> str:
     ).decode()
 
 
+def rows_of_extraction(extraction: Extraction) -> tuple[list[_Fields], list[_Fields]]:
+    """Return the rows of an extraction's entities and relations, names and descriptions cleaned."""
+    return list(_entity_rows(extraction)), list(_relation_rows(extraction))
+
+
 def read_extraction(cached: str) -> ExtractionRows:
-    """Parse a cached extraction; text that is not JSON (from an LLM) counts as empty."""
-    entities: dict[str, list[_Fields]] = {}
-    relations: dict[tuple[str, str], list[_Fields]] = {}
+    """Parse a cached extraction; of an answer of a language model, what has not this form is left out."""
+    found = ExtractionRows({}, {})
     try:
         content = orjson.loads(cached)
     except orjson.JSONDecodeError:
-        content = {}
-    for row in content.get("entities", ()):
-        entities.setdefault(row["name"], []).append(row)
-    for row in content.get("relationships", ()):
+        return found
+    if not isinstance(content, dict):
+        return found
+    for row in _rows_with(content.get("entities"), "name"):
+        found.entities.setdefault(row["name"], []).append({"type": "UNKNOWN", "description": "", **row})
+    for row in _rows_with(content.get("relationships"), "source", "target"):
         one, other = sorted((row["source"], row["target"]))
-        relations.setdefault((one, other), []).append(row)
-    return ExtractionRows(entities, relations)
+        whole = {"keywords": "", "description": "", "weight": 1.0, **row}
+        found.relations.setdefault((one, other), []).append(whole)
+    return found
+
+
+def _rows_with(rows: object, *fields: str) -> list[_Fields]:
+    return [
+        row
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, dict) and all(isinstance(row.get(field), str) for field in fields)
+    ]
 
 
 def merge_input(record: Record) -> list[tuple[Nodes, Edges]]:
@@ -150,6 +165,15 @@ def candidates(record: Record) -> tuple[list[str], list[list[str]]]:
             pairs.add((one, other))
             entities.update((one, other))
     return sorted(entities), [list(pair) for pair in sorted(pairs)]
+
+
+def chunk_texts(records: Iterable[Record]) -> dict[tuple[str, str, str], str]:
+    """Return the texts of the records' chunks to embed, by workspace, namespace and id."""
+    return {
+        (record.memory.scope.project, names.CHUNKS, chunk.id): chunk.searchable
+        for record in records
+        for chunk in record.chunks
+    }
 
 
 def vector_texts(records: Iterable[Record]) -> dict[tuple[str, str, str], str]:

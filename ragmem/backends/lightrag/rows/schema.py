@@ -1,8 +1,9 @@
-"""The tables of the store as migrations; all have a `workspace` column (a project).
+"""The tables of the store as migrations. A workspace is a project.
 
 To change a table, append a `Migration` to STORE; ragmem/storage/sql/migrations.py says how.
 """
 
+from ragmem.backends.lightrag.rows.compaction import compact
 from ragmem.storage.sql.database import Connection, Database
 from ragmem.storage.sql.migrations import Migration, Schema, migrate, table_exists
 from ragmem.storage.sql.sqlite import SQLiteDatabase
@@ -127,7 +128,18 @@ _TABLES = (
     "CREATE INDEX IF NOT EXISTS store_documents_by_track ON store_documents (workspace, track_id)",
 )
 
-TABLES = ("store_kv", "store_sources", "store_vectors", "store_nodes", "store_edges", "store_documents")
+TABLES = (
+    "store_kv",
+    "store_statuses",
+    "store_documents",
+    "store_chunks",
+    "store_vectors",
+    "store_mentions",
+    "store_evidence",
+    "store_edges",
+    "store_nodes",
+    "store_spaces",
+)
 
 
 def _read_version(database: Database, connection: Connection) -> int:
@@ -192,6 +204,123 @@ _CHUNKS_BY_ID = (
     """,
 )
 
+# The compact tables: each text, name and sentence is stored once. LightRAG's rows are made of them on request
+# (rows/evidence.py, rows/views.py); `store_kv` and `store_statuses` hold only what LightRAG itself wrote.
+_COMPACT = (
+    "DROP TRIGGER IF EXISTS store_edges_added",
+    "DROP TRIGGER IF EXISTS store_edges_removed",
+    *(
+        f"DROP INDEX IF EXISTS {index}"
+        for index in (
+            "store_nodes_by_name",
+            "store_nodes_by_degree",
+            "store_edges_by_target",
+            "store_documents_by_id",
+            "store_documents_by_age",
+            "store_documents_by_status",
+            "store_documents_by_path",
+            "store_documents_by_hash",
+            "store_documents_by_track",
+        )
+    ),
+    "ALTER TABLE store_nodes RENAME TO store_nodes_before",
+    "ALTER TABLE store_edges RENAME TO store_edges_before",
+    "ALTER TABLE store_documents RENAME TO store_statuses",
+    "CREATE INDEX store_statuses_by_id ON store_statuses (id)",
+    "CREATE INDEX store_statuses_by_age ON store_statuses (workspace, created_at, id)",
+    "CREATE INDEX store_statuses_by_status ON store_statuses (workspace, status, created_at, id)",
+    "CREATE INDEX store_statuses_by_path ON store_statuses (workspace, file_path)",
+    "CREATE INDEX store_statuses_by_hash ON store_statuses (workspace, content_hash)",
+    "CREATE INDEX store_statuses_by_track ON store_statuses (workspace, track_id)",
+    "CREATE TABLE store_spaces (n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    """
+    CREATE TABLE store_documents (
+      n INTEGER PRIMARY KEY,
+      space INTEGER NOT NULL,
+      id TEXT NOT NULL,            -- of the memory, whose text is in the catalog
+      fingerprint TEXT NOT NULL,
+      texts TEXT NOT NULL,         -- hash of the embedded texts
+      created INTEGER NOT NULL,    -- seconds since 1970
+      extractions BLOB,            -- deflated JSON (rows/extractions.py); NULL: no chunk names anything
+      UNIQUE (id, space)
+    )
+    """,
+    # A later chunk has a higher number, so the newest mention is the one by the highest chunk.
+    """
+    CREATE TABLE store_chunks (
+      n INTEGER PRIMARY KEY,
+      space INTEGER NOT NULL,
+      document INTEGER,            -- NULL: a chunk that LightRAG made
+      position INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      UNIQUE (id, space)
+    )
+    """,
+    "CREATE INDEX store_chunks_by_document ON store_chunks (document, position) WHERE document IS NOT NULL",
+    """
+    CREATE TABLE store_nodes (
+      n INTEGER PRIMARY KEY,
+      space INTEGER NOT NULL,
+      id TEXT NOT NULL,
+      folded TEXT NOT NULL,        -- the name in lower case, for search by prefix
+      degree INTEGER NOT NULL DEFAULT 0,
+      present INTEGER NOT NULL DEFAULT 1,  -- 0: only a key of mentions, which LightRAG keeps for itself
+      types TEXT NOT NULL DEFAULT '',      -- of its mentions, with their numbers (rows/keys.py)
+      data TEXT,                   -- what LightRAG itself wrote; NULL: made from the mentions
+      UNIQUE (space, id)
+    )
+    """,
+    "CREATE INDEX store_nodes_by_name ON store_nodes (space, folded)",
+    "CREATE INDEX store_nodes_by_degree ON store_nodes (space, degree)",
+    """
+    CREATE TABLE store_edges (
+      n INTEGER PRIMARY KEY,
+      source INTEGER NOT NULL,     -- the node whose name comes first: edges have no direction
+      target INTEGER NOT NULL,
+      present INTEGER NOT NULL DEFAULT 1,
+      weight REAL NOT NULL DEFAULT 1.0,
+      data TEXT,
+      UNIQUE (source, target)
+    )
+    """,
+    "CREATE INDEX store_edges_by_target ON store_edges (target, source)",
+    """
+    CREATE TABLE store_mentions (
+      chunk INTEGER NOT NULL,
+      node INTEGER NOT NULL,
+      PRIMARY KEY (chunk, node)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX store_mentions_by_node ON store_mentions (node, chunk)",
+    """
+    CREATE TABLE store_evidence (
+      chunk INTEGER NOT NULL,
+      edge INTEGER NOT NULL,
+      weight REAL NOT NULL DEFAULT 0,      -- the part of the edge's weight that this chunk brought
+      PRIMARY KEY (chunk, edge)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX store_evidence_by_edge ON store_evidence (edge, chunk)",
+    # Degrees are kept, not counted: ranking all entities by degree would read every edge.
+    """
+    CREATE TRIGGER store_edges_added AFTER INSERT ON store_edges WHEN new.present BEGIN
+      UPDATE store_nodes SET degree = degree + 1 WHERE n IN (new.source, new.target);
+    END
+    """,
+    """
+    CREATE TRIGGER store_edges_changed AFTER UPDATE OF present ON store_edges
+    WHEN new.present <> old.present BEGIN
+      UPDATE store_nodes SET degree = degree + new.present - old.present
+      WHERE n IN (new.source, new.target);
+    END
+    """,
+    """
+    CREATE TRIGGER store_edges_removed AFTER DELETE ON store_edges WHEN old.present BEGIN
+      UPDATE store_nodes SET degree = degree - 1 WHERE n IN (old.source, old.target);
+    END
+    """,
+)
+
 STORE = Schema(
     "store",
     (
@@ -199,6 +328,7 @@ STORE = Schema(
         Migration(2, "vectors by age", _VECTORS_BY_AGE, reads_without=True),
         Migration(3, "vectors of two models", _TWO_MODELS, reads_without=True),
         Migration(4, "vectors of chunks by id", _CHUNKS_BY_ID, reads_without=True),
+        Migration(5, "compact rows", _COMPACT, compact),
     ),
     stamped=_read_version,
     stamp=_stamp,

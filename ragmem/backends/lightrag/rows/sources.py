@@ -1,10 +1,12 @@
 """The chunks that an entity or relation came from: LightRAG's tracking rows, one row per mention."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragmem.backends.lightrag.rows.graph_sql import values_table
+from ragmem.backends.lightrag.rows import keys
+from ragmem.backends.lightrag.rows.keys import SPACE, values_table
+from ragmem.backends.lightrag.rows.names import SEPARATOR
 from ragmem.storage.sql.batches import batches, marks
 
 ENTITY_CHUNKS = "entity_chunks"
@@ -24,35 +26,82 @@ come from the deleted document."""
 _NONE = ""
 """The chunk id of an empty list; LightRAG tells an empty list from an unknown one (its issue 3609)."""
 
+_TABLES = {ENTITY_CHUNKS: ("store_mentions", "node"), RELATION_CHUNKS: ("store_evidence", "edge")}
 
-def newest_chunks(
-    connection: sqlite3.Connection, workspace: str, namespace: str, key: str, limit: int
-) -> list[str]:
-    """Return the newest chunk ids of an entity or relation, oldest first."""
-    rows = connection.execute(
-        "SELECT chunk_id FROM store_sources WHERE workspace = ? AND namespace = ? AND key = ?"
-        " ORDER BY seq DESC LIMIT ?",
-        (workspace, namespace, key, limit),
-    ).fetchall()
-    return [chunk for (chunk,) in reversed(rows)]
+
+def newest(
+    connection: sqlite3.Connection, namespace: str, numbers: Iterable[int], limit: int
+) -> dict[int, list[int]]:
+    """Return the newest chunks of entities (or relations), oldest first, all by their numbers."""
+    table, column = _TABLES[namespace]
+    found: dict[int, list[int]] = {}
+    for part in batches(dict.fromkeys(numbers)):
+        for number, chunk in connection.execute(
+            # One search of the index for each key, which reads `limit` rows however many there are.
+            f"SELECT wanted.column1, source.chunk FROM {values_table(part)} AS wanted"
+            f" CROSS JOIN {table} AS source ON source.{column} = wanted.column1 AND source.chunk IN"
+            f" (SELECT chunk FROM {table} WHERE {column} = wanted.column1 ORDER BY chunk DESC LIMIT ?)"
+            " ORDER BY source.chunk",
+            (*part, limit),
+        ):
+            found.setdefault(number, []).append(chunk)
+    return found
 
 
 def newest_chunks_of(
-    connection: sqlite3.Connection, workspace: str, namespace: str, keys: Iterable[str], limit: int
+    connection: sqlite3.Connection, workspace: str, namespace: str, wanted: Iterable[str], limit: int
 ) -> dict[str, list[str]]:
-    """Return the newest chunk ids of those entities or relations that have any, oldest first."""
-    found: dict[str, list[str]] = {}
-    for part in batches(dict.fromkeys(keys)):
-        for key, chunk in connection.execute(
-            # One search of the index for each key, which reads `limit` rows however many there are.
-            f"SELECT wanted.column1, source.chunk_id FROM {values_table(part)} AS wanted"
-            " CROSS JOIN store_sources AS source WHERE source.seq IN (SELECT seq FROM store_sources"
-            " WHERE workspace = ? AND namespace = ? AND key = wanted.column1 ORDER BY seq DESC LIMIT ?)"
-            " ORDER BY source.seq",
-            (*part, workspace, namespace, limit),
-        ):
-            found.setdefault(key, []).append(chunk)
-    return found
+    """Return key -> ids of the newest chunks of those entities or relations that have any, oldest first."""
+    numbers = _numbers(connection, workspace, namespace, wanted)
+    chunks = chunk_ids(connection, newest(connection, namespace, numbers.values(), limit))
+    return {key: chunks[number] for key, number in numbers.items() if number in chunks}
+
+
+def chunk_ids(connection: sqlite3.Connection, chunks: Mapping[int, Sequence[int]]) -> dict[int, list[str]]:
+    """Return the same lists with the ids of the chunks."""
+    ids: dict[int, str] = {}
+    for part in batches({chunk for some in chunks.values() for chunk in some}):
+        ids.update(
+            connection.execute(f"SELECT n, id FROM store_chunks WHERE n IN ({marks(part)})", part).fetchall()
+        )
+    return {number: [ids[chunk] for chunk in some if chunk in ids] for number, some in chunks.items()}
+
+
+def _numbers(
+    connection: sqlite3.Connection, workspace: str, namespace: str, wanted: Iterable[str]
+) -> dict[str, int]:
+    """Return key -> number of those entities or relations that have a row."""
+    if namespace == ENTITY_CHUNKS:
+        return keys.node_numbers(connection, workspace, wanted)
+    pairs = dict(_pairs(wanted))
+    nodes = keys.node_numbers(connection, workspace, {name for pair in pairs.values() for name in pair})
+    places = {
+        key: (nodes[one], nodes[other])
+        for key, (one, other) in pairs.items()
+        if one in nodes and other in nodes
+    }
+    edges = keys.edge_numbers(connection, places.values())
+    return {key: edges[place] for key, place in places.items() if place in edges}
+
+
+def _make_numbers(
+    connection: sqlite3.Connection, workspace: str, namespace: str, wanted: Iterable[str]
+) -> dict[str, int]:
+    """Return key -> number; unknown ones get a row that is no node or edge."""
+    if namespace == ENTITY_CHUNKS:
+        return keys.make_nodes(connection, workspace, wanted, present=False)
+    pairs = dict(_pairs(wanted))
+    names = {name for pair in pairs.values() for name in pair}
+    nodes = keys.make_nodes(connection, workspace, names, present=False)
+    places = {key: (nodes[one], nodes[other]) for key, (one, other) in pairs.items()}
+    edges = keys.make_edges(connection, places.values(), present=False)
+    return {key: edges[place] for key, place in places.items()}
+
+
+def _pairs(wanted: Iterable[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    for key in wanted:
+        one, _, other = key.partition(SEPARATOR)
+        yield key, keys.sort_pair(one, other)
 
 
 def tracking_row(key: str, chunks: Iterable[str]) -> dict[str, Any]:
@@ -62,67 +111,78 @@ def tracking_row(key: str, chunks: Iterable[str]) -> dict[str, Any]:
 
 
 def replace(
-    connection: sqlite3.Connection,
-    workspace: str,
-    namespace: str,
-    changes: Iterable[tuple[str, Sequence[str], Sequence[str]]],
+    connection: sqlite3.Connection, workspace: str, namespace: str, wanted: Mapping[str, Sequence[str]]
 ) -> None:
-    """Replace the newest parts of the lists; items older than the window stay.
-
-    A change is (key, newest part before, newest part after).
-    """
-    removed: list[tuple[str, str, str, str]] = []
-    added: list[tuple[str, str, str, str]] = []
-    for key, before, wanted in changes:
-        after = [chunk for chunk in wanted if chunk] or [_NONE]
-        kept, had = set(after), set(before)
-        removed += [(workspace, namespace, key, chunk) for chunk in before if chunk not in kept]
-        added += [(workspace, namespace, key, chunk) for chunk in after if chunk not in had]
-    connection.executemany(
-        "DELETE FROM store_sources WHERE workspace = ? AND namespace = ? AND key = ? AND chunk_id = ?",
-        removed,
+    """Set the newest parts of the lists (key -> ids of chunks); items older than the window stay."""
+    table, column = _TABLES[namespace]
+    numbers = _make_numbers(connection, workspace, namespace, wanted)
+    before = newest(connection, namespace, numbers.values(), WINDOW)
+    chunks = keys.make_chunks(
+        connection, workspace, [chunk for some in wanted.values() for chunk in some if chunk] + [_NONE]
     )
-    connection.executemany(
-        "INSERT OR IGNORE INTO store_sources (workspace, namespace, key, chunk_id) VALUES (?, ?, ?, ?)",
-        added,
-    )
+    removed: list[tuple[int, int]] = []
+    added: list[tuple[int, int]] = []
+    for key, some in wanted.items():
+        number = numbers[key]
+        after = {chunks[chunk] for chunk in some if chunk} or {chunks[_NONE]}
+        had = set(before.get(number, ()))
+        removed += [(number, chunk) for chunk in had - after]
+        added += [(number, chunk) for chunk in sorted(after - had)]
+    connection.executemany(f"DELETE FROM {table} WHERE {column} = ? AND chunk = ?", removed)
+    connection.executemany(f"INSERT OR IGNORE INTO {table} ({column}, chunk) VALUES (?, ?)", added)
 
 
 def existing_keys(
-    connection: sqlite3.Connection, workspace: str, namespace: str, keys: Iterable[str]
+    connection: sqlite3.Connection, workspace: str, namespace: str, wanted: Iterable[str]
 ) -> set[str]:
     """Return those of the keys that have a row."""
-    return set(newest_chunks_of(connection, workspace, namespace, keys, 1))
+    return set(newest_chunks_of(connection, workspace, namespace, wanted, 1))
 
 
-def keys_of_chunks(
-    connection: sqlite3.Connection, workspace: str, chunk_ids: Iterable[str]
-) -> set[tuple[str, str]]:
-    """Return (namespace, key) of all entities and relations that these chunks mention."""
-    found: set[tuple[str, str]] = set()
-    for part in batches(chunk_ids):
-        found.update(
-            connection.execute(
-                "SELECT namespace, key FROM store_sources"
-                f" WHERE workspace = ? AND chunk_id IN ({marks(part)})",
-                (workspace, *part),
-            )
+def delete_keys(
+    connection: sqlite3.Connection, workspace: str, namespace: str, wanted: Iterable[str]
+) -> None:
+    """Remove all mentions of these entities or relations, and the rows that were only their keys."""
+    table, column = _TABLES[namespace]
+    numbers = [(number,) for number in _numbers(connection, workspace, namespace, wanted).values()]
+    connection.executemany(f"DELETE FROM {table} WHERE {column} = ?", numbers)
+    if namespace == ENTITY_CHUNKS:
+        connection.executemany(
+            "DELETE FROM store_nodes AS o WHERE n = ? AND NOT present AND NOT EXISTS"
+            " (SELECT 1 FROM store_edges e WHERE e.source = o.n)"
+            " AND NOT EXISTS (SELECT 1 FROM store_edges e WHERE e.target = o.n)",
+            numbers,
         )
-    return found
-
-
-def delete_keys(connection: sqlite3.Connection, workspace: str, namespace: str, keys: Iterable[str]) -> None:
-    """Remove all mentions of these entities or relations."""
-    connection.executemany(
-        "DELETE FROM store_sources WHERE workspace = ? AND namespace = ? AND key = ?",
-        [(workspace, namespace, key) for key in keys],
-    )
+    else:
+        connection.executemany("DELETE FROM store_edges WHERE n = ? AND NOT present", numbers)
 
 
 def forget_chunks(connection: sqlite3.Connection, workspace: str, chunk_ids: Iterable[str]) -> None:
-    """Remove all mentions by these chunks."""
-    for part in batches(chunk_ids):
-        connection.execute(
-            f"DELETE FROM store_sources WHERE workspace = ? AND chunk_id IN ({marks(part)})",
-            (workspace, *part),
-        )
+    """Remove all mentions by these chunks, and the chunks."""
+    numbers = [(number,) for number in keys.chunk_numbers(connection, workspace, chunk_ids).values()]
+    for table in ("store_mentions", "store_evidence"):
+        connection.executemany(f"DELETE FROM {table} WHERE chunk = ?", numbers)
+    connection.executemany("DELETE FROM store_chunks WHERE n = ?", numbers)
+
+
+def is_empty(connection: sqlite3.Connection, workspace: str, namespace: str) -> bool:
+    """Tell whether no entity (or relation) of a workspace is mentioned."""
+    return connection.execute(f"{_OF_SPACE[namespace]} LIMIT 1", (workspace,)).fetchone() is None
+
+
+def drop(connection: sqlite3.Connection, workspace: str, namespace: str) -> None:
+    """Remove all mentions of entities (or relations) of a workspace."""
+    table, column = _TABLES[namespace]
+    connection.execute(f"DELETE FROM {table} WHERE {column} IN ({_OF_SPACE[namespace]})", (workspace,))
+
+
+_OF_SPACE = {
+    ENTITY_CHUNKS: (
+        f"SELECT n FROM store_nodes AS o WHERE space = {SPACE}"
+        " AND EXISTS (SELECT 1 FROM store_mentions m WHERE m.node = o.n)"
+    ),
+    RELATION_CHUNKS: (
+        "SELECT o.n FROM store_nodes AS near JOIN store_edges AS o ON o.source = near.n"
+        f" WHERE near.space = {SPACE} AND EXISTS (SELECT 1 FROM store_evidence m WHERE m.edge = o.n)"
+    ),
+}

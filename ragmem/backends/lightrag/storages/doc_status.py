@@ -22,6 +22,8 @@ from lightrag.base import (
     SourceUnique,
 )
 
+from ragmem.backends.lightrag.rows import views
+from ragmem.backends.lightrag.rows.keys import SPACE
 from ragmem.backends.lightrag.storages.home import home_of
 from ragmem.storage.sql.batches import batches, marks
 
@@ -30,7 +32,7 @@ _UNKNOWN_PATH = "unknown_source"
 _SORTABLE = {"created_at", "updated_at", "id", "file_path"}
 
 _UPSERT = """
-INSERT INTO store_documents
+INSERT INTO store_statuses
   (workspace, id, status, created_at, updated_at, file_path, track_id, content_hash, is_duplicate,
    original_id, data)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -71,10 +73,16 @@ class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
     def _select(self, condition: str, values: Sequence[object] = ()) -> list[tuple[str, _Fields]]:
         with self._database.read() as connection:
             rows = connection.execute(
-                f"SELECT id, data FROM store_documents WHERE workspace = ? {condition}",
+                f"SELECT id, data FROM {views.STATUSES} WHERE workspace = ? {condition}",
                 (self.workspace, *values),
             ).fetchall()
-        return [(key, orjson.loads(data)) for key, data in rows]
+            return [
+                (
+                    key,
+                    views.status(connection, self.workspace, key) if data is None else orjson.loads(data),
+                )
+                for key, data in rows
+            ]
 
     def _by_ids(self, ids: Iterable[str]) -> dict[str, _Fields]:
         found: dict[str, _Fields] = {}
@@ -146,9 +154,10 @@ class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
         """Remove the rows; unknown ids are ignored."""
         with self._database.write() as connection:
             connection.executemany(
-                "DELETE FROM store_documents WHERE workspace = ? AND id = ?",
+                "DELETE FROM store_statuses WHERE workspace = ? AND id = ?",
                 [(self.workspace, key) for key in ids],
             )
+            views.forget_documents(connection, self.workspace, ids)
 
     async def is_empty(self) -> bool:
         """Tell whether there is no document."""
@@ -157,7 +166,11 @@ class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
     async def drop(self) -> dict[str, str]:
         """Remove all rows of this workspace."""
         with self._database.write() as connection:
-            connection.execute("DELETE FROM store_documents WHERE workspace = ?", (self.workspace,))
+            connection.execute("DELETE FROM store_statuses WHERE workspace = ?", (self.workspace,))
+            every = connection.execute(
+                f"SELECT id FROM store_documents WHERE space = {SPACE}", (self.workspace,)
+            ).fetchall()
+            views.forget_documents(connection, self.workspace, [key for (key,) in every])
         return {"status": "success", "message": "data dropped"}
 
     async def get_status_counts(self) -> dict[str, int]:
@@ -166,7 +179,7 @@ class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
         with self._database.read() as connection:
             counts.update(
                 connection.execute(
-                    "SELECT status, count(*) FROM store_documents WHERE workspace = ? GROUP BY status",
+                    f"SELECT status, count(*) FROM {views.STATUSES} WHERE workspace = ? GROUP BY status",
                     (self.workspace,),
                 ).fetchall()
             )
@@ -213,7 +226,7 @@ class RagmemDocStatusStorage(DocStatusStorage):  # type: ignore[misc]
         size = min(200, max(10, page_size))
         with self._database.read() as connection:
             (total,) = connection.execute(
-                f"SELECT count(*) FROM store_documents WHERE workspace = ? {condition}",
+                f"SELECT count(*) FROM {views.STATUSES} WHERE workspace = ? {condition}",
                 (self.workspace, *wanted),
             ).fetchone()
         rows = self._select(

@@ -4,24 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
-import orjson
 from lightrag.base import BaseGraphStorage
 from lightrag.types import KnowledgeGraph, KnowledgeGraphEdge, KnowledgeGraphNode
 
+from ragmem.backends.lightrag import graph_dump
 from ragmem.backends.lightrag.rows import graph_sql
-from ragmem.backends.lightrag.rows.graph_sql import sort_pair
+from ragmem.backends.lightrag.rows.keys import SPACE, sort_pair
 from ragmem.backends.lightrag.storages import query_relations
 from ragmem.backends.lightrag.storages.home import home_of
-
-_UPSERT_NODE = (
-    "INSERT INTO store_nodes (workspace, id, folded, data) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (workspace, id) DO UPDATE SET data = json_patch(data, excluded.data)"
-)
-_UPSERT_EDGE = (
-    "INSERT INTO store_edges (workspace, source, target, weight, data) VALUES (?, ?, ?, ?, ?)"
-    " ON CONFLICT (workspace, source, target) DO UPDATE SET"
-    " weight = excluded.weight, data = json_patch(data, excluded.data)"
-)
 
 
 @final
@@ -57,12 +47,9 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
 
     async def get_edge(self, source_node_id: str, target_node_id: str) -> dict[str, Any] | None:
         """Return the attributes of the edge, or None."""
+        pair = sort_pair(source_node_id, target_node_id)
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT data FROM store_edges WHERE workspace = ? AND source = ? AND target = ?",
-                (self.workspace, *sort_pair(source_node_id, target_node_id)),
-            ).fetchone()
-        return orjson.loads(row[0]) if row else None
+            return dict(graph_sql.edges(connection, self.workspace, [pair])).get(pair)
 
     async def get_node_edges(self, source_node_id: str) -> list[tuple[str, str]] | None:
         """Return the edges as (node, other end); None where the node is absent."""
@@ -123,10 +110,7 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
     async def upsert_nodes_batch(self, nodes: list[tuple[str, dict[str, Any]]]) -> None:
         """Write nodes; attributes that are not given keep their value."""
         with self._database.write() as connection:
-            connection.executemany(
-                _UPSERT_NODE,
-                [(self.workspace, name, name.lower(), orjson.dumps(data).decode()) for name, data in nodes],
-            )
+            graph_sql.upsert_nodes(connection, self.workspace, nodes)
 
     async def upsert_edge(self, source_node_id: str, target_node_id: str, edge_data: dict[str, Any]) -> None:
         """Write an edge and, where they are missing, its ends."""
@@ -134,24 +118,8 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
 
     async def upsert_edges_batch(self, edges: list[tuple[str, str, dict[str, Any]]]) -> None:
         """Write edges and, where they are missing, their ends."""
-        names = {name for source, target, _ in edges for name in (source, target)}
         with self._database.write() as connection:
-            connection.executemany(
-                "INSERT OR IGNORE INTO store_nodes (workspace, id, folded, data) VALUES (?, ?, ?, '{}')",
-                [(self.workspace, name, name.lower()) for name in sorted(names)],
-            )
-            connection.executemany(
-                _UPSERT_EDGE,
-                [
-                    (
-                        self.workspace,
-                        *sort_pair(source, target),
-                        float(data.get("weight", 1.0)),
-                        orjson.dumps(data).decode(),
-                    )
-                    for source, target, data in edges
-                ],
-            )
+            graph_sql.upsert_edges(connection, self.workspace, edges)
 
     async def delete_node(self, node_id: str) -> None:
         """Remove a node and its edges."""
@@ -169,13 +137,12 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
 
     async def get_all_labels(self) -> list[str]:
         """Return all names in alphabetical order."""
-        return self._names("SELECT id FROM store_nodes WHERE workspace = ? ORDER BY id", ())
+        return self._names(f"SELECT id FROM store_nodes WHERE space = {SPACE} AND present ORDER BY id", ())
 
     async def get_popular_labels(self, limit: int = 300) -> list[str]:
         """Return names, most connected first; equal degrees in alphabetical order."""
-        return self._names(
-            "SELECT id FROM store_nodes WHERE workspace = ? ORDER BY degree DESC, id LIMIT ?", (limit,)
-        )
+        with self._database.read() as connection:
+            return graph_sql.most_connected(connection, self.workspace, limit)
 
     async def search_labels(self, query: str, limit: int = 50) -> list[str]:
         """Return names that contain the query in any case: exact, then prefix, then shortest first."""
@@ -183,7 +150,8 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
         if not folded:
             return []
         return self._names(
-            "SELECT id FROM store_nodes WHERE workspace = ?1 AND instr(folded, ?2)"
+            "SELECT id FROM store_nodes WHERE space = (SELECT n FROM store_spaces WHERE name = ?1)"
+            " AND present AND instr(folded, ?2)"
             " ORDER BY folded <> ?2, substr(folded, 1, length(?2)) <> ?2, length(id), id LIMIT ?3",
             (folded, limit),
         )
@@ -194,21 +162,16 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
 
     async def get_all_nodes(self) -> list[dict[str, Any]]:
         """Return the attributes of all nodes, with `id`."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT id, data FROM store_nodes WHERE workspace = ?", (self.workspace,)
-            )
-            return [{**orjson.loads(data), "id": name} for name, data in rows]
+        return [
+            {**data, "id": name} for name, data, _ in graph_dump.node_rows(self._database, self.workspace)
+        ]
 
     async def get_all_edges(self) -> list[dict[str, Any]]:
         """Return the attributes of all edges, with `source` and `target`."""
-        with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT source, target, data FROM store_edges WHERE workspace = ?", (self.workspace,)
-            )
-            return [
-                {**orjson.loads(data), "source": source, "target": target} for source, target, data in rows
-            ]
+        return [
+            {**data, "source": source, "target": target}
+            for source, target, data, _ in graph_dump.edge_rows(self._database, self.workspace)
+        ]
 
     async def get_knowledge_graph(
         self, node_label: str, max_depth: int = 3, max_nodes: int = 1000
@@ -226,6 +189,6 @@ class RagmemGraphStorage(BaseGraphStorage):  # type: ignore[misc]
     async def drop(self) -> dict[str, str]:
         """Remove the graph of this workspace."""
         with self._database.write() as connection:
-            connection.execute("DELETE FROM store_edges WHERE workspace = ?", (self.workspace,))
-            connection.execute("DELETE FROM store_nodes WHERE workspace = ?", (self.workspace,))
+            every = graph_sql.most_connected(connection, self.workspace, -1)
+            graph_sql.remove_nodes(connection, self.workspace, every)
         return {"status": "success", "message": "data dropped"}

@@ -3,34 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ragmem.backends.lightrag.rows.names import VectorKey
 from ragmem.backends.lightrag.vectors.vector_index import VectorIndex
 from ragmem.errors import BackendError
 from ragmem.ports import Embedder, Models
 from ragmem.storage.sql.sqlite import SQLiteDatabase
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-VectorKey = tuple[str, str, str]
-"""Workspace, namespace and id of a vector."""
 
 
 @dataclass(slots=True)
 class Home:
     """One home's database, vector index and models.
 
-    The storages are built for `embedder` and live as long as its vectors answer. During a put, `prepared`
-    holds the vectors that were computed before the write lock.
+    The storages are built for `embedder` and live as long as its vectors answer. `named` says up to which
+    state of the store the names have vectors, by workspace, namespace and model.
     """
 
     database: SQLiteDatabase
     models: Models
     index: VectorIndex
     embedder: Embedder | None = None
-    prepared: "dict[VectorKey, NDArray[np.float32]]" = field(default_factory=dict)
+    named: dict[VectorKey, tuple[int, ...]] = field(default_factory=dict)
 
 
 _homes: dict[str, Home] = {}

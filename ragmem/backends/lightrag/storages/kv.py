@@ -7,11 +7,9 @@ from typing import Any, ClassVar, final
 import orjson
 from lightrag.base import BaseKVStorage
 
-from ragmem.backends.lightrag.rows import sources
+from ragmem.backends.lightrag.rows import keys, sources, views
 from ragmem.backends.lightrag.storages.home import home_of
-from ragmem.storage.sql.batches import batches, marks
 
-TEXT_CHUNKS = "text_chunks"
 _STAMPS = ("_id", "create_time", "update_time")
 
 
@@ -40,40 +38,21 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
 
     async def get_by_ids(self, ids: list[str]) -> list[dict[str, Any] | None]:
         """Return the rows in the order of the ids, None for each that is absent."""
-        found: dict[str, dict[str, Any]] = {}
         with self._database.read() as connection:
             if self._tracks_sources:
                 chunks = sources.newest_chunks_of(
                     connection, self.workspace, self.namespace, ids, sources.WINDOW
                 )
                 return [sources.tracking_row(key, chunks[key]) if key in chunks else None for key in ids]
-            for part in batches(ids):
-                for key, data, created, updated in connection.execute(
-                    f"SELECT id, data, created, updated FROM store_kv"
-                    f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
-                    (self.workspace, self.namespace, *part),
-                ):
-                    row = orjson.loads(data)
-                    row.update(_id=key, create_time=created, update_time=updated)
-                    found[key] = row
+            found = views.read(connection, self.workspace, self.namespace, ids)
         return [found.get(key) for key in ids]
 
     async def filter_keys(self, keys: set[str]) -> set[str]:
         """Return the keys that are not stored."""
-        missing = set(keys)
         with self._database.read() as connection:
             if self._tracks_sources:
-                return missing - sources.existing_keys(connection, self.workspace, self.namespace, keys)
-            for part in batches(keys):
-                missing.difference_update(
-                    key
-                    for (key,) in connection.execute(
-                        "SELECT id FROM store_kv"
-                        f" WHERE workspace = ? AND namespace = ? AND id IN ({marks(part)})",
-                        (self.workspace, self.namespace, *part),
-                    )
-                )
-        return missing
+                return set(keys) - sources.existing_keys(connection, self.workspace, self.namespace, keys)
+            return set(keys) - views.read(connection, self.workspace, self.namespace, keys).keys()
 
     async def upsert(self, data: dict[str, dict[str, Any]]) -> None:
         """Write the rows; LightRAG expects the time stamps to be set in its own dicts."""
@@ -84,7 +63,7 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
         rows = []
         # In order of the keys, so that neighbouring rows of the index are written together.
         for key, row in sorted(data.items()):
-            if self.namespace == TEXT_CHUNKS:
+            if self.namespace == views.TEXT_CHUNKS:
                 row.setdefault("llm_cache_list", [])
             row["_id"] = key
             row.setdefault("create_time", now)
@@ -97,14 +76,13 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
                 " DO UPDATE SET data = excluded.data, updated = excluded.updated",
                 rows,
             )
+            if self.namespace == views.TEXT_CHUNKS:
+                keys.make_chunks(connection, self.workspace, data)
 
     def _replace_sources(self, data: dict[str, dict[str, Any]]) -> None:
+        wanted = {key: row.get("chunk_ids") or [] for key, row in data.items()}
         with self._database.write() as connection:
-            before = sources.newest_chunks_of(
-                connection, self.workspace, self.namespace, data, sources.WINDOW
-            )
-            changes = [(key, before.get(key, []), row.get("chunk_ids") or []) for key, row in data.items()]
-            sources.replace(connection, self.workspace, self.namespace, changes)
+            sources.replace(connection, self.workspace, self.namespace, wanted)
 
     async def delete(self, ids: list[str]) -> None:
         """Remove the rows; unknown ids are ignored."""
@@ -116,25 +94,31 @@ class RagmemKVStorage(BaseKVStorage):  # type: ignore[misc]
                 "DELETE FROM store_kv WHERE workspace = ? AND namespace = ? AND id = ?",
                 [(self.workspace, self.namespace, key) for key in ids],
             )
-            if self.namespace == TEXT_CHUNKS:
+            if self.namespace == views.TEXT_CHUNKS:
                 # LightRAG knows only the newest part of a hub's sources, so it cannot remove the older ones.
                 sources.forget_chunks(connection, self.workspace, ids)
 
     async def is_empty(self) -> bool:
         """Tell whether the namespace has no row."""
-        table = "store_sources" if self._tracks_sources else "store_kv"
         with self._database.read() as connection:
+            if self._tracks_sources:
+                return sources.is_empty(connection, self.workspace, self.namespace)
             row = connection.execute(
-                f"SELECT 1 FROM {table} WHERE workspace = ? AND namespace = ? LIMIT 1",
+                "SELECT 1 FROM store_kv WHERE workspace = ? AND namespace = ? LIMIT 1",
                 (self.workspace, self.namespace),
             ).fetchone()
+            if row is None and self.namespace in views.NAMESPACES:
+                row = connection.execute(
+                    f"SELECT 1 FROM store_documents WHERE space = {keys.SPACE} LIMIT 1", (self.workspace,)
+                ).fetchone()
         return row is None
 
     async def drop(self) -> dict[str, str]:
-        """Remove all rows of the namespace."""
-        table = "store_sources" if self._tracks_sources else "store_kv"
+        """Remove all rows of the namespace; rows that are made of documents go when their status goes."""
         with self._database.write() as connection:
+            if self._tracks_sources:
+                sources.drop(connection, self.workspace, self.namespace)
             connection.execute(
-                f"DELETE FROM {table} WHERE workspace = ? AND namespace = ?", (self.workspace, self.namespace)
+                "DELETE FROM store_kv WHERE workspace = ? AND namespace = ?", (self.workspace, self.namespace)
             )
         return {"status": "success", "message": "data dropped"}

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ragmem.backends.lightrag.rows import graph_sql
-from ragmem.backends.lightrag.rows.graph_sql import sort_pair
+from ragmem.backends.lightrag.rows.keys import sort_pair
 
 RELATIONS_OF_A_QUERY = 400
 """Most relations for a query, best first. It keeps those that fit its budget of 8,000 tokens, and each takes
@@ -31,29 +31,33 @@ def limit_relations() -> Iterator[None]:
         _limit.reset(token)
 
 
+_NEAR = (
+    "(SELECT n FROM store_nodes WHERE id = :name"
+    " AND space = (SELECT n FROM store_spaces WHERE name = :workspace))"
+)
+
 _EDGES_OF = tuple(
     f"""
-    SELECT {far}, degree, weight FROM store_edges CROSS JOIN store_nodes
-    ON store_nodes.workspace = store_edges.workspace AND id = {far}
-    WHERE store_edges.workspace = :workspace AND {near} = :name
-    ORDER BY degree DESC, weight DESC LIMIT :limit
+    SELECT far.id, far.degree, o.weight FROM store_edges AS o CROSS JOIN store_nodes AS far ON far.n = o.{far}
+    WHERE o.{near} = {_NEAR} AND o.present ORDER BY far.degree DESC, o.weight DESC LIMIT :limit
     """
     for near, far in (("source", "target"), ("target", "source"))
 )
 
 _TO_POPULAR = tuple(
     f"""
-    SELECT {far}, degree, weight FROM (
-      SELECT id, degree FROM store_nodes WHERE workspace = :workspace ORDER BY degree DESC LIMIT :popular
-    ) CROSS JOIN store_edges ON workspace = :workspace AND {near} = :name AND {far} = id
-    ORDER BY degree DESC, weight DESC LIMIT :limit
+    SELECT far.id, far.degree, o.weight FROM (
+      SELECT n, id, degree FROM store_nodes
+      WHERE space = (SELECT n FROM store_spaces WHERE name = :workspace) ORDER BY degree DESC LIMIT :popular
+    ) AS far CROSS JOIN store_edges AS o ON o.{near} = {_NEAR} AND o.{far} = far.n AND o.present
+    ORDER BY far.degree DESC, o.weight DESC LIMIT :limit
     """
     for near, far in (("source", "target"), ("target", "source"))
 ) + tuple(
     f"""
-    SELECT {far}, degree, edge.weight FROM (
-      SELECT {far}, weight FROM store_edges WHERE workspace = :workspace AND {near} = :name LIMIT :limit
-    ) AS edge CROSS JOIN store_nodes ON workspace = :workspace AND id = {far}
+    SELECT far.id, far.degree, edge.weight FROM (
+      SELECT {far} AS other, weight FROM store_edges WHERE {near} = {_NEAR} AND present LIMIT :limit
+    ) AS edge CROSS JOIN store_nodes AS far ON far.n = edge.other
     """
     for near, far in (("source", "target"), ("target", "source"))
 )

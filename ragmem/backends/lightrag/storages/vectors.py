@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-import orjson
 from lightrag.base import BaseVectorStorage
 from numpy.typing import NDArray
 
-from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.rows import names, views
 from ragmem.backends.lightrag.storages.home import home_of
+from ragmem.backends.lightrag.vectors import name_vectors
 from ragmem.backends.lightrag.vectors.segments import quantise, restore
+from ragmem.errors import StoreBusyError
 from ragmem.storage.sql.batches import batches, marks
 
 _Fields = dict[str, Any]
@@ -103,18 +104,13 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         return rows
 
     async def _insert(self, added: dict[str, _Fields]) -> None:
-        prepared = self._home.prepared
-        unknown = [key for key in added if (self.workspace, self.namespace, key) not in prepared]
-        fresh: dict[str, NDArray[np.float32]] = {}
-        if unknown:
-            texts = [self._text(added[key]) for key in unknown]
-            fresh = dict(zip(unknown, await self.embedding_func(texts, context="document"), strict=True))
+        if not added:
+            return
+        texts = [self._text(fields) for fields in added.values()]
+        vectors: NDArray[np.float32] = await self.embedding_func(texts, context="document")
         now = int(time.time())
         rows = []
-        for key, fields in added.items():
-            vector = fresh.get(key)
-            if vector is None:
-                vector = prepared[self.workspace, self.namespace, key]
+        for (key, fields), vector in zip(added.items(), vectors, strict=True):
             subject, other = self._subject(fields)
             rows.append(
                 (self.workspace, self.namespace, key, subject, other, self._model, *quantise(vector), now)
@@ -153,6 +149,8 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
 
     async def query(self, query: str, top_k: int, query_embedding: Any = None) -> list[_Fields]:
         """Return the nearest rows above the threshold with id, distance (the cosine) and created_at."""
+        if self.namespace != names.CHUNKS:
+            self._make_names()
         if query_embedding is None:
             query_embedding = (await self.embedding_func([query], context="query"))[0]
         vector = np.asarray(query_embedding, np.float32)
@@ -176,18 +174,24 @@ class RagmemVectorStorage(BaseVectorStorage):  # type: ignore[misc]
         ]
         return self._with_content(rows)
 
+    def _make_names(self) -> None:
+        """Make the vectors of names that are missing; while others write, a question uses those it has."""
+        key = (self.workspace, self.namespace, self._model)
+        state = name_vectors.state(self._database)
+        if self._home.named.get(key) == state:
+            return
+        embedder = self._home.embedder or self._home.models.embedder
+        try:
+            name_vectors.make(self._database, embedder, self.workspace, self.namespace)
+        except StoreBusyError:
+            return
+        self._home.named[key] = state
+
     def _with_content(self, rows: list[_Fields]) -> list[_Fields]:
         if self.namespace != names.CHUNKS:
             return rows
-        chunks: dict[str, _Fields] = {}
         with self._database.read() as connection:
-            for part in batches(row["id"] for row in rows):
-                for key, data in connection.execute(
-                    f"SELECT id, data FROM store_kv"
-                    f" WHERE workspace = ? AND namespace = 'text_chunks' AND id IN ({marks(part)})",
-                    (self.workspace, *part),
-                ):
-                    chunks[key] = orjson.loads(data)
+            chunks = views.read(connection, self.workspace, views.TEXT_CHUNKS, [row["id"] for row in rows])
         for row in rows:
             chunk = chunks.get(row["id"])
             if chunk is not None:

@@ -8,19 +8,13 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import orjson
-
-from ragmem.backends.lightrag.rows import names
+from ragmem.backends.lightrag.rows import graph_sql, names, views
+from ragmem.backends.lightrag.rows.keys import sort_pair
 from ragmem.backends.lightrag.vectors.segments import quantise
 from ragmem.ports import Embedder, TextsOf
 from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 EMBEDDED_AT_ONCE = 128
 """Texts in one call of the embedder and one transaction, the most that a kill loses."""
@@ -35,15 +29,18 @@ _AFTER_ALL = 2**62
 # A vector without an owner needs no new one: a sweep removes it.
 _OWNED = {
     names.CHUNKS: (
-        "EXISTS (SELECT 1 FROM store_kv k WHERE k.workspace = o.workspace"
-        " AND k.namespace = 'text_chunks' AND k.id = o.id)"
+        "EXISTS (SELECT 1 FROM store_chunks c JOIN store_spaces s ON s.n = c.space"
+        " WHERE c.id = o.id AND s.name = o.workspace)"
     ),
     names.ENTITIES: (
-        "EXISTS (SELECT 1 FROM store_nodes n WHERE n.workspace = o.workspace AND n.id = o.subject)"
+        "EXISTS (SELECT 1 FROM store_nodes n JOIN store_spaces s ON s.n = n.space"
+        " WHERE s.name = o.workspace AND n.id = o.subject AND n.present)"
     ),
     names.RELATIONSHIPS: (
-        "EXISTS (SELECT 1 FROM store_edges e WHERE e.workspace = o.workspace"
-        " AND e.source = min(o.subject, o.object) AND e.target = max(o.subject, o.object))"
+        "EXISTS (SELECT 1 FROM store_spaces s JOIN store_nodes a ON a.space = s.n"
+        " JOIN store_nodes b ON b.space = s.n JOIN store_edges e ON e.source = a.n AND e.target = b.n"
+        " WHERE s.name = o.workspace AND a.id = min(o.subject, o.object) AND b.id = max(o.subject, o.object)"
+        " AND e.present)"
     ),
 }
 _LACKING = (
@@ -190,11 +187,12 @@ def _make(
 ) -> int:
     texts = _TEXTS[namespace](database, rows, texts_of)
     found = [row for row in rows if row.seq in texts]
-    if not found:
-        return 0
-    vectors: NDArray[np.float32] = embedder.embed([texts[row.seq] for row in found], role="document")
+    # Nobody finds a chunk whose text is nowhere, and its vector would keep the change from ending.
+    lost = [(row.seq,) for row in rows if row.seq not in texts]
+    vectors = embedder.embed([texts[row.seq] for row in found], role="document") if found else ()
     now = int(time.time())
     with database.write() as connection:
+        connection.executemany("DELETE FROM store_vectors WHERE seq = ?", lost)
         # Rows that were deleted or replaced meanwhile have another seq; a later pass handles them.
         there = _still_there(connection, [row.seq for row in found])
         values = [
@@ -234,14 +232,10 @@ def _chunk_texts(database: SQLiteDatabase, rows: Sequence[_Row], texts_of: Texts
     with database.read() as connection:
         for row in rows:
             if row.seq not in texts:
-                # Missing in the catalog, so nobody finds it; but without a vector the change would never end.
-                kept = connection.execute(
-                    "SELECT json_extract(data, '$.content') FROM store_kv"
-                    " WHERE workspace = ? AND namespace = 'text_chunks' AND id = ?",
-                    (row.workspace, row.id),
-                ).fetchone()
+                # A chunk that LightRAG made.
+                kept = views.read(connection, row.workspace, views.TEXT_CHUNKS, [row.id]).get(row.id)
                 if kept is not None:
-                    texts[row.seq] = str(kept[0])
+                    texts[row.seq] = str(kept["content"])
     return texts
 
 
@@ -255,14 +249,9 @@ def _relation_texts(database: SQLiteDatabase, rows: Sequence[_Row], texts_of: Te
     texts: dict[int, str] = {}
     with database.read() as connection:
         for row in rows:
-            source, target = sorted((row.subject, row.object))
-            kept = connection.execute(
-                "SELECT data FROM store_edges WHERE workspace = ? AND source = ? AND target = ?",
-                (row.workspace, source, target),
-            ).fetchone()
-            if kept is not None:
-                keywords = str(orjson.loads(kept[0]).get("keywords", ""))
-                texts[row.seq] = names.relation_text(source, target, keywords)
+            pair = sort_pair(row.subject, row.object)
+            for _, data in graph_sql.edges(connection, row.workspace, [pair]):
+                texts[row.seq] = names.relation_text(*pair, str(data.get("keywords", "")))
     return texts
 
 

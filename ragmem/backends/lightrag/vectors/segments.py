@@ -203,7 +203,7 @@ def scores(
     seqs = segment.seqs[chosen]
     # Rounded, because cosines of equal vectors may differ in the last bit: the oldest comes first.
     best = np.lexsort((seqs, -cosines.round(6)))[:count]
-    return [(float(cosines[place]), int(seqs[place])) for place in best]
+    return list(zip(cosines[best].tolist(), seqs[best].tolist(), strict=True))
 
 
 def scores_of(

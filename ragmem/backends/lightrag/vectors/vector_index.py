@@ -1,8 +1,8 @@
 """Search for the nearest vectors in the database, with a memory-mapped copy of many vectors."""
 
 import threading
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from ragmem.backends.lightrag.vectors.segments import (
     scores_of,
 )
 from ragmem.errors import BackendError
-from ragmem.storage.sql.batches import PARAMETERS, marks
+from ragmem.storage.sql.batches import batches, marks
 from ragmem.storage.sql.sqlite import SQLiteDatabase
 
 APPEND_FROM = 256
@@ -40,6 +40,13 @@ _MIN_FETCH = 32
 
 _TOLERANCE = 1e-3
 """How much the score of a row may differ between the files and the database, by rounding."""
+
+
+_MOST_KNOWN = 50_000
+"""Rows whose fields are kept: some 15 MB."""
+
+Row = tuple[str, str, str, str, int]
+"""Id, workspace, subject, object and moment of a row."""
 
 
 class VectorHit(NamedTuple):
@@ -64,10 +71,14 @@ class _Query:
 
 @dataclass(slots=True)
 class _View:
-    """The vectors of one group in this process: the mapped files, then rows read since."""
+    """The vectors of one group in this process: the mapped files, then rows read since.
+
+    `known` are the rows whose vectors were compared with the database; a row never changes.
+    """
 
     mapped: Segment
     recent: list[Segment]
+    known: dict[int, Row] = field(default_factory=dict)
     identity: tuple[int, int] = (0, 0)
     writable: bool = True
     database: tuple[int, ...] = ()
@@ -83,6 +94,7 @@ class VectorIndex:
     def __init__(self, database: SQLiteDatabase) -> None:
         self._database = database
         self._views: dict[Group, _View] = {}
+        self._sidecars: dict[Group, Sidecar] = {}
         self._guard = threading.Lock()
 
     def search(
@@ -111,8 +123,7 @@ class VectorIndex:
             hits = self._nearest(group, wanted, checked=False) or []
         if not hits:
             self._refuse_other_model(group)
-        # Rounded, as in `scores`: of equal vectors the oldest comes first.
-        return sorted(hits, key=lambda hit: (-round(hit.score, 6), hit.seq))[:limit]
+        return hits[:limit]
 
     def similarities(
         self,
@@ -157,19 +168,20 @@ class VectorIndex:
         total = sum(map(len, segments))
         count = max(wanted.limit + wanted.limit // 4, _MIN_FETCH)
         while True:
-            found = sorted(
-                (
-                    pair
-                    for segment in segments
-                    for pair in scores(segment, wanted.query, count=count, workspaces=wanted.workspaces)
-                ),
-                key=lambda pair: (-pair[0], pair[1]),
-            )[:count]
+            found = [
+                pair
+                for segment in segments
+                for pair in scores(segment, wanted.query, count=count, workspaces=wanted.workspaces)
+            ]
+            if len(segments) > 1:
+                # Rounded, as in `scores`: of equal vectors the oldest comes first.
+                found = sorted(found, key=lambda pair: (-round(pair[0], 6), pair[1]))[:count]
             near = {seq: score for score, seq in found if score >= wanted.minimum}
-            hits = self._look_up(group, wanted.query, list(near))
-            if checked and not all(abs(hit.score - near[hit.seq]) <= _TOLERANCE for hit in hits):
+            hits = self._look_up(view.known, group, wanted.query, near, checked=checked)
+            if hits is None:
                 return None
-            hits = [hit for hit in hits if wanted.workspaces is None or hit.workspace in wanted.workspaces]
+            if wanted.workspaces is not None:
+                hits = [hit for hit in hits if hit.workspace in wanted.workspaces]
             exhausted = len(found) < count or count >= total or found[-1][0] < wanted.minimum
             if len(hits) >= wanted.limit or exhausted:
                 return hits
@@ -183,25 +195,50 @@ class VectorIndex:
         else:
             group.sidecar(self._database).remove()
 
-    def _look_up(self, group: Group, query: NDArray[np.float32], seqs: Sequence[int]) -> list[VectorHit]:
-        """Return the rows that still exist, scored with the vector in the database."""
-        rows = []
+    def _look_up(
+        self,
+        known: dict[int, Row],
+        group: Group,
+        query: NDArray[np.float32],
+        near: Mapping[int, float],
+        *,
+        checked: bool,
+    ) -> list[VectorHit] | None:
+        """Return the rows that still exist, in order; None if the database has another vector of one."""
+        rows: dict[int, Row] = {}
+        scales: list[float] = []
+        codes: list[bytes] = []
+        there: set[int] = set()
         with self._database.read() as connection:
-            for start in range(0, len(seqs), PARAMETERS):
-                part = seqs[start : start + PARAMETERS]
-                rows += connection.execute(
+            for part in batches(seq for seq in near if seq not in known):
+                for seq, key, workspace, subject, other, created, scale, vector in connection.execute(
                     "SELECT seq, id, workspace, subject, object, created, scale, vector"
                     f" FROM store_vectors WHERE seq IN ({marks(part)})"
                     " AND +namespace = ? AND +model = ? AND length(vector) = ?",
                     (*part, group.namespace, group.model, group.dimensions),
-                ).fetchall()
-        found = cosines([row[6] for row in rows], [row[7] for row in rows], query)
-        return [
-            VectorHit(seq, key, workspace, subject, other, created, score)
-            for (seq, key, workspace, subject, other, created, *_), score in zip(
-                rows, found.tolist(), strict=True
-            )
-        ]
+                ):
+                    rows[seq] = (key, workspace, subject, other, created)
+                    scales.append(scale)
+                    codes.append(vector)
+            for part in batches(seq for seq in near if seq in known):
+                there.update(
+                    seq
+                    for (seq,) in connection.execute(
+                        f"SELECT seq FROM store_vectors WHERE seq IN ({marks(part)})", part
+                    )
+                )
+        exact = cosines(scales, codes, query).tolist()
+        if checked and not all(
+            abs(score - near[seq]) <= _TOLERANCE for seq, score in zip(rows, exact, strict=True)
+        ):
+            return None
+        rows |= {seq: known[seq] for seq in there}
+        # The number of an uncommitted row may become that of another one.
+        if not self._database.is_writing:
+            if len(known) > _MOST_KNOWN:
+                known.clear()
+            known.update(rows)
+        return [VectorHit(seq, *rows[seq], score) for seq, score in near.items() if seq in rows]
 
     def _refuse_other_model(self, group: Group) -> None:
         namespace, model = group.namespace, group.model
@@ -221,7 +258,9 @@ class VectorIndex:
 
     def _view(self, group: Group, *, until: int | None = None) -> _View:
         """Return a view with all rows that this connection sees, or with those up to a sequence number."""
-        sidecar = group.sidecar(self._database)
+        sidecar = self._sidecars.get(group)
+        if sidecar is None:
+            sidecar = self._sidecars[group] = group.sidecar(self._database)
         view = self._views.get(group)
         database = self._database.identity
         # In a restored database, known numbers may have other vectors.
@@ -231,10 +270,10 @@ class VectorIndex:
         view.database = database
         if until is not None and until <= view.last:
             return view
-        if self._database.connection().in_transaction:
+        if self._database.is_writing:
             # Uncommitted rows must reach neither the view nor the files.
             rows = maintenance.fetch(self._database, group, view.last, -1)
-            return _View(view.mapped, [*view.recent, from_rows(rows, group.dimensions)])
+            return _View(view.mapped, [*view.recent, from_rows(rows, group.dimensions)], view.known)
         rows = maintenance.fetch(self._database, group, view.last, APPEND_FROM)
         if view.writable and sum(map(len, view.recent)) + len(rows) >= APPEND_FROM:
             if len(view.mapped) or self._is_large(group):
@@ -267,7 +306,7 @@ class VectorIndex:
                 if not self._database.read_only:
                     sidecar.remove()
                 mapped = empty(sidecar.dimensions)
-        return _View(mapped, [], sidecar.identity())
+        return _View(mapped, [], {}, sidecar.identity())
 
     def _write_files(self, view: _View, sidecar: Sidecar, group: Group) -> None:
         if self._database.read_only:
@@ -284,7 +323,7 @@ class VectorIndex:
             # The disk is full or the path is blocked: this process uses memory from now on.
             view.writable = False
             return
-        view.mapped, view.recent, view.identity = mapped, [], sidecar.identity()
+        view.mapped, view.recent, view.known, view.identity = mapped, [], {}, sidecar.identity()
 
     def _is_large(self, group: Group) -> bool:
         with self._database.read() as connection:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ragmem.backends.lightrag.rows.records import vector_texts
+from ragmem.backends.lightrag.rows.records import chunk_texts
 from ragmem.backends.lightrag.vectors.segments import restore
 from ragmem.domain.model import Record
 from ragmem.storage.sql.batches import batches, marks
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 def vectors_of(
     database: SQLiteDatabase, model: str, records: Sequence[Record]
 ) -> "dict[str, NDArray[np.float32]]":
-    """Return text -> vector of the chunks, entities and relations that have one of this model.
-
-    A relation that several memories name has the vector of its text in one of them.
-    """
-    texts = vector_texts(records)
+    """Return text -> vector of the chunks that have one of this model."""
+    texts = chunk_texts(records)
     with database.read() as connection:
         found = stored_vectors(connection, model, texts)
     return {texts[key]: restore(scale, codes) for key, (scale, codes) in found.items()}

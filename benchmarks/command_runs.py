@@ -33,6 +33,13 @@ class Run:
     largest_mb: float
 
 
+def write_source(path: Path, folder: Path) -> Path:
+    """Write a sources.toml with all Markdown files below a folder as one source, every one of them kept."""
+    glob = json.dumps(f"{folder.as_posix()}/**/*.md")
+    path.write_text(f'[sources.notes]\nglob = {glob}\nkind = "auto"\nsignal = "off"\n', encoding="utf-8")
+    return path
+
+
 def ragmem(home: Path, *words: str, person: Path, kill_after: float | None = None) -> Run:
     """Run a command; with `kill_after`, end it and its children so many seconds after its start.
 

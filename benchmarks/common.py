@@ -120,13 +120,14 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return minimum, median, 95th percentile and count."""
+    """Return minimum, median, 95th percentile, maximum and count."""
     if not values:
-        return {"min": math.nan, "median": math.nan, "p95": math.nan, "n": 0}
+        return {"min": math.nan, "median": math.nan, "p95": math.nan, "max": math.nan, "n": 0}
     return {
         "min": min(values),
         "median": statistics.median(values),
         "p95": percentile(values, 0.95),
+        "max": max(values),
         "n": len(values),
     }
 
@@ -256,6 +257,12 @@ def written_bytes() -> int | None:
 def peak_memory_mb(who: int = resource.RUSAGE_SELF) -> float:
     """Return the largest resident size so far; RUSAGE_CHILDREN tells that of the largest finished child."""
     return resident_mb(resource.getrusage(who))
+
+
+def children_cpu_seconds() -> float:
+    """Return the processor seconds, user and system, of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def resident_mb(usage: resource.struct_rusage) -> float:

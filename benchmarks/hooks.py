@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import common
+import filled_store
 import hooks_sessions
-import latency
 import numpy as np
 import real_texts
 import real_vectors
@@ -163,21 +163,21 @@ def fill(
 
     `tried` are chunks for each memory, one after the other until it suffices.
     """
-    some = 300 if options.quick else latency.REAL_VECTORS
+    some = 300 if options.quick else filled_store.REAL_VECTORS
     real, vectors, model = real_vectors.embedded(options.data, options.cache, some)
     documents, _ = real_vectors.texts(options.data, 500 if options.quick else 40_000)
     questions = real_vectors.texts(options.data, some)[1]
     pool = [*documents, *(text for text in real_texts.paragraphs(options.corpus) if len(text) > 200)]
-    random.Random(latency.SEED).shuffle(pool)
-    every = real_vectors.extend(real, max(2 * count, len(real)), np.random.default_rng(latency.SEED))
-    models = latency.GivenVectors(model, every, dict(zip(questions, vectors, strict=True)))
+    random.Random(filled_store.SEED).shuffle(pool)
+    every = real_vectors.extend(real, max(2 * count, len(real)), np.random.default_rng(filled_store.SEED))
+    models = filled_store.GivenVectors(model, every, dict(zip(questions, vectors, strict=True)))
     common.tell(f"storing {count:,} memories")
     stored = 0
     with Ragmem.open(environ=home.environ, home=home.folder, cwd=home.folder) as memory:
         # Texts have one chunk or two.
         for share in tried:
             if stored < count:
-                latency.build(memory, models, pool, int(share * count), names=False).close()
+                filled_store.fill(memory, models, pool, int(share * count))
                 stored = len(memory.catalog.memories.ids())
     return questions, stored
 
@@ -189,7 +189,7 @@ def measure(home: Home, asked: Sequence[str], rounds: int) -> dict[str, dict[str
     finished = {"tool_name": "Edit", "tool_input": {"file_path": str(home.document)}}
     other = {"tool_name": "Edit", "tool_input": {"file_path": str(home.folder / "a.py")}}
     read = {"tool_name": "Read", "tool_input": {"file_path": str(home.folder / "store.py")}}
-    chance = random.Random(latency.SEED)
+    chance = random.Random(filled_store.SEED)
 
     def prompt() -> dict[str, Any]:
         return {"prompt": chance.choice(asked)}

@@ -12,8 +12,8 @@ import numpy as np
 from ragmem.storage.fulltext.lexicon import read_segment
 from ragmem.storage.fulltext.segments import merge_segments
 
-SEPARATOR = "<SEP>"
-"""LightRAG's separator of the parts of a merged field."""
+_LIVING = "(SELECT n FROM store_chunks WHERE id IN (SELECT id FROM chunks))"
+"""The numbers of the store's chunks that the catalog has."""
 
 _ORPHANS = {
     "indexed memories that are not in the store": """
@@ -40,18 +40,36 @@ _ORPHANS = {
         SELECT count(*) FROM store_vectors WHERE namespace = 'chunks' AND id NOT IN (SELECT id FROM chunks)
     """,
     "chunks of the store that the catalog does not have": """
-        SELECT count(*) FROM store_kv WHERE namespace = 'text_chunks' AND id NOT IN (SELECT id FROM chunks)
+        SELECT count(*) FROM store_chunks WHERE id NOT IN (SELECT id FROM chunks)
     """,
-    "mentions of a chunk that is gone": """
-        SELECT count(*) FROM store_sources WHERE chunk_id NOT IN (SELECT id FROM chunks)
+    "chunks of the store without a document": """
+        SELECT count(*) FROM store_chunks WHERE document IS NULL
+        OR document NOT IN (SELECT n FROM store_documents)
     """,
-    "entities without a vector": """
-        SELECT count(*) FROM store_nodes n WHERE NOT EXISTS (SELECT 1 FROM store_vectors v
-        WHERE v.workspace = n.workspace AND v.namespace = 'entities' AND v.subject = n.id)
+    "mentions of a chunk that is gone": f"""
+        SELECT (SELECT count(*) FROM store_mentions WHERE chunk NOT IN {_LIVING})
+        + (SELECT count(*) FROM store_evidence WHERE chunk NOT IN {_LIVING})
+    """,
+    "mentions of an entity or relation that is gone": """
+        SELECT (SELECT count(*) FROM store_mentions WHERE node NOT IN (SELECT n FROM store_nodes))
+        + (SELECT count(*) FROM store_evidence WHERE edge NOT IN (SELECT n FROM store_edges))
+    """,
+    "vectors of an entity that is gone": """
+        SELECT count(*) FROM store_vectors v WHERE namespace = 'entities' AND NOT EXISTS (
+        SELECT 1 FROM store_nodes n JOIN store_spaces s ON s.n = n.space
+        WHERE s.name = v.workspace AND n.id = v.subject)
     """,
     "relations to an entity that is gone": """
         SELECT count(*) FROM store_edges e WHERE 2 > (SELECT count(*) FROM store_nodes n
-        WHERE n.workspace = e.workspace AND n.id IN (e.source, e.target))
+        WHERE n.n IN (e.source, e.target))
+    """,
+    "entities without a living source": f"""
+        SELECT count(*) FROM store_nodes WHERE n NOT IN (
+        SELECT node FROM store_mentions WHERE chunk IN {_LIVING})
+    """,
+    "relations without a living source": f"""
+        SELECT count(*) FROM store_edges WHERE n NOT IN (
+        SELECT edge FROM store_evidence WHERE chunk IN {_LIVING})
     """,
 }
 
@@ -86,12 +104,6 @@ def orphans_of(home: Path) -> dict[str, int]:
     """Return how many rows of each sort have lost what they belong to."""
     connection = _open(home)
     found = {name: connection.execute(statement).fetchone()[0] for name, statement in _ORPHANS.items()}
-    chunks = {key for (key,) in connection.execute("SELECT id FROM chunks")}
-    for name, table in (("entities", "store_nodes"), ("relations", "store_edges")):
-        sources = connection.execute(f"SELECT json_extract(data, '$.source_id') FROM {table}")
-        found[f"{name} without a living source"] = sum(
-            not chunks.intersection((source or "").split(SEPARATOR)) for (source,) in sources
-        )
     connection.close()
     return found
 
@@ -99,9 +111,8 @@ def orphans_of(home: Path) -> dict[str, int]:
 def content_of(home: Path) -> dict[str, str]:
     """Return a hash of each part of a memory; two homes with equal hashes hold the same.
 
-    Times of writing and numbers of rows are left out, and so is what a node or edge repeats of its newest
-    mentions: these depend on the order of writing, hence on when a run was killed. The mentions themselves
-    are compared, all of them.
+    Times of writing and numbers of rows are left out: they depend on the order of writing, hence on when a
+    run was killed. So do the vectors of names, which the first question to one of LightRAG's modes makes.
     """
     connection = _open(home)
 
@@ -125,12 +136,33 @@ def content_of(home: Path) -> dict[str, str]:
                 " WHERE namespace = 'chunks' ORDER BY workspace, id"
             )
         ),
-        "entities": _hash(rows("SELECT workspace, id FROM store_nodes ORDER BY workspace, id")),
+        "documents": _hash(
+            rows(
+                "SELECT s.name, d.id, fingerprint, texts, extractions FROM store_documents d"
+                " JOIN store_spaces s ON s.n = d.space ORDER BY 1, 2"
+            )
+        ),
+        "entities": _hash(
+            rows("SELECT s.name, o.id FROM store_nodes o JOIN store_spaces s ON s.n = o.space ORDER BY 1, 2")
+        ),
         "relations": _hash(
-            rows("SELECT workspace, source, target FROM store_edges ORDER BY workspace, source, target")
+            rows(
+                "SELECT s.name, a.id, b.id FROM store_edges o JOIN store_nodes a ON a.n = o.source"
+                " JOIN store_nodes b ON b.n = o.target JOIN store_spaces s ON s.n = a.space ORDER BY 1, 2, 3"
+            )
         ),
         "mentions": _hash(
-            rows("SELECT workspace, namespace, key, chunk_id FROM store_sources ORDER BY 1, 2, 3, 4")
+            rows(
+                "SELECT c.id, o.id FROM store_mentions m JOIN store_chunks c ON c.n = m.chunk"
+                " JOIN store_nodes o ON o.n = m.node ORDER BY 1, 2"
+            )
+        ),
+        "evidence": _hash(
+            rows(
+                "SELECT c.id, a.id, b.id, m.weight FROM store_evidence m JOIN store_chunks c ON c.n = m.chunk"
+                " JOIN store_edges o ON o.n = m.edge JOIN store_nodes a ON a.n = o.source"
+                " JOIN store_nodes b ON b.n = o.target ORDER BY 1, 2, 3"
+            )
         ),
     }
     connection.close()

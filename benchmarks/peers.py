@@ -1,8 +1,8 @@
 """Measure the tools that a user would pick instead beside ragmem: the same notes, questions and vectors.
 
 Each tool is installed from the package index, in a pinned version, into an environment of its own below
---peers; after that nothing of it may reach the network. One that cannot be run keeps its row, and a note says
-why.
+--peers; after that nothing of it may reach the network. Its vectors come from the bundled model in its own
+process. One that cannot be run keeps its row, and a note says why.
 """
 
 import argparse
@@ -10,7 +10,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,18 @@ from typing import Any
 import common
 from peers_corpus import Corpus, read_notes, read_set
 from peers_environments import prepare
-from peers_measure import Extent, Standing, measure, vectors
+from peers_measure import Extent, Standing, measure
 from peers_process import Failed
 from peers_report import notes, table
 from peers_tools import OURS, PEERS, Peer, Place, interpreter_of_this_run, ours_with
 
-SMALL = Extent(cold=3, more=3, ingest_timeout=600, timeout=120)
-FULL = Extent(cold=10, more=10, ingest_timeout=3600, timeout=120)
+SMALL = Extent(rounds=1, cold=3, more=3, ingest_timeout=600, timeout=120)
+FULL = Extent(rounds=3, cold=5, more=8, ingest_timeout=3600, timeout=120)
+
+SMALL_NOTES = 20
+
+MODEL = ("numpy", "onnxruntime")
+"""What the bundled model needs in the environment of each tool."""
 
 
 def main() -> None:
@@ -45,11 +49,12 @@ def main() -> None:
         type=Path,
         default=Path(tempfile.gettempdir(), "ragmem-peers-memory"),
         metavar="DIR",
-        help="the tools' environments, 2 GB; made where they are missing, kept for the next run",
+        help="the tools' environments, 3 GB; made where they are missing, kept for the next run",
     )
     parser.add_argument(
-        "--engine", default="auto", help="of the bundled model, for the vectors that are given"
+        "--notes", type=int, metavar="N", help=f"so many of the notes ({SMALL_NOTES} with --quick); else all"
     )
+    parser.add_argument("--rounds", type=int, help=f"of ingestion, each into an empty home ({FULL.rounds})")
     parser.add_argument(
         "--ingest-limit",
         type=float,
@@ -69,8 +74,10 @@ def main() -> None:
     extent = SMALL if options.quick else FULL
     if options.ingest_limit:
         extent = replace(extent, ingest_timeout=options.ingest_limit)
+    if options.rounds:
+        extent = replace(extent, rounds=options.rounds)
     document: dict[str, Any] = {"benchmark": "peers", "machine": about, "corpora": []}
-    with common.temporary_folder("peers") as place, ExitStack() as stack:
+    with common.temporary_folder("peers") as place:
         pythons = interpreters(peers, options.peers.resolve())
         for corpus in corpora(options, place):
             common.tell(f"{corpus.name}: {corpus.files:,} files, {len(corpus.questions)} questions")
@@ -78,11 +85,7 @@ def main() -> None:
                 Standing(
                     peer,
                     pythons[peer.name][0],
-                    # A process for each, whose memory is what the model took for this tool alone.
-                    Place(
-                        place / "work" / corpus.name / peer.name,
-                        stack.enter_context(vectors(options.engine)),
-                    ),
+                    Place(place / "work" / corpus.name / peer.name),
                     failed=pythons[peer.name][1],
                 )
                 for peer in peers
@@ -102,7 +105,7 @@ def interpreters(peers: Sequence[Peer], folder: Path) -> dict[str, tuple[Path, s
         try:
             python = prepare(
                 folder / f"{peer.name}-{peer.version}",
-                peer.requirements,
+                (*peer.requirements, *MODEL),
                 minimum=peer.minimum,
                 loads_extension=peer.loads_extension,
             )
@@ -116,7 +119,8 @@ def interpreters(peers: Sequence[Peer], folder: Path) -> dict[str, tuple[Path, s
 def corpora(options: argparse.Namespace, place: Path) -> list[Corpus]:
     """Write the notes and the sets that were asked for to folders of `place`."""
     given = place / "given"
-    notes_of = read_notes(options.data, options.sets / "questions", given / "notes", quick=options.quick)
+    wanted = options.notes or (SMALL_NOTES if options.quick else None)
+    notes_of = read_notes(options.data, options.sets / "questions", given / "notes", count=wanted)
     names = [name for name in options.also.split(",") if name]
     return [notes_of, *(read_set(options.sets / name, given / name) for name in names)]
 
@@ -125,7 +129,7 @@ def described(corpus: Corpus, standings: Sequence[Standing]) -> dict[str, Any]:
     return {
         "corpus": corpus.name,
         "files": corpus.files,
-        "characters": corpus.characters,
+        "bytes": corpus.size,
         "tools": [
             {"name": one.peer.name, "version": one.peer.version, "failed": one.failed, **one.figures}
             for one in standings

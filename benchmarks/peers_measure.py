@@ -1,25 +1,24 @@
-"""Measure the tools on one corpus: ingestion one after the other, all else in turns."""
+"""Measure the tools on one corpus, in turns, each time with another one first."""
 
-import json
 import random
 import shutil
 import statistics
-import subprocess
-import sys
-import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import common
-from peers_corpus import MORE, Corpus, Question
-from peers_process import Failed, Worker, run
-from peers_tools import LIMIT, Peer, Place
+from peers_corpus import MORE, WHOLE, Corpus, Question
+from peers_process import Answer, Failed, Finished, Worker, run
+from peers_tools import LIMIT, Peer, Place, Request
 from retrieval_sets import metrics_of
 
 WARM_UP = "what was decided about the database"
+
+KEPT = ("rounds", "ingest")
+"""Figures of a tool that failed later."""
 
 
 @dataclass(slots=True)
@@ -40,48 +39,32 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is measured: questions in new processes, memories more of each sort, seconds of a step."""
+    """How much is measured: rounds of ingestion, new processes, memories more, and the seconds of a step."""
 
+    rounds: int
     cold: int
     more: int
     ingest_timeout: float
     timeout: float
 
 
-@contextmanager
-def vectors(engine: str) -> Iterator[str]:
-    """Serve the bundled model's vectors; give the address."""
-    script = str(Path(__file__).parent / "peers_embeddings.py")
-    process = subprocess.Popen(
-        [sys.executable, script, "--engine", engine],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=common.REPOSITORY,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}/v1"
-    finally:
-        process.stdin.close()
-        process.wait()
-
-
-def spent(embeddings: str) -> dict[str, float]:
-    """Return the texts and seconds that the vectors have taken so far, and the memory of the model."""
-    with urllib.request.urlopen(embeddings, timeout=60) as answer:
-        return json.load(answer)
-
-
 def measure(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> None:
     """Fill the figures of all tools; one that fails is left out of what comes after."""
+    for number in range(extent.rounds):
+        for standing in _turn(_well(standings), number):
+            with _surviving(standing):
+                _ingest(standing, corpus, extent)
     for standing in _well(standings):
-        with _surviving(standing):
-            _ingest(standing, corpus, extent)
+        rounds = standing.figures["rounds"]
+        standing.figures["ingest"] = {
+            name: statistics.median(one[name] for one in rounds) for name in rounds[0]
+        }
     common.tell(f"{corpus.name}: questions")
     _ask_warm(_well(standings), corpus, extent)
-    common.tell(f"{corpus.name}: questions in new processes")
-    _ask_cold(_well(standings), corpus, extent)
+    common.tell(f"{corpus.name}: questions and memories in new processes")
+    chosen = random.Random(1).sample(corpus.questions, min(extent.cold, len(corpus.questions)))
+    _in_new_processes(_well(standings), "cold", [one.text for one in chosen], extent)
+    _in_new_processes(_well(standings), "whole", [text for _, text in WHOLE[: extent.cold]], extent)
 
 
 def _well(standings: Sequence[Standing]) -> list[Standing]:
@@ -96,39 +79,61 @@ def _surviving(standing: Standing) -> Iterator[None]:
     except (Failed, OSError) as error:
         standing.failed = str(error)
         # What it did until then stays; what was not finished goes.
-        standing.figures = {name: standing.figures[name] for name in ("ingest",) if name in standing.figures}
+        standing.figures = {name: standing.figures[name] for name in KEPT if name in standing.figures}
         common.tell(f"{standing.peer.name}: {error}")
 
 
 def _ingest(standing: Standing, corpus: Corpus, extent: Extent) -> None:
+    """Store all files in an empty home; where a tool can answer before, measure that in another one."""
     peer, place = standing.peer, standing.place
+    first = None
+    if peer.first is not None:
+        early = Place(place.folder.with_name(f"{place.folder.name}-first"))
+        first = _run(standing, early, corpus, peer.first_command, extent)
+        if "by_words" not in standing.figures:
+            standing.figures["by_words"] = _asked_once(standing, early, corpus, extent)
+    done = _run(standing, place, corpus, peer.ingest_command, extent)
+    disk = common.folder_bytes(place.home)
+    standing.figures.setdefault("rounds", []).append(
+        {
+            "seconds": done.seconds,
+            "cpu_seconds": done.cpu_seconds,
+            "first_seconds": (first or done).seconds,
+            "first_cpu_seconds": (first or done).cpu_seconds,
+            "peak_mb": done.peak_mb,
+            "disk_mb": disk / 1e6,
+            "disk_by_text": disk / corpus.size,
+        }
+    )
+    common.tell(
+        f"{peer.name}: {corpus.files:,} files, {done.cpu_seconds:.1f} processor seconds, "
+        f"{done.peak_mb:,.0f} MB, {disk / corpus.size:.1f} bytes a byte of text"
+    )
+
+
+def _run(
+    standing: Standing,
+    place: Place,
+    corpus: Corpus,
+    command: Callable[[Path, Place], tuple[list[str], Request | None]],
+    extent: Extent,
+) -> Finished:
+    shutil.rmtree(place.folder, ignore_errors=True)
     place.home.mkdir(parents=True)
     # A copy for each: one of them writes into the files.
     shutil.copytree(corpus.folder, place.notes)
-    command, request = peer.ingest_command(standing.python, place)
-    before = spent(place.embeddings)
-    done = run(
-        command,
-        environ=peer.environment(place),
-        folder=place.folder,
-        timeout=extent.ingest_timeout,
-        request=request,
-    )
-    after = spent(place.embeddings)
-    embedded = after["texts"] - before["texts"]
-    standing.figures["ingest"] = {
-        "seconds": done.seconds,
-        "cpu_seconds": done.cpu_seconds,
-        # A tool that computes its vectors has the model in its own peak.
-        "peak_mb": done.peak_mb + (after["model_mb"] if embedded else 0.0),
-        "own_peak_mb": done.peak_mb,
-        "embedding_seconds": after["seconds"] - before["seconds"],
-        "embedded": embedded,
-        "disk_mb": common.folder_bytes(place.home) / 1e6,
-    }
-    common.tell(
-        f"{peer.name}: {corpus.files:,} files in {done.seconds:.1f} s, {done.peak_mb:,.0f} MB of its own"
-    )
+    words, request = command(standing.python, place)
+    environ = standing.peer.environment(place)
+    return run(words, environ=environ, folder=place.folder, timeout=extent.ingest_timeout, request=request)
+
+
+def _asked_once(standing: Standing, place: Place, corpus: Corpus, extent: Extent) -> dict[str, float]:
+    """Return the quality of what a tool answers before it is done."""
+    worker = Standing(standing.peer, standing.python, place).worker()
+    try:
+        return _quality([(one, _names(worker, one, extent)[0]) for one in corpus.questions])
+    finally:
+        worker.kill()
 
 
 def _ask_warm(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> None:
@@ -142,28 +147,30 @@ def _ask_warm(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> 
             for standing in _turn(_well(standings), number):
                 with _surviving(standing):
                     _ask_one(standing, workers[standing.peer.name], question, extent)
+        for standing in _well(standings):
+            standing.figures["asking_mb"] = workers[standing.peer.name].memory_mb()
         for number, (sort, name, text) in enumerate(_more(extent)):
             for standing in _turn(_well(standings), number):
                 with _surviving(standing):
                     worker = workers[standing.peer.name]
-                    _, seconds = worker.ask(extent.timeout, do="insert", name=f"{name}.md", text=text)
-                    standing.figures[sort].append(seconds)
+                    answer = worker.ask(extent.timeout, do="insert", name=f"{name}.md", text=text)
+                    standing.figures[sort].append(answer.cpu_seconds)
     finally:
         for worker in workers.values():
             worker.kill()
     for standing in _well(standings):
         with _surviving(standing):
             standing.figures["quality"] = _quality(standing.figures.pop("found"))
-            standing.figures["asked"] = common.spread(standing.figures["asked"])
-            for sort in MORE:
+            for sort in ("asked", "asked_seconds", *MORE):
                 standing.figures[sort] = common.spread(standing.figures[sort])
             standing.figures["kept"] = _kept(standing, extent)
 
 
 def _open(standing: Standing, workers: dict[str, Worker], extent: Extent) -> None:
     workers[standing.peer.name] = worker = standing.worker()
-    _, opened = worker.ask(extent.timeout, do="ask", text=WARM_UP, limit=LIMIT)
-    standing.figures |= {"opened": opened, "asked": [], "found": [], **{sort: [] for sort in MORE}}
+    opened = worker.ask(extent.timeout, do="ask", text=WARM_UP, limit=LIMIT)
+    standing.figures["opened"] = opened.cpu_seconds
+    standing.figures |= {name: [] for name in ("asked", "asked_seconds", "found", *MORE)}
 
 
 def _turn(standings: Sequence[Standing], number: int) -> list[Standing]:
@@ -173,10 +180,16 @@ def _turn(standings: Sequence[Standing], number: int) -> list[Standing]:
 
 
 def _ask_one(standing: Standing, worker: Worker, question: Question, extent: Extent) -> None:
-    found, seconds = worker.ask(extent.timeout, do="ask", text=question.text, limit=LIMIT)
-    names = list(dict.fromkeys(Path(name).name for name in found))
-    standing.figures["asked"].append(seconds)
+    names, answer = _names(worker, question, extent)
+    standing.figures["asked"].append(answer.cpu_seconds)
+    standing.figures["asked_seconds"].append(answer.seconds)
     standing.figures["found"].append((question, names))
+
+
+def _names(worker: Worker, question: Question, extent: Extent) -> tuple[list[str], Answer]:
+    """Return the names of the files that answer, each once, and the answer itself."""
+    answer = worker.ask(extent.timeout, do="ask", text=question.text, limit=LIMIT)
+    return list(dict.fromkeys(Path(name).name for name in answer.value)), answer
 
 
 def _more(extent: Extent) -> list[tuple[str, str, str]]:
@@ -208,31 +221,37 @@ def _kept(standing: Standing, extent: Extent) -> int:
     kept = 0
     try:
         for _, name, text in _more(extent):
-            found, _ = worker.ask(extent.timeout, do="ask", text=text, limit=LIMIT)
+            answer = worker.ask(extent.timeout, do="ask", text=text, limit=LIMIT)
             # One of them appends a suffix of its own.
-            kept += any(Path(one).name.startswith(f"{name}.") for one in found)
+            kept += any(Path(one).name.startswith(f"{name}.") for one in answer.value)
         worker.close()
     finally:
         worker.kill()
     return kept
 
 
-def _ask_cold(standings: Sequence[Standing], corpus: Corpus, extent: Extent) -> None:
-    """Ask some questions in new processes each."""
-    chosen = random.Random(1).sample(corpus.questions, min(extent.cold, len(corpus.questions)))
-    times: Mapping[str, list[float]] = {standing.peer.name: [] for standing in standings}
-    for number, question in enumerate(chosen):
+def _in_new_processes(standings: Sequence[Standing], sort: str, texts: Sequence[str], extent: Extent) -> None:
+    """Ask, or store, each text by a process of its own."""
+    spent: dict[str, list[Finished]] = {standing.peer.name: [] for standing in standings}
+    for number, text in enumerate(texts):
         for standing in _turn(_well(standings), number):
+            peer, place = standing.peer, standing.place
             with _surviving(standing):
-                command, request = standing.peer.cold_command(standing.python, standing.place, question.text)
-                done = run(
-                    command,
-                    environ=standing.peer.environment(standing.place),
-                    folder=standing.place.folder,
-                    timeout=extent.timeout,
-                    request=request,
-                    good=standing.peer.good,
+                if sort == "cold":
+                    command, request = peer.cold_command(standing.python, place, text)
+                else:
+                    command, request = peer.more_command(standing.python, place, f"whole-{number}.md", text)
+                spent[peer.name].append(
+                    run(
+                        command,
+                        environ=peer.environment(place),
+                        folder=place.folder,
+                        timeout=extent.timeout,
+                        request=request,
+                        good=peer.good if sort == "cold" else (0,),
+                    )
                 )
-                times[standing.peer.name].append(done.seconds)
     for standing in _well(standings):
-        standing.figures["cold"] = common.spread(times[standing.peer.name])
+        runs = spent[standing.peer.name]
+        standing.figures[sort] = common.spread([one.cpu_seconds for one in runs])
+        standing.figures[f"{sort}_seconds"] = common.spread([one.seconds for one in runs])

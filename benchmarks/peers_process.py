@@ -19,11 +19,23 @@ POLL = 0.002
 SAMPLE = 0.1
 """Seconds between two looks at the memory of all processes of a command."""
 
+AFTERWARDS = 60
+"""Seconds in which what a command leaves running may end by itself."""
+
 TAIL = 400
 
 
 class Failed(Exception):  # noqa: N818
     """A tool did not do what it was asked for; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker answered, and what it spent since the answer before, its ended children included."""
+
+    value: Any
+    seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +83,7 @@ def run(
             if not pid:
                 os.killpg(process.pid, signal.SIGKILL)
                 os.wait4(process.pid, 0)
+        later = _spent_afterwards(process.pid)
         seconds = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     said = output.read_text(encoding="utf-8", errors="replace")
@@ -80,18 +93,46 @@ def run(
         if line.startswith('{"error"'):
             raise Failed(json.loads(line)["error"])
     peak = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-    return Finished(seconds, usage.ru_utime + usage.ru_stime, max(peak, largest), said)
+    return Finished(seconds, usage.ru_utime + usage.ru_stime + later, max(peak, largest), said)
+
+
+def _spent_afterwards(session: int) -> float:
+    """Wait for the processes that a command has left, end them when they stay; return what they spent."""
+    spent: dict[int, float] = {}
+    until = time.perf_counter() + AFTERWARDS
+    while left := _members(session):
+        spent |= left
+        if time.perf_counter() > until:
+            with suppress(ProcessLookupError):
+                os.killpg(session, signal.SIGKILL)
+            break
+        time.sleep(SAMPLE)
+    return sum(spent.values())
+
+
+def _members(session: int) -> dict[int, float]:
+    """Return the processor seconds of each living process of a session; nothing where nobody tells."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        # One that has just ended has no session, or no such file.
+        with suppress(OSError):
+            if os.getsid(int(folder.name)) != session:
+                continue
+            state, *fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            if state != "Z":
+                # user and system, its own and those of its ended children: fields 14 to 17 of proc(5)
+                found[int(folder.name)] = sum(map(int, fields[10:14])) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def memory_mb(session: int) -> float:
     """Return what the processes of a session have in memory now, what they share once; 0: nobody tells."""
     total = 0
-    for folder in Path("/proc").glob("[0-9]*"):
-        # One that has just ended has no session, or no pages.
+    for process in _members(session):
+        # One that has just ended has no pages.
         with suppress(OSError):
-            if os.getsid(int(folder.name)) == session:
-                pages = (folder / "smaps_rollup").read_text(encoding="ascii")
-                total += sum(map(int, re.findall(r"^Pss:\s*(\d+)", pages, re.MULTILINE)))
+            pages = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii")
+            total += sum(map(int, re.findall(r"^Pss:\s*(\d+)", pages, re.MULTILINE)))
     return total / 1024
 
 
@@ -129,8 +170,8 @@ class Worker:
                 self._lines.put(line)
         self._lines.put(None)
 
-    def ask(self, timeout: float, **request: Any) -> tuple[Any, float]:
-        """Return the answer and the seconds that the tool needed for it; raise Failed."""
+    def ask(self, timeout: float, **request: Any) -> Answer:
+        """Return the tool's answer; raise Failed."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -146,7 +187,11 @@ class Worker:
         answer = json.loads(line)
         if "error" in answer:
             raise Failed(answer["error"])
-        return answer["value"], answer["seconds"]
+        return Answer(answer["value"], answer["seconds"], answer["cpu_seconds"])
+
+    def memory_mb(self) -> float:
+        """Return what it has in memory now, its children included."""
+        return memory_mb(self._process.pid)
 
     def kill(self) -> None:
         """End it as a power cut would."""

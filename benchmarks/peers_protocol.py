@@ -5,11 +5,11 @@ Standard library only: it runs in every tool's environment.
 
 import json
 import os
+import resource
 import sys
 import time
 import traceback
-import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,17 +44,27 @@ def serve(open_tool: Callable[[Path], Tool]) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     # What a tool prints must not come between the answers.
     os.dup2(2, 1)
+    # Of the first answer, the start of the process; of each further one, what was put off by the last.
+    before = 0.0
     tool = open_tool(Path(sys.argv[1]))
     for line in sys.stdin:
         request = json.loads(line)
         started = time.perf_counter()
         try:
             answer = {"value": _do(tool, request), "seconds": time.perf_counter() - started}
+            spent = cpu_seconds()
+            answer["cpu_seconds"], before = spent - before, spent
         except Exception as error:  # noqa: BLE001 (the other side reports it)
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
     tool.close()
+
+
+def cpu_seconds() -> float:
+    """Return the processor seconds, user and system, of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _do(tool: Tool, request: dict[str, Any]) -> Any:
@@ -79,14 +89,3 @@ def windows(text: str) -> list[str]:
     """Return the text in overlapping pieces of equal length."""
     starts = range(0, max(1, len(text) - OVERLAP), WINDOW - OVERLAP)
     return [text[start : start + WINDOW] for start in starts]
-
-
-def embed(texts: Sequence[str]) -> list[list[float]]:
-    """Return the vectors that the server of this run gives."""
-    request = urllib.request.Request(
-        f"{os.environ['PEERS_EMBEDDINGS']}/embeddings",
-        data=json.dumps({"input": list(texts)}).encode(),
-        headers={"Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=600) as answer:
-        return [row["embedding"] for row in json.load(answer)["data"]]

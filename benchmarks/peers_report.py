@@ -1,4 +1,4 @@
-"""What peers.py prints: the table, and for each column how far ours is from the best of the others."""
+"""What peers.py prints: the table, and for each other tool by how much ours is more or less."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,20 +7,27 @@ from typing import Any
 import common
 from peers_measure import Extent
 
-COLUMNS: Sequence[tuple[str, tuple[str, ...], bool]] = (
-    ("ingest s", ("ingest", "seconds"), False),
-    ("one more ms", ("plain", "median"), False),
-    ("with names ms", ("named", "median"), False),
-    ("cold ms", ("cold", "median"), False),
-    ("warm ms p50", ("asked", "median"), False),
-    ("p95", ("asked", "p95"), False),
-    ("disk MB", ("ingest", "disk_mb"), False),
-    ("peak MB", ("ingest", "peak_mb"), False),
-    ("recall@5", ("quality", "recall@5"), True),
-    ("hit@1", ("quality", "hit@1"), True),
-    ("hit@5", ("quality", "hit@5"), True),
+COLUMNS: Sequence[tuple[str, tuple[str, ...], str]] = (
+    ("ingest s", ("ingest", "cpu_seconds"), "seconds"),
+    ("first answers s", ("ingest", "first_cpu_seconds"), "seconds"),
+    ("peak MB", ("ingest", "peak_mb"), "whole"),
+    ("disk by text", ("ingest", "disk_by_text"), "ratio"),
+    ("one more ms", ("plain", "median"), "ms"),
+    ("with names ms", ("named", "median"), "ms"),
+    ("whole process ms", ("whole", "median"), "ms"),
+    ("cold ms", ("cold", "median"), "ms"),
+    ("warm ms p50", ("asked", "median"), "ms"),
+    ("p95", ("asked", "p95"), "ms"),
+    ("asking MB", ("asking_mb",), "whole"),
+    ("recall@5", ("quality", "recall@5"), "share"),
+    ("hit@1", ("quality", "hit@1"), "share"),
+    ("hit@5", ("quality", "hit@5"), "share"),
+    ("silent", ("quality", "silent"), "share"),
+    ("kept", ("kept",), "whole"),
 )
-"""Name, place among the figures, and whether more is better."""
+"""Name, place among the figures, and how it is shown; seconds and milliseconds are the processor's."""
+
+DIGITS = {"seconds": 1, "ratio": 1, "whole": 0, "share": 3}
 
 
 def value(tool: Mapping[str, Any], path: Sequence[str]) -> float:
@@ -31,89 +38,69 @@ def value(tool: Mapping[str, Any], path: Sequence[str]) -> float:
     return found if isinstance(found, int | float) else math.nan
 
 
-def shown(name: str, figure: float) -> str:
+def shown(figure: float, how: str) -> str:
     if math.isnan(figure):
         return "-"
-    if name.endswith("ms") or name in {"warm ms p50", "p95"}:
+    if how == "ms":
         return common.milliseconds(figure)
-    return (
-        f"{figure:,.1f}"
-        if name in {"ingest s", "disk MB"}
-        else f"{figure:,.0f}"
-        if "MB" in name
-        else f"{figure:.3f}"
-    )
+    return f"{figure:,.{DIGITS[how]}f}"
 
 
 def table(measured: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    headers = ["tool", "notes", *(name for name, _, _ in COLUMNS), "silent", "kept"]
-    rows = []
-    for corpus in measured:
-        for tool in corpus["tools"]:
-            figures = [shown(name, value(tool, path)) for name, path, _ in COLUMNS]
-            silent, kept = value(tool, ("quality", "silent")), value(tool, ("kept",))
-            rows.append(
-                [
-                    f"{tool['name']} {tool['version']}",
-                    corpus["corpus"],
-                    *figures,
-                    "-" if math.isnan(silent) else f"{silent:.2f}",
-                    "-" if math.isnan(kept) else f"{kept:.0f}",
-                ]
-            )
-    return headers, rows
+    rows = [
+        [
+            f"{tool['name']} {tool['version']}",
+            corpus["corpus"],
+            *(shown(value(tool, path), how) for _, path, how in COLUMNS),
+        ]
+        for corpus in measured
+        for tool in corpus["tools"]
+    ]
+    return ["tool", "notes", *(name for name, _, _ in COLUMNS)], rows
 
 
 def notes(measured: Sequence[Mapping[str, Any]], extent: Extent) -> list[str]:
-    """Return what the table does not say: sizes, failures, and how far ours is from the best."""
-    said = []
+    """Return what the table does not say: sizes, failures, times by the clock, ours by each other tool."""
+    said = [
+        "seconds and ms: of the processor, user and system, of all processes of a tool; medians",
+        f"ingest: {extent.rounds} rounds; one more, with names: {extent.more}; new processes: {extent.cold}",
+    ]
     for corpus in measured:
-        name_of = corpus["corpus"]
-        ours, others = corpus["tools"][0], corpus["tools"][1:]
+        name, ours = corpus["corpus"], corpus["tools"][0]
         asked = value(ours, ("quality", "questions"))
         without = value(ours, ("quality", "without_answer"))
-        size = f"{corpus['files']:,} files, {corpus['characters'] / 1e6:.1f} million characters"
-        said += [
-            f"{name_of}: {size}, {asked:.0f} questions with an answer, {without:.0f} without",
-            f"{name_of}: cold: median of {extent.cold}; one more: {extent.more} memories of each sort",
-        ]
-        said += [f"{name_of}, {one['name']}: {one['failed']}" for one in corpus["tools"] if one["failed"]]
-        said += [
-            f"{name_of}, {name}: {compared(path, ours, others, more_is_better=better)}"
-            for name, path, better in COLUMNS
-        ]
-        spent = [
-            f"{one['name']} {value(one, ('ingest', 'embedding_seconds')):.0f} s for "
-            f"{value(one, ('ingest', 'embedded')):,.0f} texts"
-            for one in others
-            if not math.isnan(value(one, ("ingest", "seconds")))
-        ]
         said.append(
-            f"{name_of}, of ingestion embedding, in the process that gives the vectors: {', '.join(spent)}"
+            f"{name}: {corpus['files']:,} files, {corpus['bytes'] / 1e6:.2f} MB of text, "
+            f"{asked:.0f} questions with an answer, {without:.0f} without"
         )
-        peaks = [
-            f"{one['name']} {value(one, ('ingest', 'own_peak_mb')):,.0f} MB"
-            for one in corpus["tools"]
-            if not math.isnan(value(one, ("ingest", "own_peak_mb")))
+        for one in corpus["tools"]:
+            if one["failed"]:
+                said.append(f"{name}, {one['name']}: {one['failed']}")
+            if "by_words" in one:
+                first = ", ".join(f"{what} {one['by_words'][what]:.3f}" for what in ("recall@5", "hit@5"))
+                said.append(f"{name}, {one['name']}: the first answers, by words alone: {first}")
+        said += [
+            f"{name}: ours by {one['name']}: {by(ours, one)}" for one in corpus["tools"][1:] if by(ours, one)
         ]
-        said.append(f"{name_of}, of the peak in processes of its own: {', '.join(peaks)}")
+        wall = [
+            f"{one['name']} {value(one, ('ingest', 'seconds')):,.1f} s and "
+            f"{common.milliseconds(value(one, ('asked_seconds', 'median')))} ms"
+            for one in corpus["tools"]
+            if "asked_seconds" in one
+        ]
+        said.append(f"{name}, by the clock, ingest and a warm question: {', '.join(wall)}")
     return said
 
 
-def compared(
-    path: Sequence[str],
-    ours: Mapping[str, Any],
-    others: Sequence[Mapping[str, Any]],
-    *,
-    more_is_better: bool,
-) -> str:
-    """Return how far ours is ahead of the best of the others, or behind it."""
-    mine = value(ours, path)
-    there = [(value(one, path), one["name"]) for one in others if not math.isnan(value(one, path))]
-    if math.isnan(mine) or not there:
-        return "nothing to compare"
-    best, name = max(there) if more_is_better else min(there)
-    if more_is_better:
-        return f"{mine - best:+.3f} to the best of the others, {name}"
-    ratio = best / mine if mine <= best else mine / best
-    return f"{ratio:.1f} times {'less' if mine <= best else 'more'} than the best of the others, {name}"
+def by(ours: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """Return our costs as multiples of another tool's, and our quality less its."""
+    found = []
+    for name, path, how in COLUMNS:
+        mine, its = value(ours, path), value(other, path)
+        if math.isnan(mine) or math.isnan(its) or name == "kept":
+            continue
+        if how == "share":
+            found.append(f"{name} {mine - its:+.3f}")
+        elif its:
+            found.append(f"{name} {mine / its:.2f}")
+    return ", ".join(found)

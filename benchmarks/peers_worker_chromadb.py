@@ -1,24 +1,24 @@
-"""chromadb as it is documented: a persistent client, one collection, cosine; the vectors are given."""
+"""chromadb as it is documented: a persistent client, one collection, cosine; vectors of the bundled model."""
 
 from pathlib import Path
 
 import chromadb
-import numpy as np
 from chromadb.config import Settings
-from peers_protocol import embed, notes, serve, windows
+from peers_embeddings import embed
+from peers_protocol import notes, serve, windows
 
-BATCH = 64
+BATCH = 256
 
 
 class Given(chromadb.EmbeddingFunction):
-    """The vectors of this run's server."""
+    """The bundled model."""
 
     def __init__(self) -> None:
         pass
 
     def __call__(self, input: chromadb.Documents) -> chromadb.Embeddings:  # noqa: A002
         """Return a vector for each document."""
-        return [np.array(vector, np.float32) for vector in embed(input)]
+        return list(embed(input))
 
     @staticmethod
     def name() -> str:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
-from peers_protocol import embed, notes, serve
+from peers_embeddings import embed
+from peers_protocol import notes, serve
 
 PIECE = 4
 DIMENSIONS = 384
@@ -33,7 +34,7 @@ class Pieces:
 
 
 async def vectors(texts: list[str], **_: Any) -> np.ndarray:
-    return np.array(await asyncio.to_thread(embed, texts), np.float32)
+    return await asyncio.to_thread(embed, texts)
 
 
 async def nothing_found(*_: Any, **__: Any) -> str:

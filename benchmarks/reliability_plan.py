@@ -427,5 +427,7 @@ DAMAGES = (
     "DELETE FROM lexicon_memories WHERE memory % 3 = 0",
     "UPDATE chunks SET end_at = end_at - 5 WHERE n % 4 = 0",
     "DELETE FROM store_documents WHERE rowid % 3 = 0",
+    "DELETE FROM store_mentions WHERE chunk % 3 = 0",
+    "UPDATE store_documents SET extractions = x'00' WHERE rowid % 4 = 0",
 )
 """What a repair is given to mend; all of it can be made anew from the catalog's texts."""

@@ -1,4 +1,4 @@
-"""Measure a seeding of real notes: how fast it is, what a second run costs, what a kill leaves behind.
+"""Measure a seeding of real notes: when words answer, how long it takes, what a second run and a kill cost.
 
 The runs are real `ragmem seed` processes with a home of their own. For the kills, a seeding is ended by
 SIGKILL at random moments and started again until it is done; then its memory is compared with an undisturbed
@@ -45,10 +45,25 @@ def write_sources(folder: Path, data: Path, names: Sequence[str]) -> Path:
     return path
 
 
-def seed(home: Path, sources: Path, *, kill_after: float | None = None) -> Run:
+def seed(home: Path, sources: Path, *options: str, kill_after: float | None = None) -> Run:
     """Seed a home, which is made; with `kill_after`, end it so many seconds after its start."""
     home.mkdir(parents=True, exist_ok=True)
-    return ragmem(home, "seed", "--sources", str(sources), person=home, kill_after=kill_after)
+    return ragmem(home, "seed", "--sources", str(sources), *options, person=home, kill_after=kill_after)
+
+
+def words_first(home: Path, sources: Path, *, whole: Run, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """Seed another home by words alone, then make its vectors; compare it with that of a whole run."""
+    words = seed(home, sources, "--no-wait")
+    common.tell(f"found by words after {words.seconds:.1f} s")
+    rest = ragmem(home, "ingest", "--drain", person=home)
+    there = content_of(home)
+    return {
+        "seconds": words.seconds,
+        "cpu_seconds": words.cpu_seconds,
+        "share_of_cpu": words.cpu_seconds / whole.cpu_seconds,
+        "both_cpu_seconds": words.cpu_seconds + rest.cpu_seconds,
+        "equal": {part: there[part] == value for part, value in wanted.items()},
+    }
 
 
 def kill_and_resume(home: Path, sources: Path, *, kills: int, seconds: float, chance: random.Random) -> int:
@@ -115,6 +130,7 @@ def measure(place: Path, options: argparse.Namespace) -> dict[str, Any]:
         raise SystemExit(f"there is a home in {home} already: a seeding starts from nothing")
     first = seed(home, sources)
     common.tell(f"seeded in {first.seconds:.1f} s")
+    words = words_first(place / "words-first", sources, whole=first, wanted=content_of(home))
     again = [seed(home, sources) for _ in range(AGAIN)]
     changed = sum(row["new"] + row["changed"] for run in again for row in run.report["sources"])
     sizes = sizes_of(home)
@@ -127,6 +143,7 @@ def measure(place: Path, options: argparse.Namespace) -> dict[str, Any]:
             "peak_mb": first.largest_mb,
             "report": first.report,
         },
+        "words": words,
         "sizes": sizes,
         "tokens": tokens,
         "again": common.spread([run.seconds for run in again])
@@ -163,6 +180,7 @@ def count_tokens(home: Path) -> dict[str, Any]:
 
 def table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     sizes, first, again, tokens = (document[name] for name in ("sizes", "first", "again", "tokens"))
+    words = document["words"]
     megabytes = sizes["text_bytes"] / 1e6
     rows = [
         ["documents", f"{sizes['memories']:,}"],
@@ -174,6 +192,16 @@ def table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
         ["relations", f"{sizes['relations']:,}"],
         ["first run, s", f"{first['seconds']:.1f}"],
         ["of it processor time, s", f"{first['cpu_seconds']:.1f}"],
+        [
+            "found by words after, share of its seconds",
+            f"{first['report']['searchable_seconds'] / first['seconds']:.3f}",
+        ],
+        ["`seed --no-wait`, share of its processor time", f"{words['share_of_cpu']:.3f}"],
+        [
+            "with `ingest --drain`, share of its processor time",
+            f"{words['both_cpu_seconds'] / first['cpu_seconds']:.2f}",
+        ],
+        ["content as after the first run", _said(words["equal"])],
         ["MB/s", f"{megabytes / first['seconds']:.3f}"],
         ["tokens/s", "n/a" if tokens["all"] is None else f"{tokens['all'] / first['seconds']:,.0f}"],
         ["documents/s", f"{sizes['memories'] / first['seconds']:.1f}"],
@@ -188,16 +216,20 @@ def table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     if "kills" in document:
         killed = document["kills"]
         equal = [part for part, same in killed["equal"].items() if same]
-        different = [part for part, same in killed["equal"].items() if not same]
         rows += [
             ["kills (SIGKILL), each resumed", str(killed["kills"])],
             ["seedings they fell into", str(killed["homes"])],
-            ["ids and content as undisturbed", "yes" if not different else f"no: {', '.join(different)}"],
+            ["ids and content as undisturbed", _said(killed["equal"])],
             ["compared", ", ".join(equal)],
             ["orphans after the kills", str(sum(killed["orphans"].values()))],
             ["integrity of the database", killed["integrity"]],
         ]
     return ["seeding", "value"], rows
+
+
+def _said(equal: Mapping[str, bool]) -> str:
+    different = [part for part, same in equal.items() if not same]
+    return f"no: {', '.join(different)}" if different else "yes"
 
 
 if __name__ == "__main__":

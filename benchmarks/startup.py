@@ -24,6 +24,8 @@ COMMANDS: dict[str, list[str]] = {
     "ragmem __complete source x": ["__complete", "source", "x"],
     "ragmem hook SessionStart": ["hook", "SessionStart"],
     "ragmem --help": ["--help"],
+    "ragmem query --help": ["query", "--help"],
+    "ragmem inspect graph --help": ["inspect", "graph", "--help"],
     "ragmem query, cold": ["query", QUESTION],
 }
 QUERY = "ragmem query, cold"

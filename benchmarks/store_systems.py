@@ -27,6 +27,9 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 
 _SUBJECTS = "deployment scheduler invoice gateway tokenizer replica backup session webhook planner".split()
 _VERBS = "resolved because rewrote measured chose migrated moved reverted cached documented".split()
+_PEOPLE = "Priya Jonas Miguel Aisha Lena Tomas Hana Omar Nadia Lucas Ines Erik Maria".split()
+_FAMILIES = "Raman Weber Santos Khan Fischer Novak Sato Haddad Petrova Meyer Costa Lund Rossi".split()
+_TOOLS = "Redis PostgreSQL Kafka Elasticsearch Docker Kubernetes Terraform Prometheus RabbitMQ Celery".split()
 _OBJECTS = "certificate schema timeout quota mirror index snapshot router parser ledger queue probe".split()
 
 
@@ -68,6 +71,22 @@ def document(number: int) -> Document:
         for one, other in pairs
     ]
     return Document(number, f"Note {number}: decided. " + " ".join(sentences), entities, relations)
+
+
+def named(number: int) -> str:
+    """Return a note of some sixty words that names people, tools, files and symbols, other ones each time."""
+    chance = random.Random(number)
+    subject, other, thing = chance.choice(_SUBJECTS), chance.choice(_OBJECTS), chance.choice(_OBJECTS)
+    person = f"{chance.choice(_PEOPLE)} {chance.choice(_FAMILIES)}"
+    one, two = chance.sample(_TOOLS, 2)
+    symbol = f"{subject.title()}{other.title()}"
+    return (
+        f"Decided with {person}: {symbol} keeps its {thing} in {one} and no longer in {two}, because the job "
+        f"`{other}-{number}` waited for the {thing} at each start. The code is in "
+        f"src/{subject}/{other}_{number}.py, where `{symbol}.renew()` asks {one} once a minute; the test is "
+        f"tests/{subject}/test_{other}_{number}.py. {chance.choice(_PEOPLE)} measured it: a restart takes "
+        f"{number % 50 + 2} seconds. {two} stays for the {other} until release {number % 9}.{number % 7}."
+    )
 
 
 def documents(size: int) -> Iterator[Document]:
@@ -135,9 +154,11 @@ class Ours:
 
     def ingest(self, document: Document) -> None:
         """Store one document by the public API, which finds entities and relations itself."""
-        (result,) = self.memory.ingest([self._draft(document)])
-        assert result.change == "new"
-        assert result.classified.memory.state == "indexed", "the document must be worth indexing"
+        self._ingest(self._draft(document))
+
+    def ingest_named(self, number: int) -> None:
+        """Store a note with names in it by the public API."""
+        self._ingest(Draft("bench", f"named-{number}", named(number), event_time=START, scope=Scope(PROJECT)))
 
     def search(self, text: str) -> int:
         """Search the vectors of the chunks."""
@@ -170,6 +191,11 @@ class Ours:
     def close(self) -> None:
         """Close the memory."""
         self.memory.close()
+
+    def _ingest(self, draft: Draft) -> None:
+        (result,) = self.memory.ingest([draft])
+        assert result.change == "new"
+        assert result.classified.memory.state == "indexed", "the document must be worth indexing"
 
     def _store(self, documents: Sequence[Document]) -> None:
         now = START

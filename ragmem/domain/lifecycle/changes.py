@@ -14,7 +14,7 @@ from ragmem.domain.model.lifecycle import Connection, Entry
 from ragmem.domain.model.supersession import DECLARED, PERHAPS_OUTDATED, RESTATED, direct_successors
 from ragmem.domain.secrets.redaction import Redactor
 from ragmem.domain.sessions.transcript import SOURCE as TRANSCRIPTS
-from ragmem.domain.text.keywords import is_stop_word
+from ragmem.domain.text.keywords import without_stop_words
 
 MAX_CHARS = 1200
 """Characters of a memory that are read; later text is detail."""
@@ -76,41 +76,70 @@ class Statements:
 Reading = Callable[[Callable[[str], Statements], Sequence[str]], Iterable[Statements]]
 
 
+Links = Mapping[str, Sequence[str]]
+"""Memory -> those that it is connected with, by their ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A newer memory supersedes an older one, by a rule, with a one-line reason that quotes both.
+    """A newer memory supersedes an older one, by a rule; of several the more certain counts.
 
-    With the rule PERHAPS_OUTDATED the older one is marked and not hidden.
+    With the rule PERHAPS_OUTDATED the older one is marked and not hidden. `statement` is the place of what
+    the newer one says among `Statements.every`.
     """
 
     older: str
     newer: str
     rule: str
-    reason: str
+    certainty: float = math.inf
+    statement: int = 0
+
+
+Finding = Callable[[Sequence[Entry], Links, Reading], Iterable[Change]]
+"""Finds the changes of one project that no memory declares, as `model_changes` does."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A memory with what it says."""
+    """A memory with what it says, its file, and whether a user curates or protects it.
+
+    Automatic memories cannot replace one that is kept `by_people`.
+    """
 
     entry: Entry
     said: Statements
-
-    @property
-    def by_people(self) -> bool:
-        """Tell whether a user curates or protects it; automatic memories cannot replace it."""
-        return self.entry.curated or self.entry.is_protected
+    file: str
+    by_people: bool
 
     def may_replace(self, older: "_Said") -> bool:
-        """Tell whether it is later, in sight, kept by people if the older one is, and of another file."""
-        mine, other = self.entry.memory, older.entry.memory
-        file = mine.uri.rpartition("#")[0]
+        """Tell whether it is later, kept by people if the older one is, and of another file."""
         return (
-            other.event_time < mine.event_time
-            and mine.state is not State.BUFFERED
+            older.entry.memory.event_time < self.entry.memory.event_time
             and (self.by_people or not older.by_people)
-            and not (file and file == other.uri.rpartition("#")[0])
+            and not (self.file and self.file == older.file)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _RareWords:
+    """The older memories of a project by their rare words, the most telling word first.
+
+    `ranks` maps a word to its place in `holding` and `weights`; `holding` has the places of memories.
+    """
+
+    ranks: Mapping[str, int]
+    holding: Sequence[Sequence[int]]
+    weights: Sequence[float]
+
+    def candidates(self, said: Statement) -> list[int]:
+        """Return the places of the memories that share the most specific words with a statement."""
+        shared: dict[int, float] = {}
+        for rank in sorted([self.ranks[word] for word in self.ranks.keys() & said.words])[:TELLING]:
+            weight = self.weights[rank]
+            for place in self.holding[rank]:
+                shared[place] = shared.get(place, 0.0) - weight
+        # One more, because a memory shares all words with itself.
+        return [place for _, place in sorted(zip(shared.values(), shared, strict=True))[: CANDIDATES + 1]]
 
 
 def statements(text: str) -> Statements:
@@ -126,7 +155,7 @@ def _statement(text: str) -> Statement | None:
     words = words_of(text)
     if not LEAST_WORDS <= len(words) <= MAX_WORDS:
         return None
-    return Statement(text, frozenset(word for word in map(str.lower, words) if not is_stop_word(word)))
+    return Statement(text, without_stop_words(map(str.lower, words)))
 
 
 def changes(
@@ -134,7 +163,7 @@ def changes(
     connections: Sequence[Connection] = (),
     *,
     reading: Reading = map,
-    redactor: Redactor,
+    finding: Finding | None = None,
 ) -> list[Change]:
     """Return which memories are made untrue by which, at most one successor for each, without circles.
 
@@ -143,7 +172,7 @@ def changes(
     that a person keeps (curated, protected) only one that is such as well. Where the model is not certain
     enough to hide, the rule is PERHAPS_OUTDATED. Candidates are connected memories and those that share rare
     words, so that the time grows with the number of memories and not with that of their pairs. `reading`
-    applies `statements` to many texts, in order.
+    applies `statements` to many texts, in order; `finding` stands in for `model_changes`.
     """
     projects: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -152,18 +181,26 @@ def changes(
     for connection in connections:
         linked[connection.first].append(connection.second)
         linked[connection.second].append(connection.first)
+    find = finding or model_changes
     found: dict[str, Change] = {}
     for group in projects.values():
-        _choose(
-            chain(_declared_changes(group), _model_changes(group, linked, reading, redactor=redactor)), found
-        )
+        _choose(chain(_declared_changes(group), find(group, linked, reading)), found)
     return [found[key] for key in sorted(found)]
 
 
-def _choose(proposed: Iterable[tuple[float, Change]], found: dict[str, Change]) -> None:
+def reason_of(change: Change, older: Entry, newer: Entry, redactor: Redactor) -> str:
+    """Return the reason of a change of these memories in one line, which quotes both without secrets."""
+    if change.rule == DECLARED:
+        return f"{newer.memory.uri} takes the place of {older.memory.uri}"
+    before = statements(older.text).every[0]
+    now = statements(newer.text).every[change.statement]
+    return f"{_quote(before, redactor)} gave way to {_quote(now, redactor)}"
+
+
+def _choose(proposed: Iterable[Change], found: dict[str, Change]) -> None:
     """Take the most certain proposals; by the model a memory replaces one other, and there are no circles."""
     used: set[str] = set()
-    for _, change in sorted(proposed, key=lambda one: (-one[0], one[1].older, one[1].newer)):
+    for change in sorted(proposed, key=lambda one: (-one.certainty, one.older, one.newer)):
         if change.older in found or (change.rule != DECLARED and change.newer in used):
             continue
         end = change.newer
@@ -174,91 +211,89 @@ def _choose(proposed: Iterable[tuple[float, Change]], found: dict[str, Change]) 
             used.add(change.newer)
 
 
-def _declared_changes(group: Sequence[Entry]) -> Iterator[tuple[float, Change]]:
+def _declared_changes(group: Sequence[Entry]) -> Iterator[Change]:
     """Yield the changes that memories declare in their metadata."""
-    uris = {entry.id: entry.memory.uri for entry in group}
     for older, newer in direct_successors([entry.memory for entry in group]).items():
-        yield math.inf, Change(older, newer, DECLARED, f"{uris[newer]} takes the place of {uris[older]}")
+        yield Change(older, newer, DECLARED)
 
 
-def _model_changes(
-    group: Sequence[Entry], linked: Mapping[str, Sequence[str]], reading: Reading, redactor: Redactor
-) -> Iterator[tuple[float, Change]]:
+def model_changes(group: Sequence[Entry], linked: Links, reading: Reading = map) -> Iterator[Change]:
     """Yield the changes that the pair model finds in one project, with their certainty; above 1 it hides.
 
     What is alike to several others is an item of a list: it is only marked, or left alone if they are LISTED.
     """
     proposed = {
-        (older.id, newer.id): (verdict, reason)
-        for older, newer, verdict, reason in sorted(
-            _proposals(group, linked, reading, redactor), key=lambda one: one[2].certainty
+        (older, newer): (verdict, place)
+        for older, newer, verdict, place in sorted(
+            _proposals(group, linked, reading), key=lambda one: one[2].certainty
         )
     }
     near = Counter(chain.from_iterable(proposed))
     alike = Counter(chain.from_iterable(pair for pair, (verdict, _) in proposed.items() if verdict.hides))
-    for (older_id, newer_id), (verdict, reason) in proposed.items():
-        if max(near[older_id], near[newer_id]) >= LISTED:
+    for (older, newer), (verdict, place) in proposed.items():
+        if max(near[older], near[newer]) >= LISTED:
             continue
-        hides = verdict.hides and alike[older_id] == alike[newer_id] == 1
+        hides = verdict.hides and alike[older] == alike[newer] == 1
         certainty = verdict.certainty if hides else verdict.supersedes
-        yield certainty, Change(older_id, newer_id, RESTATED if hides else PERHAPS_OUTDATED, reason)
+        yield Change(older, newer, RESTATED if hides else PERHAPS_OUTDATED, certainty, place)
 
 
 def _proposals(
-    group: Sequence[Entry], linked: Mapping[str, Sequence[str]], reading: Reading, redactor: Redactor
-) -> Iterator[tuple[Entry, Entry, PairVerdict, str]]:
-    """Yield the older and the newer memory of each pair that the model would at least mark, with a reason.
+    group: Sequence[Entry], linked: Links, reading: Reading
+) -> Iterator[tuple[str, str, PairVerdict, int]]:
+    """Yield the older and the newer id of each pair that the model would at least mark.
 
-    A pair comes once for each statement of the newer one.
+    A pair comes once for each statement of the newer one, with the place of that.
     """
     read = reading(statements, [entry.text for entry in group])
-    every = {entry.id: _Said(entry, said) for entry, said in zip(group, read, strict=True)}
-    older = {
-        key: (one, one.said.whole)
-        for key, one in every.items()
+    every = [
+        _Said(entry, said, entry.memory.uri.rpartition("#")[0], entry.curated or entry.is_protected)
+        for entry, said in zip(group, read, strict=True)
+    ]
+    older = [
+        (one, one.said.whole)
+        # In the order of ids, by which equally telling candidates are chosen.
+        for one in sorted(every, key=lambda one: one.entry.id)
         # An exchange tells what was said and done then, and that stays so.
         if one.said.whole
         and one.entry.memory.source != TRANSCRIPTS
         and not (one.entry.superseded_by or is_of_document(one.entry.memory.metadata))
-    }
-    seen = Counter(chain.from_iterable(whole.words for _, whole in older.values()))
-    holding: dict[str, list[str]] = defaultdict(list)
-    for key, (_, whole) in older.items():
-        for word in whole.words:
-            if seen[word] <= RARE:
-                holding[word].append(key)
-    weight = {word: math.log(1 + len(group) / seen[word]) for word in holding}
-    for key, one in every.items():
-        for said in one.said.every:
-            near = dict.fromkeys([*linked.get(key, ()), *_candidates(said, holding, weight)])
-            for other, before in (older[each] for each in near if each in older and each != key):
-                if not one.may_replace(other) or not _are_alike(before, said):
-                    continue
-                verdict = relate(before.text, said.text)
-                if verdict.marks:
-                    reason = f"{_quote(before, redactor)} gave way to {_quote(said, redactor)}"
-                    yield other.entry, one.entry, verdict, reason
+    ]
+    places = {one.entry.id: place for place, (one, _) in enumerate(older)}
+    rare = _rare_words([whole for _, whole in older], len(group))
+    for one in every:
+        key = one.entry.id
+        if one.entry.memory.state is State.BUFFERED:
+            # It is out of sight, and replaces nothing.
+            continue
+        fixed = [places[other] for other in linked.get(key, ()) if other in places]
+        for number, said in enumerate(one.said.every):
+            for place in {*fixed, *rare.candidates(said)}:
+                other, before = older[place]
+                if _are_alike(before.words, said.words) and one.may_replace(other):
+                    verdict = relate(before.text, said.text)
+                    if verdict.marks:
+                        yield other.entry.id, key, verdict, number
 
 
-def _candidates(
-    said: Statement, holding: Mapping[str, Sequence[str]], weight: Mapping[str, float]
-) -> Sequence[str]:
-    """Return the memories that share the most specific words with a statement.
+def _rare_words(wholes: Sequence[Statement], memories: int) -> _RareWords:
+    seen = Counter(chain.from_iterable(whole.words for whole in wholes))
+    holding: dict[str, list[int]] = {word: [] for word, count in seen.items() if count <= RARE}
+    for place, whole in enumerate(wholes):
+        for word in whole.words & holding.keys():
+            holding[word].append(place)
+    weights = {word: math.log(1 + memories / seen[word]) for word in holding}
+    order = sorted(holding, key=lambda word: (weights[word], word), reverse=True)
+    return _RareWords(
+        {word: rank for rank, word in enumerate(order)},
+        [holding[word] for word in order],
+        [weights[word] for word in order],
+    )
 
-    `holding` maps a rare word to the memories with it, `weight` to how telling it is.
-    """
-    telling = sorted(((weight[word], word) for word in said.words if word in holding), reverse=True)
-    shared: dict[str, float] = defaultdict(float)
-    for value, word in telling[:TELLING]:
-        for key in holding[word]:
-            shared[key] += value
-    # One more, because a memory shares all words with itself.
-    return sorted(shared, key=lambda key: (-shared[key], key))[: CANDIDATES + 1]
 
-
-def _are_alike(one: Statement, other: Statement) -> bool:
-    common = len(one.words & other.words)
-    return 2 * common >= ALIKE * (len(one.words) + len(other.words)) and common > 0
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    common = len(one & other)
+    return common > 0 and 2 * common >= ALIKE * (len(one) + len(other))
 
 
 def _quote(said: Statement, redactor: Redactor, most: int = 100) -> str:

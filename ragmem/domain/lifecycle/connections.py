@@ -9,8 +9,9 @@ related, and in a store of close versions nothing else: so it lies within some s
 import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from ragmem.frozen import dataclass
 
 CONNECTED = 0.5
 """Strength from which two memories share a topic and are connected."""

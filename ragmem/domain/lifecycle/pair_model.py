@@ -35,7 +35,7 @@ HARM = 2.0
 MOST = 4
 """Highest count of words of one sort as an input."""
 
-_TOKEN = re.compile(r"\w+(?:['\u2019./:@_+-]+\w+)*|[^\w\s]")
+_WORD = re.compile(r"\w+(?:['\u2019./:@_+-]+\w+)*")
 _NAME = re.compile(r"[/\\.:@_-]|[a-z][A-Z]|^[A-Z]{2}|^[A-Z]$|\d")
 _ORDINAL = re.compile(r"[A-Z]{0,6}\d+(?:\.\d+)?|[A-Z]|\w+[-_]\d+")
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/.]\d\d){0,2}")
@@ -181,7 +181,7 @@ def relate(older: str, newer: str, *, weights: Weights | None = None) -> PairVer
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words, numbers and names of a statement, each name as a whole."""
-    return tuple(token for token in _TOKEN.findall(text) if _is_word(token))[:MAX_WORDS]
+    return tuple(_WORD.findall(text)[:MAX_WORDS])
 
 
 def align(older: str, newer: str) -> Alignment:
@@ -261,10 +261,6 @@ def inputs(alignment: Alignment) -> dict[str, float]:
     return result
 
 
-def _is_word(token: str) -> bool:
-    return token[0].isalnum() or token[0] == "_"
-
-
 def _lowered(words: Iterable[str]) -> list[str]:
     return [word.lower() for word in words]
 
@@ -272,11 +268,10 @@ def _lowered(words: Iterable[str]) -> list[str]:
 def _are_joined(text: str) -> list[bool]:
     """Return for each word of a text whether only white space separates it from the word before."""
     found = []
-    after = False
-    for token in _TOKEN.findall(text):
-        if _is_word(token):
-            found.append(after)
-        after = _is_word(token)
+    end = 0
+    for word in _WORD.finditer(text):
+        found.append(end > 0 and text[end : word.start()].isspace())
+        end = word.end()
     return found
 
 

@@ -6,6 +6,7 @@ is, it is a fact.
 """
 
 import re
+from collections.abc import Callable
 
 from ragmem.domain.model import Memory
 
@@ -30,13 +31,19 @@ _RUN = (
     r"(?:run|build|pipeline|attempt|iteration|epoch|job)"
 )
 
-_REPORTS = re.compile(rf"\b{_RAN}\b", re.IGNORECASE)
+
+def _search_of(words: str) -> Callable[[str], re.Match[str] | None]:
+    """Return a search for words in any case, which takes a third of the time for a text of ASCII."""
+    any_case, small = re.compile(words, re.IGNORECASE), re.compile(words)
+    return lambda text: small.search(text.lower()) if text.isascii() else any_case.search(text)
+
+
+_search_report = _search_of(rf"\b{_RAN}\b")
 """Words of a report; a text without them, and without a leading timestamp in a line, states a fact."""
 
-_BINDS = re.compile(
+_search_rule = _search_of(
     r"\b(?:must|shall|should|needs?|requir\w+|allow\w*|limit\w*|max\w*|minim\w*|at least|at most|within|"
-    r"timeouts?|budget|deadline|target|threshold|quota|pinned|default\w*|always|never|because|decided)\b",
-    re.IGNORECASE,
+    r"timeouts?|budget|deadline|target|threshold|quota|pinned|default\w*|always|never|because|decided)\b"
 )
 """Words of a rule or explanation, whose numbers are never masked."""
 
@@ -47,6 +54,10 @@ _TELLS_WHEN = re.compile(
     re.IGNORECASE,
 )
 """Words before a date or time that is a fact: an appointment, a deadline or a range."""
+
+_DIGIT = re.compile(r"\d")
+_LETTER_HASH = re.compile(r"[a-f]{8}-", re.IGNORECASE)
+"""Each value of a run has a digit, but for a hash of letters alone."""
 
 _STAMP = re.compile(rf"(?<![\w./:-]){_DATE}(?:,?[T\s](?:at\s)?{_CLOCK}{_ZONE})?(?![\w/-])", re.IGNORECASE)
 _TIME = re.compile(rf"(?<![\w./:-]){_CLOCK}{_ZONE}(?![\w/-]|:\d)", re.IGNORECASE)
@@ -84,7 +95,8 @@ def mask_values(text: str) -> str:
     says that something ran, or a line of it begins with a timestamp.
     """
     plain = " ".join(text.split())
-    if _BINDS.search(text) or not (_REPORTS.search(text) or _LEADING.search(text)):
+    has_value = _DIGIT.search(text) or _LETTER_HASH.search(text)
+    if not has_value or not (_search_report(text) or _LEADING.search(text)) or _search_rule(text):
         return plain
     found = _LEADING.sub(rf"\1{_TIMES}", text)
     found = _mask_dates(_STAMP, found)

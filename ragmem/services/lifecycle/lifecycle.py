@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from ragmem.domain.lifecycle.ageing import COLD, age
-from ragmem.domain.lifecycle.changes import changes
+from ragmem.domain.lifecycle.changes import Change, Links, Reading, changes, model_changes, reason_of
 from ragmem.domain.lifecycle.folds import Fold, contained, repeated_reports
 from ragmem.domain.model import State
 from ragmem.domain.model.lifecycle import Action, Connection, Decision, Entry, LifecyclePolicy, LifecycleState
@@ -23,6 +23,22 @@ ALONE = frozenset({COLD, "bad-feedback"})
 """The rules that archive a memory for being alone."""
 
 
+class Findings:
+    """What is found by reading all texts of a project."""
+
+    def reports(self, entries: Sequence[Entry]) -> list[Fold]:
+        """Return the reports that repeat each other."""
+        return repeated_reports(entries)
+
+    def contained(self, entries: Sequence[Entry]) -> list[Fold]:
+        """Return the memories that another one of their session contains."""
+        return contained(entries)
+
+    def changes(self, group: Sequence[Entry], linked: Links, reading: Reading) -> Iterable[Change]:
+        """Return the changes that the pair model finds."""
+        return model_changes(group, linked, reading)
+
+
 def decide_all(
     entries: Sequence[Entry],
     connections: Sequence[Connection],
@@ -32,6 +48,7 @@ def decide_all(
     settled: Collection[str] = (),
     last_copies: Collection[str] = (),
     processes: WorkerPool | None = None,
+    findings: Findings | None = None,
     redactor: Redactor,
 ) -> Decisions:
     """Decide on the memories of one project; `connections` show which are not alone.
@@ -39,20 +56,21 @@ def decide_all(
     Unless all were `compared` with each other, nothing is archived for being alone. Other rules have decided
     on the `settled` ids: they are neighbours and count for the age of others, but get no decision.
     `last_copies` are those behind which others were folded in an earlier run. Texts are read in `processes`,
-    if given.
+    if given; `findings` stand in for what reads them.
     """
     helping = processes or WorkerPool(1)
+    reading = findings or Findings()
     fate: Decisions = {}
     # The card of a language model only repeats what its members say.
     free = [entry for entry in entries if entry.id not in settled and CARD not in entry.memory.metadata]
     # What replaces another memory must stay in sight.
     replacing = {entry.superseded_by for entry in entries}
-    stays = _fold(repeated_reports(entry for entry in free if entry.id not in replacing), fate)
-    replaced = _changes(free, connections, fate, helping, redactor=redactor)
+    stays = _fold(reading.reports([entry for entry in free if entry.id not in replacing]), fate)
+    replaced = _changes(free, connections, fate, helping=helping, findings=reading, redactor=redactor)
     replacing |= {decision.others[0] for decision in replaced.values()}
     bound = stays | fate.keys() | replaced.keys() | replacing
     standing = [entry for entry in free if entry.memory.state is State.INDEXED and entry.id not in bound]
-    stays |= _fold(contained(standing), fate)
+    stays |= _fold(reading.contained(standing), fate)
     fate |= replaced
     degree = _degree(entries, connections, fate)
     for decision in age(entries, degree, policy, last_copies=stays.union(last_copies), reading=helping.map):
@@ -79,22 +97,27 @@ def _changes(
     entries: Sequence[Entry],
     connections: Sequence[Connection],
     fate: Decisions,
+    *,
     helping: WorkerPool,
+    findings: Findings,
     redactor: Redactor,
 ) -> dict[str, Decision]:
     """Return older memory -> decision, for memories without a decision by an earlier rule."""
     standing = {entry.id: entry for entry in entries if entry.id not in fate}
     found: dict[str, Decision] = {}
-    for change in changes(list(standing.values()), connections, reading=helping.map, redactor=redactor):
-        older = standing[change.older]
+    for change in changes(
+        list(standing.values()), connections, reading=helping.map, finding=findings.changes
+    ):
+        older, newer = standing[change.older], standing[change.newer]
         marks = change.rule == PERHAPS_OUTDATED
         if older.pinned or older.superseded_by or (marks and older.perhaps_outdated == change.newer):
             continue
         # What nobody has accepted hides nothing that counts.
-        if standing[change.newer].approval.is_withheld and not older.approval.is_withheld:
+        if newer.approval.is_withheld and not older.approval.is_withheld:
             continue
         action: Action = "mark" if marks else "supersede"
-        found[older.id] = Decision(older.id, action, change.rule, change.reason, (change.newer,))
+        reason = reason_of(change, older, newer, redactor)
+        found[older.id] = Decision(older.id, action, change.rule, reason, (newer.id,))
     return found
 
 

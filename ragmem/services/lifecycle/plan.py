@@ -13,6 +13,7 @@ from ragmem.ports import Store
 from ragmem.services.connections.connect import connect
 from ragmem.services.lifecycle.cards import find_clusters
 from ragmem.services.lifecycle.items import RULES, Item, Plan
+from ragmem.services.lifecycle.kept_findings import Kept, key_of, read_findings, write_findings
 from ragmem.services.lifecycle.project import ProjectPlan, ProjectRequest
 from ragmem.services.lifecycle.upkeep import UNOWNED, find_inconsistent, find_superfluous
 from ragmem.services.lifecycle.workers import plan_projects
@@ -58,9 +59,15 @@ def plan(
     wanted = sorted(known if projects is None else set(projects).intersection(known))
     told.begin("planning", sum(known[project] for project in wanted))
     described = _by_project(catalog, (*removals, *unfinished))
+    former = read_findings(catalog.database)
     asked = (
         ProjectRequest(
-            project, known[project], described.get(project, {}), policy, _is_compared(project, waiting)
+            project,
+            known[project],
+            described.get(project, {}),
+            policy,
+            _is_compared(project, waiting),
+            former.get(key_of(project)),
         )
         # The largest first: at the end all processes should have something to do.
         for project in sorted(wanted, key=lambda one: -known[one])
@@ -69,6 +76,7 @@ def plan(
     for one, part in plan_projects(catalog, store, asked, workers=workers):
         parts[one.project] = part
         told.advance(len(part.items))
+    _keep_findings(catalog, former, parts, whole=whole)
     found = [item for project in wanted for item in parts[project].items]
     hashes = {key: value for part in parts.values() for key, value in part.hashes.items()}
     strangers = [Item(one.id, one.action, one.rule, one.reason) for one in unfinished if one.id not in hashes]
@@ -85,6 +93,16 @@ def plan(
         uncompared=sum(waiting.values()),
         note=note,
     )
+
+
+def _keep_findings(
+    catalog: Catalog, former: Mapping[str, Kept], parts: Mapping[str, ProjectPlan], *, whole: bool
+) -> None:
+    """Keep what was found for the next plan; with the `whole` store, of no project that is gone."""
+    found = {key_of(project): part.kept for project, part in parts.items()}
+    kept = found if whole else {**former, **found}
+    if kept != former and not catalog.database.read_only:
+        write_findings(catalog.database, kept)
 
 
 def _is_compared(project: str, waiting: Mapping[str, int]) -> bool:

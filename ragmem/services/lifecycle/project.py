@@ -8,6 +8,7 @@ from ragmem.domain.model.lifecycle import Decision, Entry, LifecyclePolicy
 from ragmem.ports import Store
 from ragmem.services.connections.connect import nearest
 from ragmem.services.lifecycle.items import FOLDED, Item, item_of
+from ragmem.services.lifecycle.kept_findings import Kept, KeptFindings
 from ragmem.services.lifecycle.lifecycle import ALONE, Decisions, decide_all, keep_uncompared
 from ragmem.services.processes.worker_pool import WorkerPool
 from ragmem.storage.home.catalog import Catalog
@@ -17,7 +18,7 @@ from ragmem.storage.home.catalog import Catalog
 class ProjectRequest:
     """A project to decide on, its number of `memories`, and whether they are `compared` with each other.
 
-    `described` are decisions of other rules on its memories, by id.
+    `described` are decisions of other rules on its memories, by id, and `kept` what an earlier plan found.
     """
 
     project: str
@@ -25,18 +26,21 @@ class ProjectRequest:
     described: Mapping[str, Decision]
     policy: LifecyclePolicy
     compared: bool
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlan:
     """The part of the plan for a project: an item for each memory.
 
-    `searched` and `hashes` are as in `Plan`, but with the hashes of all memories.
+    `searched` and `hashes` are as in `Plan`, but with the hashes of all memories. `kept` is for the
+    next plan.
     """
 
     items: Sequence[Item]
     hashes: Mapping[str, str]
     searched: int
+    kept: Kept
 
 
 def plan_project(
@@ -44,7 +48,8 @@ def plan_project(
 ) -> ProjectPlan:
     """Decide on a project; texts are read in `processes`, if given. Raises BackendError."""
     entries = catalog.lives.entries([asked.project], policy=asked.policy)
-    fate = _decide_project(catalog, asked, entries, processes)
+    findings = KeptFindings(asked.kept)
+    fate = _decide_project(catalog, asked, entries, findings, processes)
     if asked.compared:
         _spare(catalog, store, fate)
     decided = fate | dict(asked.described)
@@ -52,11 +57,16 @@ def plan_project(
         [item_of(decided.get(entry.id) or _keep(entry), entry) for entry in entries],
         {entry.id: entry.memory.content_hash for entry in entries},
         sum(not entry.superseded_by and entry.memory.state is not State.BUFFERED for entry in entries),
+        findings.kept,
     )
 
 
 def _decide_project(
-    catalog: Catalog, asked: ProjectRequest, entries: Sequence[Entry], processes: WorkerPool | None
+    catalog: Catalog,
+    asked: ProjectRequest,
+    entries: Sequence[Entry],
+    findings: KeptFindings,
+    processes: WorkerPool | None,
 ) -> Decisions:
     if asked.project == UNASSIGNED:
         # They may be from different projects, so that no memory ends another one.
@@ -73,6 +83,7 @@ def _decide_project(
         settled=settled,
         last_copies=here & catalog.archive.successors(*FOLDED),
         processes=processes,
+        findings=findings,
         redactor=catalog.redactor,
     )
 
